@@ -45,9 +45,6 @@ class Request(Generic[A]):
     __slots__ = ()
 
 
-# ------------------------------------------------------------------------------------------------------- commands
-
-
 @dataclass(frozen=True, slots=True)
 class ForceReason:
     """Skip the policy; principal and reason are stored with the version."""
@@ -66,7 +63,7 @@ class ExpectedVersion:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCreation:
-    """Settings of a subject that the registration creates: origin, policy and properties."""
+    """Settings of a subject that the registration creates: origin, policy, properties, id schemes."""
 
     origin: str = "confluent"
     types: str = "across"
@@ -75,6 +72,8 @@ class SubjectCreation:
     policy: Config | None = None
     """The policy in the subject's own config; None: the inherited one."""
     properties: Pairs = ()
+    schemes: tuple[str, ...] = ()
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +209,6 @@ class DeleteContext(Request[DeletedVersions]):
     """Delete an empty context."""
 
     context: str
-
-
-# -------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_
 from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
+from treaty.core.handlers.drafts.version_names import NewNames, name_rows
 from treaty.core.handlers.settings import scope_key
 from treaty.core.handlers.uses import (
     GoingRows,
@@ -22,9 +23,11 @@ from treaty.core.handlers.uses import (
 )
 from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
+from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.refusals import InvalidSchema, NotPermitted, TooLarge
 from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
     CONFIG,
@@ -40,24 +43,13 @@ from treaty.core.state.state_tables import (
     ContentKey,
     ContextKey,
     CounterKey,
-    NameKey,
     SchemaKey,
     VersionKey,
     ids_key,
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import (
-    ConfigValue,
-    Content,
-    Context,
-    Counter,
-    Name,
-    PolicyValue,
-    Schema,
-    SubjectValue,
-    Version,
-)
+from treaty.core.state.values import ConfigValue, Content, Context, Counter, PolicyValue, Schema, SubjectValue, Version
 from treaty.core.state.view import View
 
 
@@ -122,6 +114,7 @@ def new_version(
     *,
     imported: bool,
     policy: PolicyValue,
+    names: NewNames,
     made: ConfigValue | None = None,
 ) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
@@ -131,11 +124,11 @@ def new_version(
     """
     request = command.request
     number = _number(view, request, imported=imported)
-    schema_id, schema_rows = _schema(view, command, new)
-    home, generation = make_home(view, request.subject, request.create_with)
+    schema_id, schema_rows = schema_of(view, command, new)
+    home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
-    ordinal, type_version = _next(view, ordinals), _next(view, types)
+    ordinal, type_version = next_count(view, ordinals), next_count(view, types)
     removed = _find_replaced(view, request.subject, number) if imported else []
     vanishing = (
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
@@ -157,22 +150,39 @@ def new_version(
         identity=new.identity,
     )
     key = VersionKey(*request.subject, generation, ordinal)
+    going = {one[0] for one in removed} | {row.key for row in vanishing}
+    named = name_rows(view, key, version, names, going)
     rows = (
         *home,
         *own_config_rows(view, request.subject, made),
         *schema_rows,
         *vanishing,
-        *remove_versions(view, removed, spare_schema=schema_id),
+        *other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
-        *_names(view, request, generation, ordinal),
+        *named,
     )
-    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal), created=True))
+    told = all_names(view, request, names, ordinal)
+    return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, told), created=True))
 
 
-def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int) -> VersionFound:
+def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
+    """Return rows of versions that go, without those of names that the new version has too."""
+    renamed = {row.key for row in named}
+    return [row for row in rows if row.table != NAME.name or row.key not in renamed]
+
+
+def all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+    """Return all names that a new version gets, sorted."""
+    there = view.get(SUBJECT, request.subject) or request.create_with
+    counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in there.schemes else ()
+    return tuple(sorted((*names.computed, *names.given, *counted)))
+
+
+def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
+    """Return the answer about a new version."""
     return VersionFound(
         subject=str(request.subject),
         number=version.number,
@@ -190,6 +200,7 @@ def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal
         imported=version.imported,
         type_name=version.type_name,
         type_version=version.type_version,
+        names=names,
     )
 
 
@@ -210,7 +221,7 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
     return number
 
 
-def _next(view: View, key: CounterKey) -> int:
+def next_count(view: View, key: CounterKey) -> int:
     """Return the number after the highest that a counter ever gave; the first one is 0."""
     value = view.get(COUNTER, key)
     number = value.highest + 1 if value else 0
@@ -219,7 +230,7 @@ def _next(view: View, key: CounterKey) -> int:
     return number
 
 
-def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
+def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
     context = request.subject.context
@@ -279,8 +290,9 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_used(view, VERSION, there[0], GoingRows())
     going = with_hidden(view, there)
+    for key, _ in going:
+        refuse_if_used(view, VERSION, key, GoingRows())
     refuse_if_encoded(view, going)
     return going
 
@@ -299,8 +311,13 @@ def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, r
     ]
 
 
-def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
-    """Return the rows for a context and a subject that are not there yet, and the generation of the subject."""
+def make_home(
+    view: View, subject: Subject, creation: SubjectCreation, packages: Pairs = ()
+) -> tuple[tuple[Row, ...], int]:
+    """Return the rows for a context and a subject that are not there yet, and the generation of the subject.
+
+    `packages` are those of its id schemes.
+    """
     rows: list[Row] = []
     if view.get(CONTEXT, ContextKey(subject.context)) is None:
         refuse_new_context(view)
@@ -316,6 +333,9 @@ def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[
         order=creation.order,
         identity=creation.identity,
         properties=creation.properties,
+        private=creation.private,
+        schemes=creation.schemes,
+        packages=packages,
     )
     return (*rows, make_row(SUBJECT, subject, made)), made.generation
 
@@ -324,21 +344,3 @@ def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) ->
     """Return the row of the config that a subject is made with, unless it stands there already."""
     key = scope_key(Scope(*subject))
     return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
-
-
-def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:
-    rows = []
-    for scheme, name in request.names:
-        key = NameKey(*request.subject, generation, scheme, name)
-        there = view.get(NAME, key)
-        if there is not None:
-            raise NameTaken.of(
-                "NAME_TAKEN",
-                f"Another version of subject '{request.subject}' is called {name} ({scheme})",
-                subject=str(request.subject),
-                old=f"ordinal {there.ordinal}",
-                new=f"ordinal {ordinal}",
-                allowed="another name",
-            )
-        rows.append(make_row(NAME, key, Name(ordinal)))
-    return tuple(rows)

@@ -6,18 +6,18 @@ subject of the same name is another generation, which has counters of its own.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain
 from typing import Any, Literal
 
-from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
+from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
-from treaty.core.state import association_table
+from treaty.core.state import association_table, schemaver_tables
 from treaty.core.state import state_tables as t
-from treaty.core.state.rows import Row, make_tombstone
+from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
 from treaty.core.state.view import View, subject_span
@@ -52,6 +52,8 @@ class Use:
     """Keys of the rows that need the row with a key, and do not go with it, one by one."""
     refusal: Callable[[View, Any, Any, GoingRows], Refusal] | None = None
     """What a user that refuses says, from the key that it needs and its own."""
+    rest: Callable[[View, Any, GoingRows], Row | None] = lambda _view, _user, _going: None
+    """What is left of a user that goes along, because others need it too."""
 
 
 def users_of(view: View, table: t.AnyTable, key: Key, effect: Effect, going: GoingRows) -> Iterator[tuple[Use, Any]]:
@@ -190,10 +192,29 @@ def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.
     return chain.from_iterable(walks)
 
 
+def _superseding(view: View, key: t.VersionKey) -> Iterator[schemaver_tables.SupersededKey]:
+    """The rows that say that a version supersedes others, or is superseded."""
+    yield from view.find(schemaver_tables.SUPERSEDED_BY, key)
+    own = schemaver_tables.SupersededKey(*key)
+    if view.get(schemaver_tables.SUPERSEDED, own) is not None:
+        yield own
+
+
+def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
+    """The row of a name that versions share, without those that go."""
+    value = view.get(t.NAME, key)
+    assert value is not None, f"name {[*key]} is missing"
+    left = [one for one in (value.ordinal, *value.others) if t.VersionKey(*key[:3], one) not in going.versions]
+    return make_row(t.NAME, key, replace(value, ordinal=left[0], others=tuple(left[1:]))) if left else None
+
+
 USES: tuple[Use, ...] = (
-    Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key)),
+    Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key), rest=_name_of_others),
     Use(
         t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key), _encoded_error,
+    ),
+    Use(
+        schemaver_tables.SUPERSEDED, t.VERSION, "goes along", lambda view, key, _: _superseding(view, key),
     ),
     Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced_error),
     Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _drop_going(view.find(t.VERSION_BY_CONTENT, key), going)),
@@ -212,8 +233,17 @@ USES: tuple[Use, ...] = (
 
 
 def with_hidden(view: View, one: Kept) -> list[Kept]:
-    """Return a version, and the hidden versions of the same schema in its subject, which go with it."""
-    return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
+    """Return a version, and what goes with it: the hidden versions of the same schema in its subject, and its former
+    texts.
+    """
+    key, version = one
+    subject = subject_of_key(key)
+    same = with_schema(view, subject, version.schema_id, ("hidden",))
+    numbered = view.walk(
+        t.VERSION_BY_NUMBER, ("hidden", *subject, version.number), ("hidden", *subject, version.number + 1)
+    )
+    former = [kept for kept in rows_of(view, numbered) if kept[1].revision_of == key.ordinal]
+    return [one, *(kept for kept in same if kept[1].revision_of < 0), *former]
 
 
 def goes_with_versions(view: View, subject: Subject) -> bool:
@@ -237,9 +267,12 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     """
     going = GoingRows(frozenset(key for key, _ in versions))
     rows = [make_tombstone(t.VERSION, key) for key, _ in versions]
+    along: dict[tuple[str, Key], Row] = {}  # a row that several need is told once
     for gone in sorted(going.versions):
         for effect in TAKEN:
-            rows.extend(make_tombstone(use.user, key) for use, key in users_of(view, t.VERSION, gone, effect, going))
+            for use, key in users_of(view, t.VERSION, gone, effect, going):
+                along[use.user.name, key] = use.rest(view, key, going) or make_tombstone(use.user, key)
+    rows.extend(along.values())
     contents = {t.ContentKey(version.content) for _, version in versions if version.content}
     schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
     return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]

@@ -55,6 +55,11 @@ class GroupFound:
     properties: Pairs = ()
     latest: int = -1
     """The ordinal of the latest live version, or -1."""
+    schemes: tuple[str, ...] = ()
+    """Id schemes by which its versions have names; the first one is that of ids without a scheme."""
+    private: bool = False
+    label_policy: str = "warn"
+    """Where the order is schemaver: whether a label that does not fit its change is reported (warn) or refused (refuse)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """Settings of a subject that is created without a version; the first four never change."""
+    """Settings of a subject that is created without a version; the first four, and `schemes`, never change."""
 
     origin: str
     types: str = "across"
@@ -118,6 +123,8 @@ class GroupSettings:
     policy: Config | None = None
     """Level, partition, strictness and validators for the subject's own config; None: all are inherited."""
     properties: Pairs = ()
+    schemes: tuple[str, ...] = ()
+    """Id schemes by which its versions have names: ``sequence``, ``md5``, ``crc-64-avro``, ``sha-256``, or of a plug-in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,8 @@ class ChangeSubject(Request[GroupCreated]):
     """None: the validators stay."""
     properties: Pairs | None = None
     """All properties of the subject; None: they stay."""
+    label_policy: str | None = None
+    """warn or refuse; None: it stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
+from treaty.core.handlers.drafts.version_names import packages_of
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
 from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
 from treaty.core.handlers.policies import created_config, refuse_bad_creation, refuse_bad_policy
@@ -38,7 +39,7 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
-from treaty.core.refusals import PreviousLevelDiffers, Referenced
+from treaty.core.refusals import InvalidSetting, PreviousLevelDiffers, Referenced
 from treaty.core.requests import Scope, SubjectCreation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
@@ -46,6 +47,7 @@ from treaty.core.state.state_tables import CONFIG, SUBJECT, VERSION, VersionKey
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
+LABEL_POLICIES = ("warn", "refuse")
 POLICY = "/settings/policy"
 """Where a creation says which policy the subject is created with."""
 
@@ -54,7 +56,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     """Create a subject without versions; one that is there keeps its settings."""
     subject, settings = command.request.subject, command.request.settings
     refuse_bad_subject(subject)
-    refuse_bad_settings(settings)
+    refuse_bad_settings(settings, engine)
     if settings.policy is not None:
         refuse_bad_creation(settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
@@ -63,7 +65,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_invisible_name(view, subject, imported=mode_in_force(view, Scope(*subject)) in IMPORTING)
     config = created_config(view, subject, settings.policy, engine, POLICY)
     refuse_if_readonly(view, Scope(*subject))
-    home, _ = make_home(view, subject, _creation(settings))
+    home, _ = make_home(view, subject, _creation(settings), packages_of(settings.schemes, engine))
     made = next(row.value for row in home if row.table == SUBJECT.name)
     assert isinstance(made, SubjectValue)
     answer = GroupCreated(describe_group(view, subject, made, config), created=True)
@@ -77,6 +79,7 @@ def _creation(settings: GroupSettings) -> SubjectCreation:
         order=settings.order,
         identity=settings.identity,
         properties=settings.properties,
+        schemes=settings.schemes,
     )
 
 
@@ -86,6 +89,15 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     subject, scope = request.subject, Scope(*request.subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties, "/properties")
+    if request.label_policy is not None and request.label_policy not in LABEL_POLICIES:
+        raise InvalidSetting.of(
+            "LABEL_POLICY",
+            f"There is no policy of labels '{request.label_policy[:100]}'",
+            path="/labelPolicy",
+            subject=str(subject),
+            new=request.label_policy[:100],
+            allowed=", ".join(LABEL_POLICIES),
+        )
     there = subject_row(view, subject)
     change = Config(exact_level=request.level, validators=request.validators)
     refuse_bad_policy(view, scope, change, engine)
@@ -97,6 +109,8 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     says_nothing = request.level is None and request.validators is None
     new = old if says_nothing else merge_config(old, change)
     value = there if request.properties is None else replace(there, properties=request.properties)
+    if request.label_policy is not None:
+        value = replace(value, label_policy=request.label_policy)
     rows = () if value == there else (make_row(SUBJECT, subject, value),)
     if new is not None and new != old:
         rows = (*rows, make_row(CONFIG, scope_key(scope), new))

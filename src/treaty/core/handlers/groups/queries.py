@@ -79,6 +79,9 @@ def _describe(
         config=Config() if own is None else config_of(own),
         properties=value.properties,
         latest=-1 if latest is None else latest[0].ordinal,
+        schemes=value.schemes,
+        private=value.private,
+        label_policy=value.label_policy,
     )
 
 
