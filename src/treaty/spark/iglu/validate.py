@@ -70,7 +70,7 @@ def validate_self_describing(
     texts or bytes, and `TooManySchemasError`.
     """
     options = EventOptions((columns,) if isinstance(columns, str) else tuple(columns), tuple(envelopes))
-    _require_columns(frame, options)
+    require_columns(frame, options)
     named = find_schemas(frame, options.columns)
     resolved = resolve_schemas(resolver, named, schemas, depth=resolver.depth, patience=patience)
     return ValidatedEvents(validate_rows(frame, resolved, options), resolved)
@@ -104,7 +104,8 @@ def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOpti
     return frame.mapInArrow(work, target)
 
 
-def _require_columns(frame: DataFrame, options: EventOptions) -> None:
+def require_columns(frame: DataFrame, options: EventOptions) -> None:
+    """Raise `PlanError` for columns that are missing or hold no texts or bytes."""
     types = {field.name: field.dataType for field in frame.schema.fields}
     if FAILURES in types:
         raise PlanError(f"the frame has a column {FAILURES!r} already; rename it")
