@@ -15,12 +15,14 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import policies as p
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
-from treaty.core.policy import LEVELS, Level
+from treaty.core.policy import ALL, LATEST, LEVELS, Level
 from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
+from treaty.core.state.values import PolicyValue
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
@@ -53,6 +55,8 @@ def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
 
 
 LEVEL = Level(deny=True)
+GOLD = PolicyValue(LATEST, ALL, partition="type", strictness="LENIENT", validators=("required-metadata(owner)",))
+CHANGED = PolicyValue(deny=True)
 GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
 
 
@@ -124,6 +128,11 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+    p.CreatePolicy: (lambda it: it.create_policy("gold", GOLD).created, True),
+    p.ChangePolicy: (lambda it: it.change_policy("gold", CHANGED, previous=GOLD).policy, CHANGED),
+    p.GetPolicy: (lambda it: it.policy("gold").policy, CHANGED),
+    p.ListPolicies: (lambda it: [one.name for one in it.policies()], ["gold"]),
+    p.DeletePolicy: (lambda it: it.delete_policy("gold").policy, CHANGED),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
@@ -134,6 +143,7 @@ WITHOUT_CONFLUENT = {
     e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
+    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

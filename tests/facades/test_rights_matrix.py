@@ -143,7 +143,7 @@ ELSEWHERE = {
     "add-codec", "assign-encoding", "list-codecs", "get-encoding",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
-    "check-reading",
+    "check-reading", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

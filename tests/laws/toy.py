@@ -21,6 +21,7 @@ from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeValidators,
     InspectionResult,
     InspectSchema,
     InvalidText,
@@ -28,6 +29,7 @@ from treaty.core.schema_engine import (
     ParseSchema,
     Question,
     ResolvedSchema,
+    ValidatorsDescribed,
 )
 from treaty.core.state.commit import START, Commit, make_append
 from treaty.core.state.root import roots_after
@@ -85,17 +87,22 @@ def toy_answer(question: Question) -> Answer:
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
         resolved = json.dumps(fields_of(ResolvedSchema("TOY", canonical, question.meaning.bindings)))
         return ParsedSchema(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
+    if isinstance(question, DescribeValidators):
+        return ValidatorsDescribed()
     if isinstance(question, InspectSchema):
         assert question.validators == ("NAME_SHORT",)
-        long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
-        return InspectionResult(
-            tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
-        )
+        return InspectionResult(inspect_toy(question.meaning))
     if not isinstance(question, CompareSchemas):
         return InvalidText((Diagnostic("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
     return ComparisonResult(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
+
+
+def inspect_toy(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
+    """What the toy's validator finds."""
+    long = [(at, name) for at, name in enumerate(fields_of(meaning)) if len(name) > 8]
+    return tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
 
 
 class Typed(ToyGrammar):

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges
+from treaty.client import exchanges, group_exchanges, policy_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -108,6 +108,12 @@ class Connection:
     find_same_version = _blocking(group_exchanges.find_same_version)
     find_same_schema = _blocking(group_exchanges.find_same_schema)
     check_reading = _blocking(group_exchanges.check_reading)
+
+    create_policy = _blocking(policy_exchanges.create_policy)
+    change_policy = _blocking(policy_exchanges.change_policy)
+    delete_policy = _blocking(policy_exchanges.delete_policy)
+    policy = _blocking(policy_exchanges.policy)
+    policies = _blocking(policy_exchanges.policies)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

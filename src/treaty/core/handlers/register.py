@@ -23,7 +23,7 @@ from treaty.core.handlers.drafts.extras import (
 )
 from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.handlers.drafts.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import (
     VersionRules,
     policy_for,
@@ -35,6 +35,7 @@ from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_o
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
+from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import (
     Kept,
     as_sent,
@@ -171,7 +172,7 @@ def admit_draft(
         if match is not None:
             return Decision((), RegisteredVersion(describe_version(view, match), created=False))
     if not case.importing and request.force is None:
-        refuse_faults(request.subject, new, inspect(engine, request.subject, new, case.policy))
+        refuse_faults(request.subject, new, inspect(view, engine, request.subject, new, case.policy))
         _refuse_incompatible(view, case, new, engine)
     return new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made)
 

@@ -138,6 +138,8 @@ class ChangeSubject(Request[GroupCreated]):
     """None: the validators stay."""
     properties: Pairs | None = None
     """All properties of the subject; None: they stay."""
+    follows: str | None = None
+    """The name of a policy that the subject follows from now on; None: it stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
+from treaty.core.validators import split_validators
 
 RESERVED = "repo."
 """Names of properties that begin so mean something to schema-repo; no others than `VALIDATORS` are known."""
@@ -104,11 +105,6 @@ def create_subject_of(name: str, form: Mapping[str, str]) -> CreateSubject:
     return CreateSubject(
         new_subject_named(name), GroupSettings(SCHEMA_REPO, identity="exact", policy=policy, properties=properties)
     )
-
-
-def split_validators(text: str) -> tuple[str, ...]:
-    """Return names with commas between them, without white space and without empty ones."""
-    return tuple(name for name in map(str.strip, text.split(",")) if name)
 
 
 def properties_of(group: GroupFound) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,7 @@ from tests.simulation.judging.model import (
     encodings,
     grouping,
     listing,
+    named_policies,
     outcomes,
     reading,
     registering,
@@ -30,6 +31,7 @@ from treaty.core import requests as q
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import policies as p
 from treaty.core.refusals import Refusal
 
 
@@ -77,6 +79,11 @@ RULES: Mapping[type, Rule] = {
     g.FindSameVersion: Rule(versions_of_groups.find_same_version, rights.of_drafted, follows_alias=True),
     g.FindSameSchema: Rule(versions_of_groups.find_same_schema, rights.of_find_same_schema),
     g.CheckReading: Rule(versions_of_groups.check_reading, rights.of_drafted, follows_alias=True),
+    p.CreatePolicy: Rule(named_policies.create_policy, rights.everywhere("config"), writes=True),
+    p.ChangePolicy: Rule(named_policies.change_policy, rights.everywhere("config"), writes=True),
+    p.DeletePolicy: Rule(named_policies.delete_policy, rights.everywhere("config"), writes=True),
+    p.GetPolicy: Rule(named_policies.get_policy, rights.somewhere("read", "register", "config")),
+    p.ListPolicies: Rule(named_policies.list_policies, rights.somewhere("read", "register", "config")),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),

@@ -136,6 +136,14 @@ class ConfigChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyChanged:
+    """The named policy is this one now; None: there is none."""
+
+    name: str
+    policy: values.PolicyValue | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The mode at a scope is this one now; None: there is none."""
 
@@ -180,5 +188,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -19,6 +19,7 @@ from tests.simulation.judging.model.events import (
     ModeChanged,
     Name,
     OutcomeDropped,
+    PolicyChanged,
     Restored,
     SubjectChanged,
     SubjectMade,
@@ -199,6 +200,21 @@ class Past:
                     there.pop(event.scope, None)
                 else:
                     there[event.scope] = event.config
+        return there
+
+    @property
+    def policies(self) -> dict[str, values.PolicyValue]:
+        """Named policies."""
+        return self._once("policies", self._policies)
+
+    def _policies(self) -> dict[str, values.PolicyValue]:
+        there: dict[str, values.PolicyValue] = {}
+        for event in self.events:
+            if type(event) is PolicyChanged:
+                if event.policy is None:
+                    del there[event.name]
+                else:
+                    there[event.name] = event.policy
         return there
 
     @property

@@ -253,7 +253,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
         if match is not None:
             return Yes((), RegisteredVersion(describe(match), created=False))
     if not case.gives_ids and request.force is None:
-        refuse_faults(request.subject, inspect(request.subject, new, case.policy))
+        refuse_faults(request.subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, config))
         if not checked.compatible:
             first = checked.findings[0]
