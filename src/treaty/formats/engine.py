@@ -137,9 +137,11 @@ class FormatEngine:
         faults: list[Diagnostic] = []
         for text in question.validators:
             spend(count_characters(question.meaning) >> 3)
-            lint = None if form is None else form.lints.get(text.removeprefix(LINT))
-            found = run_validator(self.validators, text, new, versions) if lint is None else lint.find(model)
-            faults += found
+            lint = text.removeprefix(LINT)
+            if form is not None and lint in form.lints:
+                faults += form.lints[lint].find(model)
+            elif lint not in self.formats.validators():  # a lint of another format has nothing to say
+                faults += run_validator(self.validators, text, new, versions)
         return InspectionResult(tuple(faults[:FAULTS]))
 
     def _validated(self, schema: ResolvedSchema, metadata: Pairs, number: int) -> ValidatedSchema:

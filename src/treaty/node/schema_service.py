@@ -31,7 +31,7 @@ from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.engine import FormatEngine
 from treaty.formats.model_cache import count_characters as reach
 from treaty.formats.registry import find_formats
-from treaty.formats.validators.registry import find_validators
+from treaty.formats.validators.registry import find_validators, names_of_validators
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
 from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
@@ -256,6 +256,6 @@ def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
         FormatEngine(formats).answer,
         pool.answer,
         release=pool.close,
-        validators=lambda: formats.validators() | plugins.names,
+        validators=lambda: names_of_validators(formats.validators(), plugins),
         workers=workers,
     )

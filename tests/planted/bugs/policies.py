@@ -62,7 +62,7 @@ POLICIES = (
         "A range that begins at a version of no subject is taken.",
         (
             Edit(
-                "treaty.core.handlers.policies:_refuse_missing_version",
+                "treaty.core.handlers.policies:refuse_missing_version",
                 'range_.kind != "till"',
                 'range_.kind != "till" or scope.name is None',
             ),

@@ -7,9 +7,9 @@ from treaty.api.schemarepo.request_context import SchemaRepoContext
 from treaty.api.schemarepo.subjects import latest_version, register_as, subject_names, version_by_id
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages.groups import GetSubject, GroupFound, ListGroupVersions
+from treaty.core.messages.policies import GetPolicy
 from treaty.core.names import Subject
-from treaty.core.policy import word_of
-from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound
+from treaty.core.refusals import InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
@@ -17,9 +17,11 @@ from treaty.wire.schemarepo.requests import (
     formats_of,
     group_creation,
     model_of,
+    model_word,
     new_subject_named,
     refuse_other_scheme,
     subject_named,
+    unknown_model,
 )
 from treaty.wire.schemarepo.texts import sent_text
 
@@ -53,8 +55,8 @@ async def get_latest(x: SchemaRepoContext) -> str | bytes:
 async def register(x: SchemaRepoContext) -> str | bytes:
     """Registers the parameter `schema` and answers its id; the group is created with its first schema.
 
-    `compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has no effect, and the header
-    `Treaty-Compatibility-Model` of the answer names its level. `force_override=true` skips the check, and the version records that.
+    `compatibility_model` is the level of a new group (the default is NONE), or the name of a policy; for a group that exists it has no
+    effect, and the header `Treaty-Compatibility-Model` of the answer names its policy or level. `force_override=true` skips the check, and the version records that.
     """
     form = await x.form()
     text = form.get("schema", "")
@@ -62,8 +64,7 @@ async def register(x: SchemaRepoContext) -> str | bytes:
         raise HttpError(400, "the parameter schema is missing or empty; allowed: the text of a schema")
     subject = _group_named(x.values[0])
     refuse_other_scheme(form.get("id_scheme", ""))
-    word = form.get("compatibility_model", "")
-    model = model_of(word) if word.strip() else None
+    model = await _find_model(x, form.get("compatibility_model", "").strip())
     request = Register(subject, Draft(text, "AVRO"), force=force_of(form.get("force_override", "")))
     group = await _find_group(x, subject)
     registered = await _create(x, request, model) if group is None else None
@@ -71,6 +72,17 @@ async def register(x: SchemaRepoContext) -> str | bytes:
         there = await x.ask(GetSubject(subject)) if group is None else group
         registered = await _add(x, request, model, there)
     return str(registered.version.ordinal + FIRST)
+
+
+async def _find_model(x: SchemaRepoContext, word: str) -> Config | None:
+    """Return the policy that a compatibility model names; None without one. Raises `InvalidSetting` for an unknown one."""
+    model = model_of(word) if word else None
+    if model is not None and model.follows is not None:
+        try:
+            await x.ask(GetPolicy(model.follows))
+        except SettingNotFound:
+            raise unknown_model(word) from None
+    return model
 
 
 async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
@@ -96,8 +108,9 @@ async def _create(x: SchemaRepoContext, request: Register, model: Config | None)
 
 async def _add(x: SchemaRepoContext, request: Register, model: Config | None, group: GroupFound) -> RegisteredVersion:
     """Register a schema in a group that exists, whose own policy counts."""
-    if model is not None and model.level != word_of(group.level):
-        x.ignored = word_of(group.level)
+    theirs = model_word(group.config, group.level)
+    if model is not None and theirs not in {model.level, model.follows}:
+        x.ignored = theirs
     there = replace(request, create_with=replace(group_creation(None), policy=None), require_subject=True)
     drafts = [replace(request.draft, format=format_) for format_ in formats_of(group)]
     return await register_as(x, [replace(there, draft=draft) for draft in drafts])

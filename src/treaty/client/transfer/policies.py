@@ -26,6 +26,11 @@ def in_words(config: Config) -> Config:
     return replace(config, **dict.fromkeys(EXACT))
 
 
+def without_name(config: Config) -> Config:
+    """Return a config with the policy that it follows as its own: names are those of one registry."""
+    return replace(config, follows=None)
+
+
 def exactly(config: Config) -> Config:
     """Return a config that replaces any level of its target, also one that is shown as the same word."""
     return replace(config, exact_level=exact_level(config.level, config.exact_level))

@@ -18,7 +18,7 @@ REMEDY = "a validator that answers, or a policy without it"
 def run_validator(
     registry: ValidatorRegistry, text: str, schema: ValidatedSchema, versions: Versions
 ) -> tuple[Diagnostic, ...]:
-    """Run a validator, as a policy names it, on a schema. A lint of another format finds nothing.
+    """Run a validator, as a policy names it, on a schema.
 
     A plug-in never runs in the event loop: it raises `StepsError` there, as work that is too large does. One that fails, or
     takes more than VALIDATOR_STEPS, has found a fault: a schema that no validator has checked is not admitted. The rule of a fault
@@ -27,7 +27,7 @@ def run_validator(
     call = parse_validator(text)
     validator = registry.find(call.name)
     if validator is None:
-        return ()
+        return (Diagnostic(call.name, "", "there is no such validator on this node", REMEDY),)
     if registry.is_plugin(call.name) and current_budget().left <= INLINE_STEPS:
         spend(INLINE_STEPS + 1)
     try:

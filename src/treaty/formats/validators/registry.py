@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from treaty.core.schema import Pairs
-from treaty.core.validators import name_of_validator, parse_validator
+from treaty.core.validators import LINT, name_of_validator, parse_validator
 from treaty.formats.validators.elements import ELEMENT_VALIDATORS
 from treaty.formats.validators.requirements import PLAIN_VALIDATORS
 from treaty.formats.validators.validator import Validator
@@ -84,6 +84,11 @@ class ValidatorRegistry:
         except (ValueError, ImportError) as error:
             return str(error)
         return ""
+
+
+def names_of_validators(lints: frozenset[str], plugins: ValidatorRegistry) -> frozenset[str]:
+    """All names under which a policy may name a validator, but those that compare by a policy: a lint has two."""
+    return frozenset((*lints, *(f"{LINT}{one}" for one in lints), *plugins.names))
 
 
 def find_validators() -> ValidatorRegistry:

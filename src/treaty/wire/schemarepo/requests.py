@@ -14,7 +14,7 @@ from treaty.core.messages.groups import (
     GroupSettings,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.policy import LEVELS
+from treaty.core.policy import LEVELS, Level, word_of
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
@@ -152,17 +152,25 @@ def register_of(subject: Subject, text: str, format_: str, expected: ExpectedVer
 
 
 def model_of(word: str) -> Config:
-    """Return the policy that a compatibility model names; raises `InvalidSetting` for an unknown one."""
-    level = word.strip().upper()
-    if level not in LEVELS:
-        raise InvalidSetting.of(
-            "COMPATIBILITY_MODEL",
-            f"There is no compatibility model '{word[:100]}'",
-            path="compatibility_model",
-            new=word[:100],
-            allowed=", ".join(LEVELS),
-        )
-    return Config(level=level)
+    """Return the policy that a compatibility model names: a level in any letter case, else a named policy."""
+    level = word.upper()
+    return Config(level=level) if level in LEVELS else Config(follows=word)
+
+
+def model_word(config: Config, level: Level) -> str:
+    """Return the compatibility model of a group: the name of the policy that it follows, else the word of its level."""
+    return config.follows or word_of(level)
+
+
+def unknown_model(word: str) -> InvalidSetting:
+    """Return the refusal of a compatibility model that is no level and no named policy."""
+    return InvalidSetting.of(
+        "COMPATIBILITY_MODEL",
+        f"There is no compatibility model '{word[:100]}'",
+        path="compatibility_model",
+        new=word[:100],
+        allowed=f"{', '.join(LEVELS)}, or the name of a policy",
+    )
 
 
 def force_of(word: str) -> ForceReason | None:
