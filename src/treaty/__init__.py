@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from treaty.client.async_connection import AsyncConnection as AsyncConnection
     from treaty.client.cache_policy import CachePolicy as CachePolicy
     from treaty.client.connection import Connection as Connection
+    from treaty.client.groups.codecs import PayloadCodec as PayloadCodec
+    from treaty.client.groups.deserializer import GroupDeserializer as GroupDeserializer
+    from treaty.client.groups.serializer import GroupSerializer as GroupSerializer
+    from treaty.client.groups.settings import GroupReaderSettings as GroupReaderSettings
+    from treaty.client.groups.settings import GroupWriterSettings as GroupWriterSettings
+    from treaty.client.groups.settings import pravega_group as pravega_group
+    from treaty.client.groups.types import WithSchema as WithSchema
+    from treaty.client.groups.types import custom_type as custom_type
+    from treaty.client.iglu import AsyncResolver as AsyncResolver
+    from treaty.client.iglu import Resolver as Resolver
     from treaty.client.serializers.async_serializers import AsyncDeserializer as AsyncDeserializer
     from treaty.client.serializers.async_serializers import AsyncSerializer as AsyncSerializer
     from treaty.client.serializers.avro import AvroDeserializer as AvroDeserializer

@@ -21,6 +21,7 @@ HOMES: dict[str, frozenset[str]] = {
     "bcrypt": frozenset({"api"}),
     "click": frozenset({"cli"}),
     "confluent_kafka": frozenset({"log", "client"}),
+    "cramjam": frozenset({"client"}),
     "cryptography": frozenset({"node"}),
     "delta": frozenset({"spark"}),
     "fastavro": frozenset({"arrow", "client", "spark"}),

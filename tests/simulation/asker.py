@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.simulation.texts import AVRO, OUTER, TOY
 from treaty.core import requests as asked
+from treaty.core.messages.groups import ANY_FORMAT
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.requests import Scope
@@ -68,7 +69,7 @@ class Asker:
         """
         if self.often(0.15):
             data = self.chance.choice(OPAQUE)
-            return Draft("", self.chance.choice(["THRIFT", "XML"]), type_name=self.type_name(), data=data)
+            return Draft("", self.chance.choice(["THRIFT", ANY_FORMAT]), type_name=self.type_name(), data=data)
         if self.often(0.4):
             draft = replace(draft, text=draft.text.replace(" ", "") if self.often(0.5) else f" {draft.text}")
         if self.often(0.2):

@@ -222,7 +222,8 @@ def add_types(ask: Asker) -> list[Request[Any]]:
     """Register texts under types, that of the text or a label, compared within their type or across."""
     subject = ask.subject()
     drafts = [replace(Draft(text, "TOY"), type_name=ask.chance.choice(["", "T", "U"])) for text in SPELLED[1:3]]
-    drafts += [Draft(ask.chance.choice(AVRO[:9]), "AVRO", type_name=ask.chance.choice(["", "R", "E"])) for _ in "123"]
+    for format_ in ("AVRO", "AVRO", grouped.ANY_FORMAT):
+        drafts.append(Draft(ask.chance.choice(AVRO[:9]), format_, type_name=ask.chance.choice(["", "R", "E"])))
     ask.chance.shuffle(drafts)
     return [
         grouped.RemoveSubject(subject),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
+from treaty.arrow import payloads
 from treaty.arrow.avro import rows as avro
 from treaty.arrow.decoded import ReadBatch, read_by_row
 from treaty.arrow.documents.batches import make_document_reader
@@ -19,9 +20,10 @@ _READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], ReadBatch
     ("JSON", "arrow"): make_document_reader,
     ("JSON", "spark"): make_document_reader,
 }
-"""A plan for Spark's own functions is read to the same rows in Python."""
+"""A plan for Spark's own functions is read to the same rows in Python; those of plug-ins by their format's payloads."""
 
 
 def reader_of(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     """The reader of a plan; `kind` is the Arrow type of its record."""
-    return _READERS[plan.format, plan.engine](plan, kind)
+    make = _READERS.get((plan.format, plan.engine))
+    return make(plan, kind) if make else read_by_row(payloads.make_row_reader(plan), kind)

@@ -1,5 +1,6 @@
 """Findings about two schemas, faults of one, and their messages in the form of Confluent's registry."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 OLD_TEXT_LENGTH = 10_240
@@ -100,11 +101,15 @@ def list_messages(
 def format_finding(finding: Finding, format: str, *, reader: str, writer: str) -> str:  # noqa: A002 (the word of the protocol)
     """Return one finding in the form of its format's checker; `reader` and `writer` are ``new`` and ``old`` or reversed."""
     sentence = finding.message(reader=reader, writer=writer)
-    if format == "JSON":
-        return f'{{errorType:"{finding.rule}", description:"{sentence}\'}}'  # the odd closing quote is on the wire so
-    if format == "PROTOBUF":
-        return f'{{errorType:"{finding.rule}", description:"{sentence}"}}'
-    return f"{{errorType:'{finding.rule}', description:'{sentence}', additionalInfo:'{finding.detail}'}}"
+    form = _FORMS.get(format, "{{errorType:'{0.rule}', description:'{1}', additionalInfo:'{0.detail}'}}")
+    return form.format(finding, sentence)
+
+
+_FORMS: Mapping[str, str] = {
+    "JSON": '{{errorType:"{0.rule}", description:"{1}\'}}',  # the odd closing quote is on the wire so
+    "PROTOBUF": '{{errorType:"{0.rule}", description:"{1}"}}',
+}
+"""The forms of findings that Confluent's checkers have, by format, where it is not Avro's."""
 
 
 def format_old_text(text: str) -> str:

@@ -176,6 +176,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+ENCODINGS_CACHED = 1_000
+"""Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000
 """Bytes of one payload after decompression; a longer one is a bad row."""
 AVRO_ITEMS = 1_000_000
@@ -298,3 +300,13 @@ SCAN_BYTES = 67_108_864
 """Bytes of records that a node holds in memory while it reads a whole log on Kafka; further ones go to a temporary file."""
 WINDOW_BYTES = 33_554_432
 """Bytes of the last appends of a log on Kafka that a node caches; a reader that is further behind triggers a full replay."""
+IGLU_DEPTH = 40
+"""Levels of nesting in a self-describing schema or value. Settable."""
+IGLU_ANSWER_BYTES = 2_097_152
+"""Bytes of one answer, or one file, of an Iglu registry that a resolver reads."""
+IGLU_CACHE = 1_000_000
+"""Entries of a resolver's cache."""
+IGLU_ERRORS = 32
+"""Distinct failures that a resolver remembers of one registry for one schema."""
+IGLU_FAMILY = 10_000
+"""Versions in one list, or in one family, that a resolver reads."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
@@ -17,6 +17,16 @@ class InvalidSchemaError(ValueError):
         """Keep the faults; the message is the first one."""
         super().__init__("; ".join(map(str, faults[:3])))
         self.faults = faults
+
+
+class BadPayloadError(ValueError):
+    """Bytes are no payload of a schema: `code` is ``MALFORMED``, ``TRAILING`` (bytes follow the value) or ``INVALID``."""
+
+    def __init__(self, code: Literal["MALFORMED", "TRAILING", "INVALID"], message: str) -> None:
+        """Keep the code; the message says what was found."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
 
 
 Model = TypeVar("Model")
@@ -99,6 +109,22 @@ class TagSupport(Generic[Model]):
 
 
 @dataclass(frozen=True, slots=True)
+class PayloadEncoding(Generic[Model]):
+    """One way in which a format writes values as bytes.
+
+    Values are those of JSON, with bytes, decimals, dates and times where the schema has such types: a record is a
+    dictionary by name, a map one by key. The keys of maps may come as texts, as in JSON.
+
+    - ``write(model)``: a function from a value to its payload. It raises `ValueError` with the path of what does not fit.
+    - ``read(writer, reader)``: a function from a payload of the writer's schema to the value that the reader's has for
+      it. It raises `BadPayloadError`, and costs no more than a named number of steps for each byte.
+    """
+
+    write: Callable[[Model], Callable[[Any], bytes]]
+    read: Callable[[Model, Model], Callable[[bytes], Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class Format(Generic[Model]):
     """One schema format. `Model` is its immutable parsed form, opaque to everybody else.
 
@@ -126,6 +152,12 @@ class Format(Generic[Model]):
     - ``tagging``: tags inside the text; None where the format has no place for them.
     - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none.
     - ``from_logical(text)``: the text of a schema that a text of logical types describes; None where those mean nothing.
+    - ``recognize(text)``: whether a text of unknown format, valid or not, looks like one of this format; of two formats that
+      say so, one of this package goes first.
+    - ``locate(text, path)``: line and column, from 1, of the path of a finding, or zeros; None where texts are JSON and paths
+      JSON pointers.
+    - ``payloads``: ways to write values, by name, the usual one first. With these and ``columns`` serializers, commands,
+      Arrow and Spark read records of the format; a format of this package has faster ways there, and none here.
     """
 
     name: str
@@ -146,3 +178,6 @@ class Format(Generic[Model]):
     tagging: TagSupport[Model] | None = None
     from_logical: Callable[[str], str] | None = None
     elements: Callable[[Model], Iterable[SchemaElement]] | None = None
+    recognize: Callable[[str], bool] | None = None
+    locate: Callable[[str, str], tuple[int, int]] | None = None
+    payloads: Mapping[str, PayloadEncoding[Model]] = field(default_factory=dict)

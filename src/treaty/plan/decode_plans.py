@@ -12,14 +12,12 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
-from treaty.plan.avro import planner as avro
 from treaty.plan.ddl import find_free_name, struct_ddl
-from treaty.plan.documents import RESTS
 from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
-from treaty.plan.format_plans import SHAPES, AvroFormatPlan, JsonFormatPlan, ProtobufFormatPlan, RecordType, RecordTypes
+from treaty.plan.format_plans import SHAPES, RecordType, RecordTypes
 from treaty.plan.heads import Encodings, encodings_of, framing_of
 from treaty.plan.options import DecodeChoices, DecodeOptions
-from treaty.plan.planners import PLANNERS, FormatPlanner
+from treaty.plan.planners import PLANNERS, FormatPlanner, find_planner
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.strictness import NAMED, check_engine, is_word, reader_error, refuse_foreign
 from treaty.plan.types.wide import widen_columns
@@ -47,7 +45,7 @@ def make_plan(
     All versions of the subject are writers. `ids` are further schema ids; those unknown to the registry are left out,
     and their rows are UNKNOWN_ID. The format is that of the latest version; without a subject it is `schema_type`
     (default: Avro). `choices` are fields of `DecodeOptions`: `depth`, `lossy`, `message`, `defaults`, `unknown`,
-    `validate`, `rest`.
+    `validate`, `rest`, `encoding`.
 
     `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. A
     table of encodings (encoding id: schema id and codec) is Pravega's framing. `engine` is the decode engine, one of
@@ -123,19 +121,20 @@ def _compose_plan(
 
 
 def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
-    """Return why a reader of all versions (the oldest first) would leave out the last one; "" if it would not, and for
-    formats other than Avro.
+    """Return why a reader of all versions (the oldest first) would leave out the last one; "" if it would not.
 
     Compatible versions may still have no common column type, which must hold the values of both. Raises
     `InvalidSchemaError`.
     """
-    if {one.format for one in versions} != {"AVRO"} or len(versions) < 2:
+    formats = {one.format for one in versions}
+    planner = PLANNERS.get(versions[-1].format) if len(formats) == 1 and len(versions) > 1 else None
+    if planner is None or not planner.divides:
         return ""
     known = [
-        RegisteredSchema(place, DEFAULT_CONTEXT, place, "AVRO", registry_queries.parse_resolved(one))
+        RegisteredSchema(place, DEFAULT_CONTEXT, place, planner.format, registry_queries.parse_resolved(one))
         for place, one in enumerate(versions, 1)
     ]
-    reasons = {one.schema_id: one.message for one in avro.union(known)[1]}
+    reasons = {one.schema_id: one.message for one in planner.union(known, DecodeOptions())[1]}
     return reasons.get(len(known), "")
 
 
@@ -166,10 +165,7 @@ def _select_version(known: Sequence[RegisteredSchema], reader: str | int) -> lis
 
 def _planner(known: Sequence[RegisteredSchema], format_: str) -> FormatPlanner:
     wanted = format_ or next((one.format for one in reversed(known) if one.live), known[-1].format if known else "AVRO")
-    found = PLANNERS.get(wanted)
-    if found is None:
-        raise PlanError(f"rows of the format {wanted} cannot be decoded; supported are {', '.join(sorted(PLANNERS))}")
-    return found
+    return find_planner(wanted)
 
 
 def _resolve(
@@ -266,17 +262,7 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
 
 def _choices(plan: DecodePlan) -> DecodeChoices:
     """What a plan was wished to be."""
-    made = DecodeChoices(depth=plan.depth)
-    if isinstance(plan.recipe, ProtobufFormatPlan):
-        made |= DecodeChoices(
-            message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown)
-        )
-    if isinstance(plan.recipe, AvroFormatPlan):
-        made["lossy"] = plan.recipe.lossy
-    if isinstance(plan.recipe, JsonFormatPlan):
-        kinds = dict(plan.columns)
-        rest = next((way for way, kind in RESTS.items() if kinds.get(plan.recipe.rest) == kind), "")
-        made |= DecodeChoices(validate=bool(plan.recipe.checks), rest=rest)
+    made = DecodeChoices(depth=plan.depth) | plan.recipe.choices(dict(plan.columns))
     if plan.types:
         made["message"] = plan.types.wanted
     return made

@@ -12,13 +12,11 @@ from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.jsonschema.model import JsonSchema
 from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import PlanError, nothing_readable, reject_schema
-from treaty.plan.format_plans import JsonFormatPlan
+from treaty.plan.format_plans import RESTS, JsonFormatPlan
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
-RESTS = {"map": "MAP<STRING, STRING>", "variant": "VARIANT"}
-"""Types of the column for members without a column of their own."""
 VARIANT = Scalar("variant")
 WIDER = {
     frozenset(("int32", "int64")): "int64",

@@ -2,14 +2,20 @@
 stored.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.plan.options import DecodeChoices
 
 ENDING = "3f5d2b714d1b6735"
 """What stands behind each Avro payload, as hex, in plans of formats that have no ending of their own."""
 REFUSE, DOUBLE, ALLOW = "refuse", "double", "allow"
 LOSSY = (REFUSE, DOUBLE, ALLOW)
 """What may be lost in Avro: nothing; digits of whole numbers of 64 bits beside fractions; these and digits of times."""
+RESTS = {"map": "MAP<STRING, STRING>", "variant": "VARIANT"}
+"""Types of the column for members of JSON documents without a column of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,16 @@ class AvroFormatPlan:
         """The place in the union for the writer at `place` of the plan."""
         return self.branches[place] if self.branches else place
 
+    def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
+        """What was wished of the plan; `columns` are its types by name."""
+        return DecodeChoices(lossy=self.lossy)
+
+    def explain(self) -> Iterator[str]:
+        """Lines for people."""
+        for fix in self.repairs:
+            where = "/".join((*fix.path, fix.field))
+            yield f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}"
+
     @staticmethod
     def stored(parts: dict[str, Any]) -> "AvroFormatPlan":
         """Read the stored form."""
@@ -109,6 +125,14 @@ class ProtobufFormatPlan:
     """Whether a field that is not set has its default and not null."""
     unknown: str = ""
     """The column for fields that the message does not have; without one they are dropped."""
+
+    def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
+        """What was wished of the plan; `columns` are its types by name."""
+        return DecodeChoices(message=self.message, defaults=self.defaults, unknown=bool(self.unknown))
+
+    def explain(self) -> Iterator[str]:
+        """Lines for people."""
+        return iter(())
 
     @staticmethod
     def stored(parts: dict[str, Any]) -> "ProtobufFormatPlan":
@@ -150,6 +174,16 @@ class JsonFormatPlan:
     checks: tuple[tuple[int, str], ...] = ()
     rest: str = ""
 
+    def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
+        """What was wished of the plan; `columns` are its types by name."""
+        rest = next((way for way, kind in RESTS.items() if columns.get(self.rest) == kind), "")
+        return DecodeChoices(validate=bool(self.checks), rest=rest)
+
+    def explain(self) -> Iterator[str]:
+        """Lines for people."""
+        if self.checks:
+            yield "  checks   documents by the schemas that they were written with"
+
     @staticmethod
     def stored(parts: dict[str, Any]) -> "JsonFormatPlan":
         """Read the stored form."""
@@ -158,13 +192,63 @@ class JsonFormatPlan:
         return JsonFormatPlan(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks)})
 
 
-FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan
+@dataclass(frozen=True, slots=True)
+class KeptSchema:
+    """A schema's text with the texts behind its references by name, as a plan keeps it."""
+
+    text: str
+    references: tuple[tuple[str, "KeptSchema"], ...] = ()
+
+    @staticmethod
+    def of(schema: ResolvedSchema) -> "KeptSchema":
+        """Keep a resolved schema."""
+        return KeptSchema(schema.text, tuple((one.name, KeptSchema.of(one.meaning)) for one in schema.bindings))
+
+    def resolve(self, format_: str) -> ResolvedSchema:
+        """The schema as its format parses it."""
+        bound = (ResolvedReference(name, name, 0, one.resolve(format_)) for name, one in self.references)
+        return ResolvedSchema(format_, self.text, tuple(bound))
+
+    @staticmethod
+    def stored(parts: dict[str, Any]) -> "KeptSchema":
+        """Read the stored form."""
+        return KeptSchema(parts["text"], tuple((name, KeptSchema.stored(one)) for name, one in parts["references"]))
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadFormatPlan:
+    """How rows of a format with `Format.payloads` are read: the way of writing, and the schemas by id.
+
+    Without a `reader` each row is read as its writer's schema has it, and its fields get their columns by name.
+    """
+
+    encoding: str
+    reader: KeptSchema | None
+    writers: tuple[tuple[int, KeptSchema], ...]
+
+    def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
+        """What was wished of the plan; `columns` are its types by name."""
+        return DecodeChoices(encoding=self.encoding)
+
+    def explain(self) -> Iterator[str]:
+        """Lines for people."""
+        yield f"  encoding {self.encoding}"
+
+    @staticmethod
+    def stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
+        """Read the stored form."""
+        writers = tuple((number, KeptSchema.stored(one)) for number, one in parts["writers"])
+        reader = KeptSchema.stored(parts["reader"]) if parts["reader"] else None
+        return PayloadFormatPlan(parts["encoding"], reader, writers)
+
+
+FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan | PayloadFormatPlan
 FORMAT_PLANS: dict[str, type[FormatPlan]] = {
     "AVRO": AvroFormatPlan,
     "PROTOBUF": ProtobufFormatPlan,
     "JSON": JsonFormatPlan,
 }
-"""By format."""
+"""By format; every other has a `PayloadFormatPlan`."""
 
 
 SHAPES = ("types", "wide", "variant")

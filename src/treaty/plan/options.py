@@ -19,6 +19,7 @@ class DecodeOptions:
     - `validate`: JSON documents are checked by the schema that they were written with; those that are not valid are bad.
     - `rest`: members of a JSON document that have no column are kept in a column of their own: ``map`` is
       `MAP<STRING, STRING>` with JSON texts, ``variant`` a VARIANT (on Spark only).
+    - `encoding`: how values were written, where the format of a plug-in has several ways; its usual one without a name.
     """
 
     depth: int = 3
@@ -28,6 +29,7 @@ class DecodeOptions:
     unknown: bool = False
     validate: bool = False
     rest: str = ""
+    encoding: str = ""
 
 
 class DecodeChoices(TypedDict, total=False):
@@ -40,3 +42,4 @@ class DecodeChoices(TypedDict, total=False):
     unknown: bool
     validate: bool
     rest: str
+    encoding: str

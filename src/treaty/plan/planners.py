@@ -1,11 +1,13 @@
-"""`Planner`: how the plans of one format are made, as a frozen record of functions."""
+"""`FormatPlanner`: how the plans of one format are made, as a frozen record of functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.plan import documents
+from treaty.formats.registry import find_formats
+from treaty.plan import documents, payloads
 from treaty.plan.avro import planner as avro
+from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import RecordType
 from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions
@@ -23,12 +25,15 @@ class FormatPlanner:
     - ``union(known, options)``: one reader for all versions, oldest first, and those that have no part in it.
     - ``compose(known, reader, options)``: the plan, without a registry. Raises `PlanError` if no writer can be read.
     - ``types(known, options)``: the plan of several record types, and which they are. Raises the same.
+    - ``divides``: whether versions that are compatible may still have no common column type, so that one of them has
+      no part in the union.
     """
 
     format: str
     union: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[Any, list[RejectedSchema]]]
     compose: Callable[[Sequence[RegisteredSchema], Any, DecodeOptions], DecodePlan]
     types: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[DecodePlan, tuple[RecordType, ...]]]
+    divides: bool = False
 
 
 PLANNERS: Mapping[str, FormatPlanner] = {
@@ -37,8 +42,27 @@ PLANNERS: Mapping[str, FormatPlanner] = {
         lambda known, options: avro.union(known, options.lossy),
         lambda known, reader, options: avro.compose(known, reader, options.depth, options.lossy),
         avro_types.plan_types,
+        divides=True,
     ),
     "PROTOBUF": FormatPlanner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),
     "JSON": FormatPlanner("JSON", documents.union, documents.compose, document_types.plan_types),
 }
-"""By format."""
+"""By format of this package."""
+
+
+def find_planner(name: str) -> FormatPlanner:
+    """The planner of a format; one of a plug-in has payloads and columns. Raises `PlanError` where there is none."""
+    found = PLANNERS.get(name)
+    if found is not None:
+        return found
+    formats = find_formats()
+    form = formats.find(name)
+    if form is None or not payloads.is_decodable(form):
+        able = sorted({*PLANNERS, *(one for one in formats.names if payloads.is_decodable(formats[one]))})
+        raise PlanError(f"rows of the format {name} cannot be decoded; supported are {', '.join(able)}")
+    return FormatPlanner(
+        name,
+        lambda known, options: payloads.union(form, known),
+        lambda known, reader, options: payloads.compose(form, known, reader, options),
+        lambda known, options: payloads.refuse_types(form),
+    )

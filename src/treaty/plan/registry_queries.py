@@ -1,6 +1,7 @@
 """What the planner asks a registry: the versions of a subject, a schema by id, and the texts behind references."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
@@ -15,6 +16,9 @@ from treaty.formats.avro.parser import parse_schema
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.flat import flatten_schema
 from treaty.plan.registered_schema import RegisteredSchema
+
+_WORKED_ON: Mapping[str, Callable[[Any], Any]] = {"AVRO": flatten_schema}
+"""How a parsed schema becomes the one that a planner works on, for formats where that is another one."""
 
 
 def list_versions(registry: Registry, subject: Subject) -> tuple[RegisteredSchema, ...]:
@@ -73,7 +77,8 @@ def parse_resolved(schema: ResolvedSchema) -> Any:
     if form is None:
         return None
     made = form.parse(schema, False)
-    return flatten_schema(made) if schema.format == "AVRO" else made
+    change = _WORKED_ON.get(schema.format)
+    return change(made) if change else made
 
 
 def _make_registered(

@@ -8,7 +8,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import SHAPES
 from treaty.plan.options import DecodeOptions
 from treaty.plan.rows import Names
-from treaty.plan.value import ENGINES
+from treaty.plan.value import ENGINES, list_engines
 
 MEANT_FOR: Mapping[str, str] = {
     "lossy": "AVRO",
@@ -19,6 +19,7 @@ MEANT_FOR: Mapping[str, str] = {
     "rest": "JSON",
 }
 """Fields of a `DecodeOptions` that mean something to one format only."""
+PLUGINS = "formats of plug-ins"
 NAMED = frozenset(("latest", "union", *SHAPES))
 """Readers by name."""
 PARTS = ("value", "key")
@@ -37,20 +38,30 @@ class ForeignOptionError(PlanError):
 
 def check_engine(engine: str, format_: str, usual: str) -> str:
     """The engine that is asked for, or the format's usual one. Raises `PlanError` for one that does not read the format."""
-    if not engine or (format_, engine) in ENGINES:
+    found = list_engines(format_)
+    if not engine or engine in found:
         return engine or usual
-    there = ", ".join(name for known, name in ENGINES if known == format_)
+    there = ", ".join(found)
     raise PlanError(f"engine = {engine!r} reads no {format_}; allowed are {there}, or none named")
 
 
 def refuse_foreign(choices: Mapping[str, Any], format_: str) -> None:
     """Raise `PlanError` for an option that means nothing to the format of the rows."""
     for name, value in choices.items():
-        meant = MEANT_FOR.get(name, format_)
+        meant = _find_owner(name, format_)
         if meant != format_ and value != getattr(_USUAL, name):
             raise ForeignOptionError(
                 name, f"{name} = {value!r} is for {meant}, and the rows to read are {format_}; leave it out"
             )
+
+
+def _find_owner(option: str, format_: str) -> str:
+    """The format, or the formats, that an option means something to; `format_` where it is one of them."""
+    if option in MEANT_FOR:
+        return MEANT_FOR[option]
+    if (option == "encoding") == (format_ not in ENGINES):
+        return format_
+    return ", ".join(sorted(ENGINES)) if format_ not in ENGINES else PLUGINS
 
 
 def is_word(text: str) -> bool:

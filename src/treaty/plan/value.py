@@ -1,26 +1,41 @@
 """`DecodePlan`: everything that decides how a frame becomes a row, as a frozen value that can be printed and stored."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, JsonFormatPlan, RecordTypes
+from treaty.plan.format_plans import FORMAT_PLANS, FormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PREFIX, FrameFormat
 
 FORMAT, READ = 5, (2, 3, 4, 5)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an
 older format replays its open batch with it, and then gets a new plan.
 """
-ENGINES = {
-    ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
-    ("AVRO", "fastavro"): "Treaty's own reader in Python workers (slower)",
-    ("PROTOBUF", "ptars"): "ptars over whole batches in Python workers, judged by Protobuf's runtime",
-    ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers (slower)",
-    ("JSON", "arrow"): "pyarrow over whole batches in Python workers, and Treaty's own reader for what it refuses",
-    ("JSON", "spark"): "Spark's from_json",
+ENGINES: Mapping[str, Mapping[str, str]] = {
+    "AVRO": {
+        "spark": "Spark's from_avro, one call for all ids",
+        "fastavro": "Treaty's own reader in Python workers (slower)",
+    },
+    "PROTOBUF": {
+        "ptars": "ptars over whole batches in Python workers, judged by Protobuf's runtime",
+        "upb": "Protobuf's runtime in Python workers (slower)",
+    },
+    "JSON": {
+        "arrow": "pyarrow over whole batches in Python workers, and Treaty's own reader for what it refuses",
+        "spark": "Spark's from_json",
+    },
 }
 """What does the work, by format and engine."""
+ROWS = "rows"
+"""The engine of every other format."""
+_ROWS: Mapping[str, str] = {ROWS: "the reader of the format's package, row by row in Python workers"}
+
+
+def list_engines(format_: str) -> Mapping[str, str]:
+    """The engines that read a format: name, and what does the work."""
+    return ENGINES.get(format_, _ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +128,7 @@ class DecodePlan:
         """The plan as text for people."""
         lines = [
             f"Decode plan for {self.subject or 'any subject'} ({self.format})",
-            f"  engine   {ENGINES[self.format, self.engine]}",
+            f"  engine   {list_engines(self.format)[self.engine]}",
             f"  reader   {self.reader_name}",
             *([f"  framing  {self.framing.name}"] if self.framing != PREFIX else []),
         ]
@@ -125,12 +140,7 @@ class DecodePlan:
             lines.append(f"  type     {mixed.name}")
         for name, kind in self.columns or (("value", self.type),):
             lines.append(f"  column   {name}: {kind}")
-        if isinstance(self.recipe, JsonFormatPlan) and self.recipe.checks:
-            lines.append("  checks   documents by the schemas that they were written with")
-        for fix in self.recipe.repairs if isinstance(self.recipe, AvroFormatPlan) else ():
-            where = "/".join((*fix.path, fix.field))
-            lines.append(f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}")
-        return "\n".join(lines)
+        return "\n".join((*lines, *self.recipe.explain()))
 
 
 def _read_stored(stored: dict[str, Any]) -> DecodePlan:
@@ -144,7 +154,7 @@ def _read_stored(stored: dict[str, Any]) -> DecodePlan:
         "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs", ())),
     }
     framed = FrameFormat(framing["name"], heads, tuple((head, codec) for head, codec in framing.get("codecs", ())))
-    recipe = FORMAT_PLANS[stored["format"]].stored(stored.pop("recipe"))
+    recipe = FORMAT_PLANS.get(stored["format"], PayloadFormatPlan).stored(stored.pop("recipe"))
     mixed = RecordTypes.stored(types) if types else None
     keys = _read_stored(key) if key else None
     return DecodePlan(**stored, **parts, recipe=recipe, framing=framed, types=mixed, key=keys)  # type: ignore[arg-type]  # by name, as they were stored

@@ -41,7 +41,7 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
     ("JSON", "arrow"): PYTHON_WORKERS,
     ("JSON", "spark"): SPARK_JSON,
 }
-"""Decode engines by format and name."""
+"""Decode engines by format and name; those of plug-ins are read by Python workers."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
@@ -146,7 +146,7 @@ def _add_record(
 ) -> DataFrame:
     """Return the frame with `columns`, record, error and the other named columns."""
     source, raw = _add_frame_columns(frame, columns, plan, source)
-    engine = ENGINES[plan.format, plan.engine]
+    engine = ENGINES.get((plan.format, plan.engine), PYTHON_WORKERS)
     raw = engine.decode(raw, plan, source.column)
     good, value = engine.is_good(plan), F.col(source.column)
     kept = [F.col(quote_name(name)) for name in columns]

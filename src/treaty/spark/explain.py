@@ -1,5 +1,6 @@
 """Explains a plan in a session: the engine that will run, and missing settings against hostile rows."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
@@ -22,9 +23,14 @@ def engine_of(spark: SparkSession) -> str:
     return "spark"
 
 
+ENGINES_OF_SESSION: Mapping[str, Callable[[SparkSession], str]] = {"AVRO": engine_of}
+"""How the engine of a format is found that depends on the session."""
+
+
 def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
-    """Return the plan with the Avro engine of this session; plans of other formats unchanged."""
-    return replace(plan, engine=engine_of(spark)) if plan.format == "AVRO" else plan
+    """Return the plan with the engine that this session has for its format; plans of most formats unchanged."""
+    find_engine = ENGINES_OF_SESSION.get(plan.format)
+    return replace(plan, engine=find_engine(spark)) if find_engine else plan
 
 
 def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:

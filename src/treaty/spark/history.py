@@ -26,7 +26,7 @@ from treaty.plan.ddl import quote_name
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError
 from treaty.plan.options import DecodeOptions
-from treaty.plan.planners import PLANNERS
+from treaty.plan.planners import find_planner
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
@@ -155,7 +155,9 @@ def _read_rows(
             raise
         model = registry_queries.parse_text(union.format, candidate)
         itself = RegisteredSchema(0, subject, 0, union.format, model)
-        kind = DataType.fromDDL(PLANNERS[union.format].compose([itself], model, DecodeOptions(message=message)).type)
+        kind = DataType.fromDDL(
+            find_planner(union.format).compose([itself], model, DecodeOptions(message=message)).type
+        )
         found = decode(data, union, column=column, names=names)
         reasons = map_frame_id(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
         message_of = F.coalesce(reasons, F.lit(str(nothing)))

@@ -8,11 +8,15 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import VersionFound
 from treaty.core.schema import Draft, Reference
+from treaty.formats.registry import find_formats
 from treaty.node.embedded import EmbeddedRegistry
 from treaty.testing.server import LocalServer, start_server
 
-ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
-"""Which format a schema file has, by the ending of its name."""
+
+def list_endings() -> dict[str, str]:
+    """Return which format a schema file has, by the ending of its name."""
+    formats = find_formats()
+    return {f".{suffix.rpartition('.')[2]}": name for name in formats.names for suffix in formats[name].suffixes}
 
 
 class TreatyRegistry:
@@ -58,9 +62,9 @@ class TreatyRegistry:
         says nothing, and what a registry raises.
         """
         place = Path(path)
-        kind = format or ENDINGS.get(place.suffix, "")
+        kind = format or list_endings().get(place.suffix, "")
         if not kind:
-            raise ValueError(f"{place.name}: which format? Give format=, or name the file {', '.join(ENDINGS)}")
+            raise ValueError(f"{place.name}: which format? Give format=, or name the file {', '.join(list_endings())}")
         draft = Draft(place.read_text("utf-8"), kind, references)
         return self.registry.register(subject or place.stem, draft).version
 

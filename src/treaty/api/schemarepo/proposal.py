@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
-from treaty.api.schemarepo.subjects import latest_version, register_as, subject_names, version_by_id
+from treaty.api.schemarepo.subjects import latest_version, subject_names, version_by_id
 from treaty.core.answers import Config, RegisteredVersion
-from treaty.core.messages.groups import GetSubject, GroupFound, ListGroupVersions
+from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
 from treaty.core.messages.policies import GetPolicy
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
@@ -14,7 +14,6 @@ from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
     force_of,
-    formats_of,
     group_creation,
     model_of,
     model_word,
@@ -111,9 +110,9 @@ async def _add(x: SchemaRepoContext, request: Register, model: Config | None, gr
     theirs = model_word(group.config, group.level)
     if model is not None and theirs not in {model.level, model.follows}:
         x.ignored = theirs
-    there = replace(request, create_with=replace(group_creation(None), policy=None), require_subject=True)
-    drafts = [replace(request.draft, format=format_) for format_ in formats_of(group)]
-    return await register_as(x, [replace(there, draft=draft) for draft in drafts])
+    draft = replace(request.draft, format=ANY_FORMAT)
+    made = replace(group_creation(None), policy=None)
+    return await x.ask(replace(request, draft=draft, create_with=made, require_subject=True))
 
 
 def _group_named(name: str) -> Subject:

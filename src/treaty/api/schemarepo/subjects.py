@@ -9,38 +9,25 @@ from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
 from treaty.core import limits
 from treaty.core.access.rights import Permission
-from treaty.core.answers import Config, RegisteredVersion, VersionFound
+from treaty.core.answers import Config, VersionFound
 from treaty.core.limits import GROUPS_PAGE
 from treaty.core.messages.groups import (
     CreateSubject,
     FindSameVersion,
     GetOrdinal,
     GetSubject,
-    GroupFound,
     ListGroups,
     ListGroupVersions,
 )
 from treaty.core.names import EVERYWHERE, Subject
-from treaty.core.refusals import (
-    Forbidden,
-    FormatNotAllowed,
-    InvalidSchema,
-    NotFound,
-    NotLatest,
-    NotPermitted,
-    Refusal,
-    SchemaNotFound,
-)
-from treaty.core.requests import GetConfig, Register, Scope
+from treaty.core.refusals import Forbidden, InvalidSchema, NotLatest, NotPermitted, SchemaNotFound
+from treaty.core.requests import GetConfig, Scope
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.properties import print_properties
 from treaty.wire.schemarepo.requests import (
-    OPAQUE,
     create_subject_of,
     expected_of,
-    formats_of,
     formats_to_find,
-    has_own_format,
     ordinal_of,
     properties_of,
     register_of,
@@ -199,9 +186,7 @@ async def find_schema(x: SchemaRepoContext) -> str | bytes:
 async def register(x: SchemaRepoContext) -> str | bytes:
     """Registers the schema in a subject that exists; answers its id, for a text that is there already the old one."""
     subject, text = subject_named(x.values[0]), await x.text()
-    formats = formats_of(await _find_group(x, subject))
-    found = await register_as(x, [register_of(subject, text, format_) for format_ in formats])
-    return str(found.version.ordinal)
+    return str((await x.ask(register_of(subject, text))).version.ordinal)
 
 
 async def register_if_latest(x: SchemaRepoContext) -> str | bytes:
@@ -212,9 +197,8 @@ async def register_if_latest(x: SchemaRepoContext) -> str | bytes:
     if expected is None:
         await x.ask(GetSubject(subject))
         raise no_schema(subject, latest)
-    formats = formats_of(await _find_group(x, subject))
     try:
-        found = await register_as(x, [register_of(subject, text, format_, expected) for format_ in formats])
+        found = await x.ask(register_of(subject, text, expected))
     except NotLatest:
         refused = x.asked
         if expected.value >= 0:
@@ -222,40 +206,3 @@ async def register_if_latest(x: SchemaRepoContext) -> str | bytes:
         x.asked = refused
         raise
     return str(found.version.ordinal)
-
-
-async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
-    """Return what is known of a subject before a registration, which asks again whether it exists.
-
-    What this server has in memory is enough where the formats follow from settings, since the registration refuses
-    other formats; they may also follow from versions, which another server may have added.
-    """
-    for call in (replace(x.call, consistency="eventual"), x.call):
-        try:
-            group = await x.ask(GetSubject(subject), call)
-        except NotFound:
-            continue
-        except Forbidden:
-            return None
-        if call is x.call or has_own_format(group):
-            return group
-    return None
-
-
-async def register_as(x: SchemaRepoContext, requests: list[Register]) -> RegisteredVersion:
-    """Register a text as the first format that it can be read in; the last one is opaque, if there are several.
-
-    Raises the refusal of the first format where the subject takes no opaque text.
-    """
-    first: Refusal | None = None
-    for request in requests:
-        try:
-            return await x.ask(request)
-        except InvalidSchema as wrong:
-            first = first or wrong
-        except (FormatNotAllowed, NotPermitted) as refused:
-            if first is None or request.draft.format != OPAQUE or refused.reason.rule == "MODE":
-                raise
-            break
-    assert first is not None, "there is a request"
-    raise first

@@ -11,6 +11,7 @@ import click
 from treaty.cli.records.decode import say_explained
 from treaty.cli.registry import connection
 from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal.options import encoding_
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain_record
 from treaty.client.kafka.cluster_settings import parse_cluster
@@ -170,6 +171,7 @@ def _format_time(milliseconds: int | None) -> str:
 @click.option("--keys", "key_as", type=click.Choice(("auto", "schema", "text", "bytes")), default="auto",
               show_default=True, help="Form of the keys; auto: by the schema in their frame, else as text.")  # fmt: skip
 @click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the schema ids in the records.")
+@encoding_
 @click.option("--values", is_flag=True, help="Print only the values, one per line.")
 @click.option("--raw-on-error", is_flag=True, help="Also print the bytes of records that cannot be decoded.")
 @click.option("--uncommitted", is_flag=True, help="Include records of open and aborted transactions.")
@@ -193,7 +195,7 @@ def command(topic: str, **options: Any) -> None:
     span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
         cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
-        decoder = RecordDecoder(found, context_of(options["context"]))
+        decoder = RecordDecoder(found, context_of(options["context"]), options["encoding"])
         showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"])
         try:
             with closing(read_records(cluster, topic, span)) as records:

@@ -8,6 +8,7 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import encoding_
 from treaty.client.explain.pieces import RecordPiece
 from treaty.client.explain.record import RecordExplanation, explain_record
 from treaty.client.serializers.frames import HEADER_OF, Part
@@ -21,10 +22,11 @@ FINE, WRONG = 0, 1
 @click.option(
     "--header", metavar="HEX", help="Content of the header __value_schema_id, if the frame is in that header."
 )
+@encoding_
 @click.option("--key", is_flag=True, help="DATA is the key of a record, not its value.")
 @connection.registry
 @connection.as_json
-def command(data: str, *, header: str | None, key: bool, registry: str, as_json: bool) -> None:
+def command(data: str, *, header: str | None, key: bool, encoding: str, registry: str, as_json: bool) -> None:
     """Explain a framed record. DATA is hex or base64; ``-``, the default, reads raw bytes, hex or base64 from standard
     input.
 
@@ -39,7 +41,7 @@ def command(data: str, *, header: str | None, key: bool, registry: str, as_json:
     record = _read_stdin() if data == "-" else _parse_bytes(data, "DATA")
     headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
     with connection.open_registry(registry) as found:
-        explained = explain_record(found, record, headers, part)
+        explained = explain_record(found, record, headers, part, encoding=encoding)
     if as_json:
         screen.say_json(_explanation_members(explained))
     else:

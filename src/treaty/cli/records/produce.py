@@ -12,7 +12,7 @@ from treaty.cli.records.schema_selection import HOW, SchemaOption, SelectedSchem
 from treaty.cli.registry import connection
 from treaty.cli.registry.schema import references
 from treaty.cli.terminal import kafka, screen
-from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.options import encoding_, format_
 from treaty.cli.terminal.source import STDIN
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -49,6 +49,7 @@ DONE, WRONG, STOPPED = 0, 1, 130
 )
 @click.option("--strategy", type=click.Choice(tuple(HOW)), default="topic", show_default=True, help="Names subjects.")
 @click.option("--record", default="", metavar="NAME", help="Full name of the Avro record or Protobuf message.")
+@encoding_
 @format_
 @references
 @click.option("--must-exist", is_flag=True, help="Fail if a schema from a file is not registered yet.")
@@ -148,7 +149,7 @@ def _select_schemas(
     rest = {name: options[name] for name in ("must_exist", "normalize")}
     value = SchemaOption(
         options["schema"], topic, "value", options["subject"], options["strategy"], options["record"],
-        options["format_"], options["references"], **rest,
+        options["format_"], options["references"], encoding=options["encoding"], **rest,
     )  # fmt: skip
     dry_run = options["dry_run"]
     key = options["key_schema"]

@@ -47,6 +47,7 @@ class SchemaOption:
     references: tuple[str, ...] = ()
     must_exist: bool = False
     normalize: bool = False
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ def _find_subject(found: Connection, wanted: SchemaOption, record: str) -> Subje
 
 
 def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, version: VersionFound) -> SelectedSchema:
-    made = make_encoder(found, version.format, SchemaText(version.text, version.references, subject), wanted.record)
+    made = make_encoder(
+        found, version.format, SchemaText(version.text, version.references, subject), wanted.record, wanted.encoding
+    )
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
     return SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)
 
@@ -96,14 +99,16 @@ def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, v
 def _select_by_id(found: Connection, wanted: SchemaOption, schema_id: int) -> SelectedSchema:
     within = subject_of(wanted.subject) if wanted.subject else None
     one = found.ask(GetSchema(schema_id, within)).answer
-    made = make_encoder(found, one.format, text_of(one), wanted.record)
+    made = make_encoder(found, one.format, text_of(one), wanted.record, wanted.encoding)
     return SelectedSchema(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
 
 
 def _select_from_file(found: Connection, wanted: SchemaOption, *, dry_run: bool) -> SelectedSchema:
     draft = read_draft(found, wanted.word, wanted.format, wanted.references)
     home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
-    made = make_encoder(found, draft.format, SchemaText(draft.text, draft.references, home), wanted.record)
+    made = make_encoder(
+        found, draft.format, SchemaText(draft.text, draft.references, home), wanted.record, wanted.encoding
+    )
     subject = _find_subject(found, wanted, made.record)
     normalize = wanted.normalize or None
     if not (wanted.must_exist or dry_run):

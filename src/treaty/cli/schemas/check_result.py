@@ -31,7 +31,7 @@ def compare_under_others(
 
 def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
     """Return why a reader of all versions would leave out the last one; "" if it would not."""
-    if len(versions) < 2 or {one.format for one in versions} != {"AVRO"}:
+    if len(versions) < 2:
         return ""
     from treaty.plan.decode_plans import find_union_conflict  # noqa: PLC0415 (plans are needed for this alone)
 

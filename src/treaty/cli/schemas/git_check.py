@@ -75,7 +75,7 @@ class RevisionCheck:
         now = read_text(path) if self.index is None else self.index.text(path)
         if now is None:
             raise UnusableError(f"{path} is not staged; run git add, or leave out --staged")
-        format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now)
+        format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now, formats)
         if format_ is None:
             raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
         new = SchemaSource(path, now, check_format_name(format_, formats))

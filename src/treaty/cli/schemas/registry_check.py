@@ -123,9 +123,11 @@ def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
     read.
     """
     from treaty.client.references import fetch_resolved_schema  # noqa: PLC0415 (needed for this alone)
+    from treaty.plan.planners import PLANNERS  # noqa: PLC0415
     from treaty.plan.registry_queries import list_versions  # noqa: PLC0415
 
-    if draft.format != "AVRO":
+    planner = PLANNERS.get(draft.format)
+    if planner is None or not planner.divides:
         return ""
     place = subject_of(subject)
     try:

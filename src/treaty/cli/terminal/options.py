@@ -32,7 +32,14 @@ format_ = click.option(
     "--format",
     "format_",
     metavar="NAME",
-    help="Schema format: AVRO, JSON or PROTOBUF (default: by name or content of the file).",
+    help="Schema format: AVRO, JSON, PROTOBUF or that of a plug-in (default: by name or content of the file).",
+)
+
+encoding_ = click.option(
+    "--encoding",
+    default="",
+    metavar="NAME",
+    help="How payloads are written, for formats of plug-ins that have several ways.",
 )
 
 

@@ -1,7 +1,5 @@
 """Reading schema texts from files and standard input, and detecting their format."""
 
-import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +12,9 @@ import click
 from treaty.cli.terminal.errors import ReportedError
 from treaty.core import limits
 from treaty.formats.format import Format
-from treaty.formats.registry import FormatRegistry
+from treaty.formats.registry import BUILT_IN, FormatRegistry
 
 STDIN = "-"
-COMMENT = re.compile(r"\s+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-PROTOBUF_WORDS = re.compile(r"(syntax|edition|package|import|option|message|enum|service|extend)\b|;")
-AVRO_TYPES = frozenset({"record", "error", "enum", "fixed", "map", "bytes", "int", "long", "float", "double"})
-JSON_TYPES = frozenset({"object", "number", "integer"})
-JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyOf", "allOf", "additionalProperties"})
 
 
 class UnusableError(ReportedError):
@@ -106,7 +99,7 @@ def read_sources(
     common = next((name for name in named if name is not None), likely)
     found = []
     for (path, text), name in zip(texts, named, strict=True):
-        guessed = name or (common if path == STDIN else None) or guess_format_by_content(text) or common
+        guessed = name or (common if path == STDIN else None) or guess_format_by_content(text, formats) or common
         if guessed is None:
             raise UnusableError(f"the format of {display_path(path)} is unknown; add --format {_list_formats(formats)}")
         found.append(SchemaSource(path, text, check_format_name(guessed, formats)))
@@ -143,25 +136,10 @@ def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
     return None
 
 
-def guess_format_by_content(text: str) -> str | None:
+def guess_format_by_content(text: str, formats: FormatRegistry) -> str | None:
     """Guess the format of a text, valid or not; None if it may be more than one."""
-    at = 0
-    while found := COMMENT.match(text, at):
-        at = found.end()
-    if at == len(text):
-        return None
-    if text[at] != "{":
-        if PROTOBUF_WORDS.match(text, at):
-            return "PROTOBUF"
-        return "AVRO" if text[at] in '["' else "JSON" if text[at:].strip() in {"true", "false"} else None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = dict.fromkeys(re.findall(r'"([^"\\]*)"\s*:', text))
-        value["type"] = next(iter(re.findall(r'"type"\s*:\s*"([^"\\]*)"', text)), None)
-    type_ = value.get("type")
-    if any(word.startswith("$") for word in value) or value.keys() & JSON_WORDS:
-        return "JSON"
-    if isinstance(type_, str) and type_ in AVRO_TYPES:
-        return "AVRO"
-    return "JSON" if isinstance(type_, list) or type_ in JSON_TYPES else None
+    for name in sorted(formats.names, key=lambda one: one not in BUILT_IN):
+        recognize = find_format(name, formats).recognize
+        if recognize is not None and recognize(text):
+            return name
+    return None

@@ -1,22 +1,25 @@
 """Explains a record: its frame, the schema of the frame, and the payload."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from treaty.client.explain import avro, protobuf
 from treaty.client.explain.pieces import PieceReader, RecordPiece, UnexpectedBytesError
+from treaty.client.records.decoder import to_json_value
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.frames import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
 from treaty.client.serializers.message_indexes import Path, split_path
+from treaty.client.serializers.payloads import choose_codec
 from treaty.client.serializers.protobuf import messages
 from treaty.client.serializers.schema_selection import text_of
 from treaty.core.answers import SchemaFound
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
-from treaty.formats.format import InvalidSchemaError
+from treaty.formats.format import BadPayloadError, InvalidSchemaError, PayloadEncoding
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.formats.registry import find_formats
 
@@ -31,9 +34,17 @@ class RecordExplanation:
 
 
 def explain_record(
-    registry: Registry, data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value"
+    registry: Registry,
+    data: bytes,
+    headers: Iterable[tuple[str, bytes]] = (),
+    part: Part = "value",
+    *,
+    encoding: str = "",
 ) -> RecordExplanation:
-    """Explain the key or value of a record. An error in it is returned as `problem`; an unreachable registry raises."""
+    """Explain the key or value of a record. An error in it is returned as `problem`; an unreachable registry raises.
+
+    `encoding` is one of `Format.payloads`, for formats of plug-ins.
+    """
     given = tuple(headers)
     whole = PieceReader(data)
     try:
@@ -47,7 +58,7 @@ def explain_record(
         whole.rest("not read")
         return RecordExplanation(tuple(whole), None, str(absent))
     try:
-        _payload(registry, written, whole, frame)
+        _payload(registry, written, whole, frame, encoding)
         if whole.left:
             wrong = f"{whole.left} bytes are left after the record"
             whole.rest("left over")
@@ -77,23 +88,42 @@ def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
     return registry.ask(GetGuid(frame.schema)).answer
 
 
-def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame: Frame) -> None:
-    if written.format == "JSON":
-        _json(whole)
-        return
-    found = text_of(written)
-    meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
-    model = find_formats()[written.format].parse(meaning, False)
-    if written.format == "AVRO":
-        avro.explain(model, whole)
-    elif written.format == "PROTOBUF":
-        path = _path(whole, frame)
-        name = messages(model).get(path)
-        if name is None:
-            raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
-        protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
-    else:
+def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame: Frame, encoding: str) -> None:
+    form = find_formats().find(written.format)
+    if form is None:
         whole.rest(f"a payload of format {written.format}")
+        return
+
+    def parse() -> Any:
+        found = text_of(written)
+        meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
+        return form.parse(meaning, False)
+
+    explain = _EXPLAINERS.get(form.name)
+    if explain is not None:
+        explain(parse, whole, frame)
+    elif form.payloads:
+        _plugin(choose_codec(form, encoding), parse(), whole)
+    else:
+        whole.rest(f"a payload of format {form.name}")
+
+
+def _plugin(codec: PayloadEncoding[Any], model: Any, whole: PieceReader) -> None:
+    """Note the value of a whole payload: a format of a plug-in says no more."""
+    start = whole.at
+    try:
+        value = codec.read(model, model)(whole.take(whole.left, "", "payload"))
+    except BadPayloadError as bad:
+        raise UnexpectedBytesError(start, "", f"{bad.code}: {bad.message}") from bad
+    whole.note(start, "", "payload", json.dumps(to_json_value(value), ensure_ascii=False))
+
+
+def _protobuf(model: Any, whole: PieceReader, frame: Frame) -> None:
+    path = _path(whole, frame)
+    name = messages(model).get(path)
+    if name is None:
+        raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
+    protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
 
 
 def _path(whole: PieceReader, frame: Frame) -> Path:
@@ -116,3 +146,11 @@ def _json(whole: PieceReader) -> None:
     except (ValueError, RecursionError) as error:
         raise UnexpectedBytesError(start, "", f"not JSON: {error}") from error
     whole.note(start, "", "JSON text", text)
+
+
+_EXPLAINERS: Mapping[str, Callable[[Callable[[], Any], PieceReader, Frame], None]] = {
+    "AVRO": lambda parse, whole, _: avro.explain(parse(), whole),
+    "JSON": lambda _, whole, __: _json(whole),
+    "PROTOBUF": lambda parse, whole, frame: _protobuf(parse(), whole, frame),
+}
+"""How a payload is explained, by format: with a function that parses its schema, where that is needed."""

@@ -1,7 +1,7 @@
 """Decodes framed records of any format to JSON values."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -16,16 +16,21 @@ from treaty.client.serializers.avro import AvroDeserializer
 from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 from treaty.client.serializers.frames import HEADER_OF, Part, unframe
 from treaty.client.serializers.jsonschema import JsonDeserializer
+from treaty.client.serializers.payloads import PayloadDeserializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer
-from treaty.client.serializers.settings import DeserializerSettings
+from treaty.client.serializers.settings import DeserializedPart, DeserializerSettings
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
+from treaty.formats.registry import find_formats
 
 DecodeMode = Literal["auto", "schema", "text", "bytes"]
 """The form of a key or value; ``auto``: by the schema of its frame if there is one, else text."""
+
+OpenPart = Callable[[bytes, str, Part, tuple[tuple[str, bytes], ...]], DeserializedPart]
+"""A function from a key's or value's bytes, topic, part and headers to its value and schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +44,18 @@ class DecodedPart:
 class RecordDecoder:
     """Decodes records of mixed formats, each by the id or guid in its frame. Thread-safe."""
 
-    def __init__(self, registry: Registry, context: str = DEFAULT_CONTEXT) -> None:
-        """Use this registry through a cache; `context` is that of the ids in the frames."""
+    def __init__(self, registry: Registry, context: str = DEFAULT_CONTEXT, encoding: str = "") -> None:
+        """Use this registry through a cache; `context` is that of the ids in the frames. `encoding` is one of
+        `Format.payloads`, for formats of plug-ins.
+        """
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._within = Subject(context, "") if context != DEFAULT_CONTEXT else None
-        settings = DeserializerSettings(context=context)
-        self._opens = {
-            "AVRO": AvroDeserializer(self._registry, None, settings).open,
-            "JSON": JsonDeserializer(self._registry, None, settings).open,
-            "PROTOBUF": ProtobufDeserializer(self._registry, None, settings).open,
+        self._settings = DeserializerSettings(context=context)
+        self._encoding = encoding
+        self._opens: dict[str, OpenPart] = {
+            "AVRO": AvroDeserializer(self._registry, None, self._settings).open,
+            "JSON": JsonDeserializer(self._registry, None, self._settings).open,
+            "PROTOBUF": ProtobufDeserializer(self._registry, None, self._settings).open,
         }
 
     def decode_part(
@@ -80,17 +88,25 @@ class RecordDecoder:
         except SchemaNotFound as refusal:
             message = f"no schema {frame.schema} in the registry"
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
-        opens = self._opens.get(found.format)
-        if opens is None:
-            message = f"schema {frame.schema} is {found.format}, which cannot be shown as JSON"
-            raise BadRecordError(RecordErrorCode.MALFORMED, message, data, frame.schema)
-        opened = opens(data, "", part, headers)
+        opened = self._find_open(found.format, data, frame.schema)(data, "", part, headers)
         try:
             return DecodedPart(to_json_value(opened.value), opened.writer_schema)
         except (SerializeToJsonError, TypeError, ValueError) as error:
             raise BadRecordError(
                 RecordErrorCode.MALFORMED, f"it has no JSON form: {error}", data, frame.schema
             ) from error
+
+    def _find_open(self, format_: str, data: bytes, schema: int | str) -> OpenPart:
+        """How records of a format are deserialized."""
+        found = self._opens.get(format_)
+        form = find_formats().find(format_) if found is None else None
+        if form is not None and form.payloads:
+            found = PayloadDeserializer(self._registry, format_, None, self._settings, encoding=self._encoding).open
+            self._opens[format_] = found
+        if found is None:
+            message = f"schema {schema} is {format_}, which cannot be shown as JSON"
+            raise BadRecordError(RecordErrorCode.MALFORMED, message, data, schema)
+        return found
 
 
 def show_data(data: bytes) -> Any:

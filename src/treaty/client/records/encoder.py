@@ -1,7 +1,7 @@
 """Encodes JSON values as framed records, with a schema of any format."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,11 @@ from treaty.client.serializers.avro_codec import full_name
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import HEADER_OF, Headers, Part, encode_guid, encode_id
 from treaty.client.serializers.message_indexes import FIRST, encode_path
+from treaty.client.serializers.payloads import choose_codec
 from treaty.client.serializers.protobuf import messages
 from treaty.client.serializers.schema_selection import SchemaText
 from treaty.core.registry import Registry
-from treaty.formats.format import InvalidSchemaError
+from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.formats.registry import find_formats
 
@@ -51,35 +52,49 @@ class RecordEncoder:
 
 def read_record_name(format_: str, text: str, message: str = "") -> str:
     """Return the full name of a schema's type, for subject name strategies; `message` is the Protobuf message."""
-    if format_ == "AVRO":
-        return full_name(text)
-    if format_ == "JSON":
-        try:
-            title = json.loads(text).get("title")
-        except (ValueError, RecursionError, AttributeError):
-            return ""
-        return title if isinstance(title, str) else ""
-    return message
+    read = _RECORD_NAMES.get(format_)
+    return read(text) if read else message
 
 
-def make_encoder(registry: Registry, format_: str, text: SchemaText, message: str = "") -> RecordEncoder:
+def _read_title(text: str) -> str:
+    try:
+        title = json.loads(text).get("title")
+    except (ValueError, RecursionError, AttributeError):
+        return ""
+    return title if isinstance(title, str) else ""
+
+
+_RECORD_NAMES: Mapping[str, Callable[[str], str]] = {"AVRO": full_name, "JSON": _read_title}
+
+
+def make_encoder(
+    registry: Registry, format_: str, text: SchemaText, message: str = "", encoding: str = ""
+) -> RecordEncoder:
     """Return an encoder for a schema. `message` is the full name of the Protobuf message (default: the first of the
-    file).
+    file), `encoding` one of `Format.payloads`.
 
     Raises `BadValueError` for an unusable schema, and the errors of the registry for its references.
     """
     try:
         resolved = fetch_resolved_schema(registry, format_, text.text, text.references, text.within)
         model: Any = find_formats()[format_].parse(resolved, False)
-        if format_ == "AVRO":
-            return RecordEncoder(full_name(text.text), lambda value: EncodedPayload(avro.encode(model, value)))
-        if format_ == "JSON":
-            return RecordEncoder(read_record_name(format_, text.text), _json(model))
-        if format_ == "PROTOBUF":
-            return _protobuf(model, message)
+        make = _ENCODERS.get(format_)
+        return make(model, text.text, message) if make else _make_plugin(find_formats()[format_], model, encoding)
     except (InvalidSchemaError, TypeError) as wrong:
         raise BadValueError(f"the schema can't be used: {wrong}") from wrong
-    raise BadValueError(f"records of format {format_} cannot be written from JSON")
+
+
+def _make_plugin(form: Format[Any], model: Any, encoding: str) -> RecordEncoder:
+    """An encoder by the payloads of a format."""
+    write = choose_codec(form, encoding).write(model)
+
+    def encode(value: Any) -> EncodedPayload:
+        try:
+            return EncodedPayload(write(value))
+        except ValueError as error:
+            raise BadValueError(str(error)) from error
+
+    return RecordEncoder(form.show(model, False).type_name, encode)
 
 
 def _json(model: Any) -> Encode:
@@ -117,3 +132,13 @@ def _protobuf(model: Any, message: str) -> RecordEncoder:
             raise BadValueError(problems or f"not a {name}: {error}") from error
 
     return RecordEncoder(name, encode)
+
+
+_ENCODERS: Mapping[str, Callable[[Any, str, str], RecordEncoder]] = {
+    "AVRO": lambda model, text, _: RecordEncoder(
+        full_name(text), lambda value: EncodedPayload(avro.encode(model, value))
+    ),
+    "JSON": lambda model, text, _: RecordEncoder(_read_title(text), _json(model)),
+    "PROTOBUF": lambda model, _, message: _protobuf(model, message),
+}
+"""How an encoder is made of a parsed schema, its text and the message's name, by format of this package."""

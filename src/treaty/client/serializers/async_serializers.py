@@ -4,7 +4,9 @@ They run the synchronous ones on a registry that has only fetched answers. If an
 interrupted, the answer is fetched without blocking the loop, and the work is repeated. Few records need a fetch.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from treaty.client.async_cache import AsyncLoadingCache
@@ -54,7 +56,19 @@ class _FetchLoop(Generic[W]):
         self._registry = registry
         self._fetches: AsyncLoadingCache[Request[Any], Reply[Any]] = AsyncLoadingCache(0)
         self._fetched = _FetchedRegistry()
-        self.worker: W = make(self._fetched)
+        self._make: Callable[[Registry], W] = make
+        self._worker: W | None = None
+        self._start = asyncio.Lock()
+        with suppress(MissingAnswerError):  # those of groups ask when they are made, in the first run
+            self._worker = make(self._fetched)
+
+    async def find_worker(self) -> W:
+        """Return the synchronous one, and make it first if it needs answers of the registry for that."""
+        async with self._start:
+            if self._worker is not None:
+                return self._worker
+            self._worker = worker = await self.run(lambda: self._make(self._fetched))
+            return worker
 
     async def run(self, work: Callable[[], A]) -> A:
         given: dict[Request[Any], Reply[Any] | RegistryError] = {}
@@ -87,12 +101,12 @@ class AsyncSerializer:
 
     async def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
         """Return the key or value part for this value; see the serializer."""
-        write = self._loop.worker
+        write = await self._loop.find_worker()
         return await self._loop.run(lambda: write(value, topic, part))
 
     async def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records in advance."""
-        write = self._loop.worker
+        write = await self._loop.find_worker()
         await self._loop.run(lambda: write.prepare(topic, part))
 
     async def bind(self, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
@@ -102,7 +116,7 @@ class AsyncSerializer:
         header.
         """
         await self.prepare(topic, part)
-        write = self._loop.worker
+        write = await self._loop.find_worker()
 
         def written(value: Any) -> bytes | None:
             try:
@@ -133,9 +147,13 @@ class AsyncDeserializer:
         """Return the value of a key or value part; see the deserializer."""
         return None if data is None else (await self.open(data, topic, part, headers)).value
 
+    async def start(self) -> None:
+        """Make the deserializer, if it asks the registry for that; the first record does it otherwise."""
+        await self._loop.find_worker()
+
     async def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> DeserializedPart:
         """Return value and writer's schema; see the deserializer."""
-        read, given = self._loop.worker, tuple(headers)
+        read, given = await self._loop.find_worker(), tuple(headers)
         return await self._loop.run(lambda: read.open(data, topic, part, given))

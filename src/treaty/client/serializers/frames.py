@@ -22,6 +22,8 @@ Headers = tuple[tuple[str, bytes], ...]
 HEADER_OF: dict[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
 MAGIC_ID = 0
 MAGIC_GUID = 1
+MAGIC_ENCODING = 1
+"""The first byte of Pravega's frames. A reader must be set to them: V1 begins with it too."""
 ID_FRAME = struct.Struct(">bI")
 GUID_FRAME = struct.Struct(">b16s")
 MAX_ID = 2**31 - 1
@@ -46,6 +48,30 @@ def encode_id(schema_id: int) -> bytes:
 def encode_guid(guid: str) -> bytes:
     """Return the seventeen-byte header of V1. Raises `ValueError` if `guid` is not a guid."""
     return GUID_FRAME.pack(MAGIC_GUID, uuid.UUID(guid).bytes)
+
+
+def encode_encoding(encoding_id: int) -> bytes:
+    """Return Pravega's five-byte header: ``01`` and the encoding id as a big-endian int32."""
+    if not 0 <= encoding_id <= MAX_ID:
+        raise ValueError(f"encoding id {encoding_id} does not fit the frame; allowed are 0 to {MAX_ID}")
+    return ID_FRAME.pack(MAGIC_ENCODING, encoding_id)
+
+
+def split_encoding(data: bytes) -> tuple[int, bytes]:
+    """Return the encoding id of Pravega's frame, and what follows it. Raises `BadRecordError`: TOO_SHORT, BAD_MAGIC, or
+    UNKNOWN_ID for an id that no registry assigns.
+    """
+    if len(data) < ID_FRAME.size:
+        message = f"{len(data)} bytes; a frame with an encoding id has {ID_FRAME.size} before its payload"
+        raise BadRecordError(RecordErrorCode.TOO_SHORT, message, data)
+    magic, encoding_id = ID_FRAME.unpack_from(data)
+    if magic != MAGIC_ENCODING:
+        message = f"first byte is {data[0]:#04x}; a frame with an encoding id begins with 0x01"
+        raise BadRecordError(RecordErrorCode.BAD_MAGIC, message, data)
+    if encoding_id > MAX_ID:
+        message = f"encoding id {encoding_id} is not valid: ids are int32, at most {MAX_ID}"
+        raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, encoding_id)
+    return encoding_id, data[ID_FRAME.size :]
 
 
 def unframe(

@@ -107,6 +107,8 @@ class ProtobufSerializer:
         serializer.
         """
         self._kind = kind
+        self.takes_any = kind is None
+        """Whether it serializes messages of any class."""
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._settings = settings or SerializerSettings()
         self._each: dict[type[Value], _ClassSerializer] = {}

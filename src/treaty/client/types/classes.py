@@ -2,12 +2,19 @@
 
 import dataclasses
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from treaty.client.types.avro_classes import avro_class
 from treaty.client.types.errors import NoSchemaError
 from treaty.client.types.json_classes import json_class
 from treaty.core.schema import Draft
+
+_MAKERS: Mapping[str, Callable[[Any, tuple[Any, ...]], Any]] = {
+    "AVRO": avro_class,
+    "JSON": lambda parsed, _: json_class(parsed),
+}
+"""How a class is made of a parsed schema and those that it refers to, by format."""
 
 
 def class_of(schema: Draft | str, *others: str) -> Any:
@@ -19,13 +26,10 @@ def class_of(schema: Draft | str, *others: str) -> Any:
     with this very schema. Raises `NoSchemaError` where the text is not a schema that this way can be gone.
     """
     draft = Draft(schema) if isinstance(schema, str) else schema
-    parsed = _parse_json(draft.text)
-    if draft.format == "JSON":
-        made = json_class(parsed)
-    elif draft.format == "AVRO":
-        made = avro_class(parsed, tuple(map(_parse_json, others)))
-    else:
+    make = _MAKERS.get(draft.format)
+    if make is None:
         raise NoSchemaError("schema", f"classes are made of Avro and JSON schemas, not of {draft.format}")
+    made = make(_parse_json(draft.text), tuple(map(_parse_json, others)))
     if isinstance(made, type) and dataclasses.is_dataclass(made) and not others and not draft.references:
         made.__schema_text__ = (draft.format, draft.text)  # type: ignore[attr-defined]  # for those that derive schemas
     return made

@@ -1,6 +1,7 @@
 """`TypedSchema`: a Python type with its schema, and the ways between its values and what a codec writes."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,4 +68,7 @@ def as_typed(schema: Any, format_: str) -> TypedSchema | None:
         return TypedSchema(None, Draft(schema, format_), "", as_is, as_is)
     if isinstance(schema, Draft):
         return TypedSchema(None, schema, "", as_is, as_is)
-    return typed_json(schema) if format_ == "JSON" else typed_avro(schema)
+    return _DERIVERS[format_](schema)
+
+
+_DERIVERS: Mapping[str, Callable[[Any], TypedSchema]] = {"AVRO": typed_avro, "JSON": typed_json}

@@ -14,7 +14,7 @@ from treaty.core.declarations.operation import (
     Operation,
     is_always,
 )
-from treaty.core.handlers import association_changes, contexts, deletion, register, settings_changes
+from treaty.core.handlers import any_format, association_changes, contexts, deletion, register, settings_changes
 from treaty.core.messages import associations as t
 from treaty.core.requests import Request
 
@@ -63,7 +63,7 @@ _TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *REGISTE
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "register", q.Register, a.RegisteredVersion, register.register, permissions.of_register, REGISTER_LIMITS,
+        "register", q.Register, a.RegisteredVersion, any_format.register_any, permissions.of_register, REGISTER_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),

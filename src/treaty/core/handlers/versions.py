@@ -13,9 +13,11 @@ from treaty.core.schema import CODED, Reference, opaque_bytes
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (
     CONTENT,
+    COUNTER_OF_SUBJECT,
     SCHEMA,
     SUBJECT,
     SUBJECT_ELSEWHERE,
+    TYPES,
     VERSION,
     VERSION_BY_NUMBER,
     VERSION_BY_SCHEMA,
@@ -84,6 +86,16 @@ def highest_number(view: View, subject: Subject) -> int:
     """Return the highest number of the subject's live and softly deleted versions; 0 where there is none."""
     last = (next(_in_state(view, subject, state, reverse=True), None) for state in STATES["all"])
     return max((_number(entry) for entry in last if entry is not None), default=0)
+
+
+def has_other_formats(view: View, subject: Subject, format_: str) -> bool:
+    """Return whether any version of a subject, deleted or not, was ever of another format than this one.
+
+    Its counters are in the order of their formats, so the first and the last of them say that.
+    """
+    bounds = subject_span(TYPES, *subject)
+    ends = (next(view.walk(COUNTER_OF_SUBJECT, *bounds, reverse=reverse), None) for reverse in (False, True))
+    return any(key is not None and not key.part.startswith(f"{format_}:") for key in ends)
 
 
 def version_with_number(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:

@@ -18,7 +18,13 @@ from treaty.core.state.values import PolicyValue
 FORMAT = "treaty.format"
 """The property of a group that names its format: ``AVRO``, ``JSON``, ``PROTOBUF``, another word in capitals, or ``any``."""
 ANY_FORMAT = "any"
-"""The value of `FORMAT` for a group that takes every format; so does a group without the property."""
+"""The value of `FORMAT` for a group that takes every format; so does a group without the property.
+
+As the format of a draft that is registered: the format of its subject, or where the subject takes every format Avro if the
+text is that, else `TEXT_FORMAT`.
+"""
+TEXT_FORMAT = "TEXT"
+"""The format of a text that is no schema of a format with a plug-in; it is kept, and never compared."""
 
 SCHEMA_REPO, AVRO_1124 = "schema-repo", "avro-1124"
 """Origins of subjects that are created by schema-repo's dialect and by the proposal AVRO-1124."""

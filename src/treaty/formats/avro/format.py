@@ -19,16 +19,44 @@ from treaty.formats.avro.parser import parse_schema
 from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
 from treaty.formats.avro.tags import list_entities, write_tags
+from treaty.formats.content import has_json_schema_words, list_members, skip_comments
 from treaty.formats.format import Format, SchemaTexts, TagSupport
 from treaty.formats.rule import LintRule
+
+TYPES = frozenset({"record", "error", "enum", "fixed", "map", "bytes", "int", "long", "float", "double"})
+"""Types by which a text is known, because JSON Schema has none of these names."""
+
+
+def recognize(text: str) -> bool:
+    """Whether a text, valid or not, looks like an Avro schema."""
+    at = skip_comments(text)
+    if text[at : at + 1] != "{":
+        return text[at : at + 1] in {'"', "["}
+    members = list_members(text)
+    type_ = members.get("type")
+    return not has_json_schema_words(members) and isinstance(type_, str) and type_ in TYPES
+
 
 LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *PORTABILITY)}
 """Every lint, off unless it is asked for."""
 
 
+_LAST: list[tuple[AvroSchema | None, SchemaTexts | None]] = [(None, None)]
+"""The schema that was printed last: one in normal form is asked for twice in a row, as it is and in that form."""
+
+
 def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with references inlined, the top-level type's full name and its fields."""
     chosen = to_normal_form(schema) if normalize else schema
+    last, texts = _LAST[0]
+    if last is chosen and texts is not None:
+        return texts
+    texts = _print_texts(chosen)
+    _LAST[0] = (chosen, texts)
+    return texts
+
+
+def _print_texts(chosen: AvroSchema) -> SchemaTexts:
     canonical = print_schema(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root
@@ -64,4 +92,5 @@ FORMAT = Format(
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
     elements=list_elements,
+    recognize=recognize,
 )

@@ -7,6 +7,7 @@ and it moves a type without a namespace into the one around it.
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 
 from treaty.formats.avro.model import (
     AbsentDefault,
@@ -48,10 +49,16 @@ _SIZES: Mapping[str, int] = {"uuid": 16, "duration": 12}
 
 
 def to_normal_form(schema: AvroSchema) -> AvroSchema:
-    """The schema in normal form: properties and aliases sorted, numbers of the field's type, no empty docs."""
+    """The schema in normal form: properties and aliases sorted, numbers of the field's type, no empty docs.
+
+    What is in normal form already is the same object, the schema itself too.
+    """
     maker = _NormalFormBuilder(schema)
     root = maker.type(schema.root)
-    return AvroSchema(root, {full: maker.named(node) for full, node in schema.names.items()}, schema.outside)
+    names = {full: maker.named(node) for full, node in schema.names.items()}
+    if root is schema.root and all(names[full] is node for full, node in schema.names.items()):
+        return schema
+    return AvroSchema(root, names, schema.outside)
 
 
 class _NormalFormBuilder:
@@ -63,17 +70,20 @@ class _NormalFormBuilder:
 
     def type(self, node: AvroType) -> AvroType:
         """The normal form of a type."""
+        if isinstance(node, AvroPrimitive):
+            return replace(node, props=_props(node.props, get_logical_type(node))) if node.props else node
         match node:
             case AvroReference():
                 return node
-            case AvroPrimitive():
-                return replace(node, props=_props(node.props, get_logical_type(node))) if node.props else node
             case AvroArray():
-                return AvroArray(self.type(node.items), _props(node.props))
+                items = self.type(node.items)
+                return node if items is node.items and not node.props else AvroArray(items, _props(node.props))
             case AvroMap():
-                return AvroMap(self.type(node.values), _props(node.props))
+                values = self.type(node.values)
+                return node if values is node.values and not node.props else AvroMap(values, _props(node.props))
             case AvroUnion():
-                return AvroUnion(tuple(self.type(branch) for branch in node.branches))
+                branches = tuple(map(self.type, node.branches))
+                return node if _are_same(branches, node.branches) else AvroUnion(branches)
         return self.named(node)
 
     def named(self, node: NamedType) -> NamedType:
@@ -91,14 +101,19 @@ class _NormalFormBuilder:
         if isinstance(node, AvroEnum):
             return replace(node, doc=doc, aliases=aliases, props=props)
         fields = tuple(map(self._field, node.fields))
+        if _are_same(fields, node.fields) and not (props or len(aliases) > 1 or node.error or node.doc == ""):
+            return node
         return AvroRecord(node.full, fields, doc, aliases, props)
 
     def _field(self, field: Field) -> Field:
-        default = field.default
-        if not isinstance(default, AbsentDefault):
+        default, type_ = field.default, self.type(field.type)
+        if default is None or isinstance(default, AbsentDefault | bool | str):  # these are as they are
+            if type_ is field.type and not field.props and len(field.aliases) < 2:
+                return field
+        else:
             default = self._value(field.type, default)
         props = _props(field.props)
-        return replace(field, type=self.type(field.type), default=default, aliases=_words(field.aliases), props=props)
+        return replace(field, type=type_, default=default, aliases=_words(field.aliases), props=props)
 
     def _value(self, node: AvroType, value: Json) -> Json:
         """A default with its numbers as the type has them, and its members sorted."""
@@ -120,6 +135,10 @@ class _NormalFormBuilder:
             return node.values
         fields = node.fields if isinstance(node, AvroRecord) else ()
         return next((field.type for field in fields if field.name == name), AvroPrimitive("null"))
+
+
+def _are_same(new: Sequence[object], old: Sequence[object]) -> bool:
+    return all(map(is_, new, old))
 
 
 def _number(node: ResolvedType, value: float) -> Json:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from treaty.formats.content import has_json_schema_words, list_members, skip_comments
 from treaty.formats.format import Format, TagSupport
 from treaty.formats.jsonschema.canonical import pravega, print_resolved, print_texts, sha256
 from treaty.formats.jsonschema.compare.compatibility import compare, find_differences
@@ -38,6 +39,20 @@ RULES: Mapping[str, CompatibilityRule] = {**ESTABLISHED, **OWN_RULES}
 """All rules by their identifiers."""
 
 
+TYPES = frozenset({"object", "number", "integer"})
+"""Types by which a text is known, because Avro has none of these names."""
+
+
+def recognize(text: str) -> bool:
+    """Whether a text, valid or not, looks like a JSON Schema."""
+    at = skip_comments(text)
+    if text[at : at + 1] != "{":
+        return text[at:].strip() in {"true", "false"}
+    members = list_members(text)
+    type_ = members.get("type")
+    return has_json_schema_words(members) or isinstance(type_, list) or (isinstance(type_, str) and type_ in TYPES)
+
+
 LINTS: Mapping[str, LintRule[JsonSchema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *SLIPS)}
 """Every lint, off unless it is asked for."""
 
@@ -61,4 +76,5 @@ FORMAT = Format(
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
     elements=list_elements,
+    recognize=recognize,
 )

@@ -14,6 +14,7 @@ from treaty.formats.protobuf.linker.diagnostics import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
 from treaty.formats.protobuf.logical_types import from_logical, to_logical
 from treaty.formats.protobuf.parser import find_references, parse_schema
+from treaty.formats.protobuf.places import find_position, recognize
 from treaty.formats.protobuf.tags import list_entities, write_tags
 from treaty.formats.protobuf.value import check_value
 from treaty.formats.protobuf.views import pravega, print_descriptor, print_plain, print_resolved, print_texts, sha256
@@ -47,4 +48,6 @@ FORMAT = Format(
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
     elements=list_elements,
+    recognize=recognize,
+    locate=find_position,
 )

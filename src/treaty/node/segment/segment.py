@@ -194,9 +194,8 @@ class Segment:
         return self._number(table, key)
 
     def _read_number(self, table: str, key: Key) -> int | None:
-        text = dumps(key).encode("utf-8", "surrogatepass")
         for number in rows_of(self.numbers(f"keys:{table}", "Q"), key):
-            if self._line(table, number)[0] == text:
+            if self._line(table, number)[0] == dumps(key).encode("utf-8", "surrogatepass"):
                 return number
         return None
 
@@ -279,7 +278,7 @@ class Segment:
 
     def _rank(self, order: str, bound: Key) -> int:
         """How many entries of an order are below a bound."""
-        place = bisect_right(self.heads(order), bound) - 1
+        place = self.heads(order).count_up_to(bound) - 1
         if place < 0:
             return 0
         return self.reader(f"order:{order}").firsts[place] + bisect_left(self.entries(order, place), bound)
@@ -292,7 +291,7 @@ class Segment:
 
     def _walk(self, order: str, low: Key, high: Key, *, reverse: bool) -> Iterator[Key]:
         heads = self.heads(order)
-        places = range(max(0, bisect_right(heads, low) - 1), bisect_left(heads, high))
+        places = range(max(0, heads.count_up_to(low) - 1), heads.count_below(high))
         for place in reversed(places) if reverse else places:
             entries = self.entries(order, place)
             some = entries[bisect_left(entries, low) : bisect_left(entries, high)]

@@ -1,6 +1,5 @@
 """Orders of a segment: every entry once, ascending, in blocks of their own; ``heads`` has the first one of each."""
 
-from bisect import bisect_right
 from collections.abc import Iterable
 
 from treaty.core.state.codec import dumps
@@ -56,7 +55,7 @@ def merge_order(
     came = set(added)
     for place, sets in ((0, came), (1, _dead_entries(base, of, dead) - came)):
         for entry in sets:
-            block = max(0, bisect_right(heads, entry) - 1)
+            block = max(0, heads.count_up_to(entry) - 1)
             changes.setdefault(block, (set(), set()))[place].add(entry)
     reader = base.reader(f"order:{name}")
     firsts = [*reader.firsts, 0]

@@ -21,6 +21,7 @@ from treaty.plan.encoding.options import EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.strictness import MEANT_FOR
 
 
 def compose(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
@@ -28,11 +29,11 @@ def compose(known: RegisteredSchema, columns: Sequence[Column], options: EncodeO
     composer = _COMPOSERS.get(known.format)
     if composer is None or known.schema is None:
         raise PlanError(f"rows can't be encoded as {known.format}; as {', '.join(sorted(_COMPOSERS))} they can")
-    if options.message and known.format != "PROTOBUF":
+    if options.message and known.format != MEANT_FOR["message"]:
         raise PlanError(
             f"message = {options.message!r} is for PROTOBUF, and the rows to write are {known.format}; leave it out"
         )
-    if options.validate and known.format != "JSON":
+    if options.validate and known.format != MEANT_FOR["validate"]:
         raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
     made = composer(known, columns, options)
     front = encode_guid(known.guid) if options.framing == "header" and known.guid else encode_id(known.schema_id)

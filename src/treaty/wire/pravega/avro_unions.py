@@ -19,11 +19,13 @@ def narrow_union(text: str, type_name: str) -> str:
 
     Whether the text is a schema at all is the registry's question: what can't be read here is returned as it is.
     """
+    if not type_name or not text.lstrip(" \t\r\n").startswith("["):
+        return text
     try:
         union = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    if not isinstance(union, list) or not type_name:
+    if not isinstance(union, list):
         return text
     branch = next((one for one in union if isinstance(one, dict) and _full_name(one, "") == type_name), None)
     if branch is None:

@@ -8,6 +8,7 @@ from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file
+from treaty.formats.registry import find_formats
 from treaty.wire.pravega.avro_unions import narrow_union
 from treaty.wire.pravega.bodies import SchemaInfoBody, SchemaWithVersionBody
 from treaty.wire.pravega.formats import format_body, refuse_kept_name, schema_format_of, shown_properties
@@ -28,13 +29,16 @@ def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
     own = body.properties or {}
     refuse_kept_name(own)
     properties = tuple(sorted({**own, **dict(kept)}.items()))
-    return _draft(word, body.type, body.schema_data), properties
+    return make_draft(word, body.type, body.schema_data), properties
 
 
-def _draft(word: str, type_name: str, data: bytes) -> Draft:
+def make_draft(word: str, type_name: str, data: bytes) -> Draft:
+    """Return the draft of a format, a type and the bytes of a schema. Raises `InvalidSchema` for bytes that can't be a
+    text or a set of descriptors.
+    """
     if word == "PROTOBUF":
         return Draft(_descriptors(data, type_name), word, type_name=type_name, data=data)
-    if word not in {"AVRO", "JSON"}:
+    if find_formats().find(word) is None:
         return Draft("", word, type_name=type_name, data=data)
     try:
         text = data.decode()

@@ -121,7 +121,7 @@ def policy_at(admitted: AdmittedVersion) -> Level:
 def history_record(admitted: AdmittedVersion, compatibility: GroupPolicyBody) -> HistoryRecordBody:
     """Print a version with its policy; `schemaString` is its text, empty for a format that is not parsed."""
     found = admitted.version
-    text = found.text if found.format in {"AVRO", "JSON", "PROTOBUF"} else ""
+    text = found.text if find_formats().find(found.format) is not None else ""
     return HistoryRecordBody(schema_body(found), version_body(found), compatibility, found.time, text)
 
 

@@ -9,6 +9,7 @@ from treaty.core.messages.groups import (
     AVRO_1124,
     FORMAT,
     SCHEMA_REPO,
+    TEXT_FORMAT,
     CreateSubject,
     GroupFound,
     GroupSettings,
@@ -19,18 +20,16 @@ from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.core.validators import split_validators
+from treaty.formats.registry import find_formats
 
 RESERVED = "repo."
 """Names of properties that begin so mean something to schema-repo; no others than `VALIDATORS` are known."""
 VALIDATORS = "repo.validators"
 """The property with the names of validators, with commas between them."""
-OPAQUE = "TEXT"
-"""The format of a text that is no schema of a format with a plug-in; it is kept, and never compared."""
 FORCED = "force_override"
 """The reason that is stored with a version that `force_override` admitted."""
 SEQUENCE = "sequence"
 """The scheme of ids: they count up from 1 in each group."""
-_PARSED = ("AVRO", "JSON", "PROTOBUF")
 
 
 # ------------------------------------------------------------------------------------------------------------- names
@@ -117,35 +116,24 @@ def properties_of(group: GroupFound) -> tuple[tuple[str, str], ...]:
 # ----------------------------------------------------------------------------------------------------------- schemas
 
 
-def formats_of(group: GroupFound | None) -> tuple[str, ...]:
-    """Return the formats that a text may be of, in the order in which they are tried.
-
-    That is the one that the subject names, or that all versions of a subject of another dialect have. Else a text is
-    Avro where it can be read so, and opaque where not.
-    """
-    if group is None:
-        return ("AVRO", OPAQUE)
-    named = dict(group.properties).get(FORMAT, ANY_FORMAT) if has_own_format(group) else group.format
-    return ("AVRO", OPAQUE) if named == ANY_FORMAT else (named,)
-
-
-def has_own_format(group: GroupFound) -> bool:
-    """Return whether the settings of a subject say which formats it takes, and not its versions."""
-    named = dict(group.properties).get(FORMAT, ANY_FORMAT)
-    return named != ANY_FORMAT or group.origin in {SCHEMA_REPO, AVRO_1124}
-
-
 def formats_to_find(group: GroupFound) -> tuple[str, ...]:
-    """Return the formats under which a text is looked up: also those that only other dialects register."""
-    formats = formats_of(group)
-    mixed = len(formats) > 1 and group.origin not in {SCHEMA_REPO, AVRO_1124}
-    return (*_PARSED, OPAQUE) if mixed else formats
+    """Return the formats under which a text is looked up, also those that only other dialects register.
+
+    That is the one which the subject names, or that all versions of a subject of another dialect have.
+    """
+    own = group.origin in {SCHEMA_REPO, AVRO_1124}
+    named = dict(group.properties).get(FORMAT, ANY_FORMAT)
+    if named == ANY_FORMAT and not own:
+        named = group.format
+    if named != ANY_FORMAT:
+        return (named,)
+    return ("AVRO", TEXT_FORMAT) if own else (*find_formats().names, TEXT_FORMAT)
 
 
-def register_of(subject: Subject, text: str, format_: str, expected: ExpectedVersion | None = None) -> Register:
-    """Return the request that registers a text in a subject that is there."""
+def register_of(subject: Subject, text: str, expected: ExpectedVersion | None = None) -> Register:
+    """Return the request that registers a text in a subject that is there; its format follows from the subject."""
     made = SubjectCreation(origin=SCHEMA_REPO, identity="exact")
-    return Register(subject, Draft(text, format_), expected=expected, create_with=made, require_subject=True)
+    return Register(subject, Draft(text, ANY_FORMAT), expected=expected, create_with=made, require_subject=True)
 
 
 # --------------------------------------------------------------------------------------------------------- AVRO-1124

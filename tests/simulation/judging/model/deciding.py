@@ -11,6 +11,7 @@ from tests.simulation.judging.model import (
     associating,
     changing,
     encodings,
+    formats_left_open,
     grouping,
     listing,
     named_policies,
@@ -49,7 +50,7 @@ class Rule:
 
 
 RULES: Mapping[type, Rule] = {
-    q.Register: Rule(registering.register, rights.of_register, writes=True, follows_alias=True),
+    q.Register: Rule(formats_left_open.register_any, rights.of_register, writes=True, follows_alias=True),
     q.Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
     q.DeleteVersion: Rule(changing.delete_version, rights.of_delete, writes=True, follows_alias=True),
     q.DeleteSubject: Rule(changing.delete_subject, rights.of_delete, writes=True, follows_alias=True),

@@ -8,15 +8,15 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision, PausingWork, finish_work
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
-from treaty.core.handlers.versions import Kept, latest_version, newest_first, no_subject
+from treaty.core.handlers.versions import Kept, has_other_formats, latest_version, newest_first, no_subject
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, SUBJECT, TYPES
+from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, SubjectValue
-from treaty.core.state.view import View, after, span, subject_span
+from treaty.core.state.view import View, after, span
 
 PAUSE_ROWS = 64
 """Rows between two pauses."""
@@ -91,15 +91,14 @@ def level_in_force(view: View, subject: Subject, own: ConfigValue | None) -> Lev
 def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> PausingWork[str]:
     """Return the format of a subject's property, ``any`` too, else of all its live versions.
 
-    Its counters name every format that its versions ever had; versions are looked at where that is more than one.
+    Versions are looked at only where some version ever had another format than the latest.
     """
     named = named_format(value.properties)
     if FORMAT in dict(value.properties) or latest is None:
         return named
     format_ = latest[1].format
     base, _ = without_filter(view)
-    counters = base.walk(COUNTER_OF_SUBJECT, *subject_span(TYPES, *subject))
-    if all(key.part.startswith(f"{format_}:") for key in counters):
+    if not has_other_formats(base, subject, format_):
         return format_
     for count, (_, one) in enumerate(newest_first(view, subject)):
         if one.format != format_:

@@ -1,0 +1,1 @@
+"""Commands about Iglu: schemas in its registries, and self-describing values."""

@@ -1,0 +1,123 @@
+"""The options of commands that resolve: a configuration, registries, the key, the algorithm."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from treaty.cli.terminal.registry_url import connect_to, hide_credentials
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.iglu import (
+    IgluRegistry,
+    Resolver,
+    ResolverConfig,
+    ResolverConfigError,
+    ResolverOptions,
+    embedded_registry,
+    http_registry,
+    load_resolver_config,
+    treaty_registry,
+)
+from treaty.client.iglu.algorithms import ALGORITHMS
+from treaty.core.refusals import RegistryError
+
+UNAVAILABLE = 3
+"""The exit code where some registry can't say now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverSource:
+    """Where a command resolves: the file of a configuration, and further registries."""
+
+    config: str | None
+    registries: tuple[str, ...]
+    treaty: tuple[str, ...]
+    apikey: str | None
+    algorithm: str
+
+    @contextmanager
+    def open(self) -> Iterator[Resolver]:
+        """Yield the resolver. Raises `UnusableError` where the options name none."""
+        if not (self.config or self.registries or self.treaty):
+            raise click.UsageError("no registry is named; give --resolver FILE, --registry URL or --treaty URL")
+        options = ResolverOptions(algorithm=self.algorithm)
+        try:
+            config = ResolverConfig() if self.config is None else load_resolver_config(self.config)
+            with ExitStack() as stack:
+                more = [_open_place(place, self.apikey) for place in self.registries]
+                for url in self.treaty:
+                    connection = stack.enter_context(connect_to(url))
+                    more.append(treaty_registry(hide_credentials(url), connection))
+                yield stack.enter_context(Resolver(config, registries=more, options=options))
+        except (ResolverConfigError, OSError, ValueError, RegistryError) as error:
+            where = f"{self.config}: " if self.config and isinstance(error, ResolverConfigError) else ""
+            raise UnusableError(f"{where}{error}") from error
+
+
+def _open_place(place: str, apikey: str | None) -> IgluRegistry:
+    if urlsplit(place).scheme in {"http", "https"}:
+        return http_registry(place, place, apikey=apikey)
+    if not place.startswith("package:") and not Path(place.partition("!")[0]).exists():
+        raise UnusableError(
+            f"{place} does not exist; --registry takes an http(s) URL, a folder, a zip file or package:NAME"
+        )
+    return embedded_registry(place, place)
+
+
+def resolver_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which receives them as `source`."""
+
+    @wraps(command)
+    def run(
+        *args: Any,
+        resolver: str | None,
+        registries: tuple[str, ...],
+        treaty: tuple[str, ...],
+        apikey: str | None,
+        algorithm: str,
+        **rest: Any,
+    ) -> Any:
+        return command(*args, source=ResolverSource(resolver, registries, treaty, apikey, algorithm), **rest)
+
+    for option in (
+        click.option(
+            "--algorithm",
+            type=click.Choice(list(ALGORITHMS)),
+            default="current",
+            help="current (the default): the Scala client's since 0.6. seed: the one of Iglu's documentation.",
+        ),
+        click.option(
+            "--apikey",
+            envvar="TREATY_IGLU_APIKEY",
+            show_envvar=True,
+            metavar="KEY",
+            help="Key for each --registry URL.",
+        ),
+        click.option(
+            "--treaty",
+            multiple=True,
+            metavar="URL",
+            help="A registry of Treaty, or of Confluent's API, with subjects VENDOR/NAME/FORMAT. Repeatable.",
+        ),
+        click.option(
+            "--registry",
+            "registries",
+            multiple=True,
+            metavar="PLACE",
+            help="An Iglu registry: http(s) URL, a folder or zip file with schemas/…, or package:NAME. Repeatable.",
+        ),
+        click.option(
+            "--resolver",
+            envvar="TREATY_IGLU_RESOLVER",
+            show_envvar=True,
+            metavar="FILE",
+            help="Configuration of a resolver, 1-0-0 to 1-0-3.",
+        ),
+    ):
+        run = option(run)
+    return run

@@ -1,0 +1,116 @@
+"""`treaty iglu validate FILE...`: validates self-describing values by the schemas that they name."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import msgspec
+
+from treaty.cli.iglu.resolver_options import UNAVAILABLE, ResolverSource, resolver_options
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.source import display_path, read_lines, read_text, refuse_second_stdin
+from treaty.client.iglu import Resolver, SchemaIssue, ValidationResult
+
+LINES = (".jsonl", ".ndjson")
+"""Suffixes of files with one value per line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedValue:
+    """A value with its place and the result."""
+
+    file: str
+    line: int
+    result: ValidationResult
+
+    def to_members(self) -> dict[str, Any]:
+        """The result as members of a JSON object."""
+        result = self.result
+        used = result.used_version
+        return {
+            "file": self.file,
+            "line": self.line,
+            "outcome": result.outcome,
+            "schema": str(result.key) if result.key else None,
+            "version": str(used) if used else None,
+            "superseded_by": str(result.superseded_by) if result.superseded_by else None,
+            "error": result.to_json() or None,
+        }
+
+    def to_lines(self) -> Iterator[str]:
+        """One line for each reason."""
+        place = f"{display_path(self.file)}:{self.line}"
+        result, about = self.result, f" ({self.result.key})" if self.result.key else ""
+        if result.error is not None:
+            yield f"{place}: {result.outcome} {result.error}"
+        for issue in result.issues:
+            yield f"{place}: {result.outcome} {issue.path}: {screen.one_line(issue.message)}{about}"
+        for violation in result.violations:
+            yield f"{place}: {result.outcome} {violation.keyword} {screen.one_line(violation.message)}{about}"
+
+
+@click.command(
+    "validate",
+    epilog="Exit code 0: all values are valid. 1: some are not, or their schema is nowhere. 2: wrong options, or a file "
+    "cannot be read. 3: no value is wrong, but for some a registry could not say; try again later.",
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
+@click.option("--lines", is_flag=True, help="One value per line (default for .jsonl files).")
+@resolver_options
+@options.as_json
+def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_json: bool) -> None:
+    """Validate self-describing values, JSON objects with schema and data, by the schemas they name. - reads standard
+    input.
+
+    \b
+    Examples:
+      treaty iglu validate event.json --resolver resolver.json
+      treaty iglu validate events.jsonl --registry http://127.0.0.1:8081/api
+      tail -n 100 events.log | treaty iglu validate --lines - --registry schemas/
+    """  # noqa: D301 - click wants the control character
+    refuse_second_stdin(files)
+    counts = {"values": 0, "valid": 0, "unavailable": 0}
+    listed: list[dict[str, Any]] = []
+    with source.open() as resolver:
+        for path in files:
+            for one in _check_file(resolver, path, lines=lines or path.endswith(LINES)):
+                counts["values"] += 1
+                if one.result.outcome in counts:
+                    counts[one.result.outcome] += 1
+                if as_json:
+                    listed.append(one.to_members())
+                elif not one.result.is_valid:
+                    for line in one.to_lines():
+                        screen.say(line, "red")
+    wrong = counts["values"] - counts["valid"] - counts["unavailable"]
+    if as_json:
+        screen.say_json({**counts, "invalid": wrong, "results": listed})
+    else:
+        _say_sum(counts, wrong)
+    sys.exit(1 if wrong else UNAVAILABLE if counts["unavailable"] else 0)
+
+
+def _say_sum(counts: dict[str, int], wrong: int) -> None:
+    total = screen.format_count(counts["values"], "value")
+    later = f", {counts['unavailable']:,} could not be checked now" if counts["unavailable"] else ""
+    if wrong or later:
+        screen.say(f"{wrong:,} of {total} invalid{later}.", "red", err=True)
+    else:
+        screen.say(f"{total} valid.", "green")
+
+
+def _check_file(resolver: Resolver, path: str, *, lines: bool) -> Iterator[CheckedValue]:
+    texts = read_lines(path, "VALUE_BYTES") if lines else [read_text(path, "VALUE_BYTES")]
+    for number, text in enumerate(texts, 1):
+        if text.strip():
+            yield CheckedValue(path, number, _check_text(resolver, text))
+
+
+def _check_text(resolver: Resolver, text: str) -> ValidationResult:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        return ValidationResult("malformed", issues=(SchemaIssue("$", f"the value is not JSON: {error}"),))
+    return resolver.validate(value)

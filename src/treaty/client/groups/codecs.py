@@ -1,0 +1,169 @@
+"""Codecs: how payloads are packed. Pravega's three are here; other packages offer more by entry point."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import ModuleType
+
+from treaty.core.limits import INFLATED_BYTES
+from treaty.core.messages.encodings import NO_CODEC
+from treaty.core.schema import Pairs
+
+ENTRY_POINTS = "treaty.codecs"
+"""The entry point group in which other packages offer a `PayloadCodec`, by its name."""
+GZIP, SNAPPY = "application/x-gzip", "application/x-snappy-framed"
+"""Pravega's names. What is called framed there is one raw block."""
+DENSEST = 64
+"""A raw snappy block holds no more bytes than this times its own: a copy of 64 bytes takes two."""
+_GZIP_STREAM = 16 + zlib.MAX_WBITS
+
+
+class CodecError(ValueError):
+    """A codec cannot unpack a payload: it is damaged, or longer than the limit."""
+
+
+class MissingCodecError(ValueError):
+    """No codec of this name is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadCodec:
+    """A codec by the name that it has in groups. `properties` are added to a group with it, and never change there.
+
+    `pack` gets a payload and the properties of the group's codec. `unpack` gets a packed payload, the properties and the
+    most bytes that it may return; it raises `CodecError` for bytes that it did not pack, and past that limit.
+    """
+
+    name: str
+    pack: Callable[[bytes, Pairs], bytes]
+    unpack: Callable[[bytes, Pairs, int], bytes]
+    properties: Pairs = ()
+
+
+def find_codec(name: str) -> PayloadCodec:
+    """Return the codec of a name: one of Pravega's, also by its short name, else one of an installed package.
+
+    Raises `MissingCodecError` for a name that no package offers.
+    """
+    found = CODECS.get(name)
+    if found is not None:
+        return found
+    offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in offered:
+        known = ", ".join(sorted({*filter(None, CODECS), *offered}))
+        raise MissingCodecError(
+            f"no installed package has the codec {name!r}; there are {known}. "
+            f"Install the package that offers it (entry point {ENTRY_POINTS}), or give the codec itself"
+        )
+    loaded: PayloadCodec = offered[name].load()
+    return loaded
+
+
+def unpack_payload(codec: PayloadCodec, payload: bytes, properties: Pairs = (), limit: int = INFLATED_BYTES) -> bytes:
+    """Return an unpacked payload of at most `limit` bytes. Raises `CodecError`, whatever the codec raises."""
+    try:
+        made = codec.unpack(payload, properties, limit)
+    except CodecError:
+        raise
+    except Exception as error:  # a codec of another package may raise anything for bytes that it did not pack
+        raise CodecError(f"the codec {codec.name} can't unpack it: {error}") from error
+    if len(made) > limit:
+        raise too_long(limit)
+    return made
+
+
+def too_long(limit: int) -> CodecError:
+    """Return the error of a payload that unpacks to more bytes than the limit."""
+    return CodecError(f"it unpacks to more than {limit} bytes (limit INFLATED_BYTES)")
+
+
+# ------------------------------------------------------------------------------------------------------------- gzip
+
+
+def _pack_gzip(payload: bytes, _: Pairs) -> bytes:
+    packer = zlib.compressobj(wbits=_GZIP_STREAM)
+    return packer.compress(payload) + packer.flush()
+
+
+def _unpack_gzip(data: bytes, _: Pairs, limit: int) -> bytes:
+    """Unpack all members of a gzip stream, one after the other."""
+    made, left = b"", data
+    if not data:
+        raise CodecError("no bytes; a gzip stream has 18 or more")
+    while left:
+        member = zlib.decompressobj(_GZIP_STREAM)
+        try:
+            made += member.decompress(left, limit + 1 - len(made))
+        except zlib.error as error:
+            raise CodecError(f"no gzip stream: {error}") from None
+        if len(made) > limit:
+            raise too_long(limit)
+        if not member.eof:
+            raise CodecError("the gzip stream is cut short")
+        left = member.unused_data
+    return made
+
+
+# ----------------------------------------------------------------------------------------------------------- snappy
+
+
+def read_snappy_size(data: bytes, limit: int) -> int:
+    """Return the number of bytes that a raw snappy block holds. Raises `CodecError` for more than `limit`, or than the
+    block can hold.
+    """
+    size = 0
+    for place, byte in enumerate(data[:5]):
+        size |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            break
+    else:
+        raise CodecError("no snappy block: it begins with no length")
+    if size > DENSEST * len(data):
+        raise CodecError(f"no snappy block: {len(data)} bytes can't hold the {size} that it says")
+    if size > limit:
+        raise too_long(limit)
+    return size
+
+
+def _pack_snappy(payload: bytes, _: Pairs) -> bytes:
+    return bytes(_load_cramjam().snappy.compress_raw(payload))
+
+
+def _unpack_snappy(data: bytes, _: Pairs, limit: int) -> bytes:
+    library, size = _load_cramjam(), read_snappy_size(data, limit)
+    made = bytearray(size)
+    try:
+        written = library.snappy.decompress_raw_into(data, made)
+    except library.DecompressionError as error:
+        raise CodecError(f"no snappy block: {error}") from None
+    if written != size:
+        raise CodecError(f"no snappy block: it holds {written} bytes and says {size}")
+    return bytes(made)
+
+
+def _load_cramjam() -> ModuleType:
+    try:
+        import cramjam  # noqa: PLC0415 (only programs with such payloads need it)
+    except ImportError as missing:
+        raise MissingCodecError(
+            f"the codec {SNAPPY} needs the package cramjam: pip install 'treaty[snappy]'"
+        ) from missing
+    found: ModuleType = cramjam
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ names
+
+NONE_CODEC = PayloadCodec(NO_CODEC, lambda payload, _: payload, lambda payload, _, __: payload)
+GZIP_CODEC = PayloadCodec(GZIP, _pack_gzip, _unpack_gzip)
+SNAPPY_CODEC = PayloadCodec(SNAPPY, _pack_snappy, _unpack_snappy)
+CODECS: Mapping[str, PayloadCodec] = {
+    NO_CODEC: NONE_CODEC,
+    "none": NONE_CODEC,
+    GZIP: GZIP_CODEC,
+    "gzip": GZIP_CODEC,
+    SNAPPY: SNAPPY_CODEC,
+    "snappy": SNAPPY_CODEC,
+}
+"""Pravega's codecs by their names in groups, and by short ones."""

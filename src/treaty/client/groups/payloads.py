@@ -1,0 +1,129 @@
+"""Payloads of a group's types, by the serializers of their formats; the frame is not theirs."""
+
+import base64
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from treaty.client.groups.types import GroupType
+from treaty.client.references import fetch_resolved_schema
+from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.client.serializers.errors import BadValueError
+from treaty.client.serializers.frames import HEADER_OF, encode_guid
+from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
+from treaty.client.serializers.message_indexes import encode_path
+from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer, messages
+from treaty.client.serializers.schema_selection import text_of
+from treaty.client.serializers.settings import DeserializedPart, DeserializerSettings, SerializerSettings, UseId
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.limits import ENCODINGS_CACHED
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
+from treaty.core.requests import GetGuid, GetSchema, Request
+from treaty.core.state.commit import PositionToken
+from treaty.formats.protobuf.descriptor_sets import select_file
+from treaty.formats.registry import find_formats
+
+A = TypeVar("A")
+WritePayload = Callable[[Any], bytes]
+"""Returns the payload of a value. Raises `BadValueError`."""
+OpenPayload = Callable[..., DeserializedPart]
+"""`Deserializer.open` of a format: with the header of `make_frame_header` it reads payloads."""
+PARSED = frozenset({"AVRO", "JSON", "PROTOBUF"})
+"""Formats whose payloads are written and read here; those of others by functions of their types."""
+_NAME = "value"
+_SERIALIZERS: Mapping[str, Callable[[Registry, GroupType, SerializerSettings], WritePayload]] = {
+    "AVRO": lambda registry, one, settings: _bare(AvroSerializer(registry, one.given, settings)),
+    "JSON": lambda registry, one, settings: _bare(JsonSerializer(registry, one.given, settings)),
+    "PROTOBUF": lambda registry, one, settings: _bare(ProtobufSerializer(registry, one.kind, settings)),
+}
+
+
+class VersionRegistry:
+    """A `Registry` that answers for schemas which were found with a group's versions; all else is the registry's."""
+
+    def __init__(self, registry: Registry) -> None:
+        """Answer for no schema yet."""
+        self._registry = registry
+        self._known: dict[int | str, Reply[SchemaFound]] = {}
+
+    def add(self, version: VersionFound, token: PositionToken) -> SchemaFound:
+        """Answer for the schema of a version from now on, and return it; the oldest ones are forgotten past `ENCODINGS_CACHED`."""
+        found = SchemaFound(
+            version.schema_id,
+            version.guid,
+            version.format,
+            version.text,
+            version.references,
+            version.metadata,
+            version.rules,
+            subject=version.subject,
+            number=version.number,
+        )
+        if version.format == "PROTOBUF" and version.data is not None:  # a set has the files that the text only names
+            set_text = base64.b64encode(select_file(version.data, version.type_name)).decode()
+            found = SchemaFound(version.schema_id, version.guid, "PROTOBUF", set_text, subject=version.subject)
+        self._known[version.guid] = self._known[version.schema_id] = Reply(found, token)
+        while len(self._known) > 2 * ENCODINGS_CACHED:
+            self._known.pop(next(iter(self._known)), None)
+        return found
+
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        """Answer a request."""
+        wanted = (
+            request.guid
+            if isinstance(request, GetGuid)
+            else request.schema_id
+            if isinstance(request, GetSchema)
+            else None
+        )
+        found = None if wanted is None else self._known.get(wanted)
+        if found is None:
+            return self._registry.ask(request, call)
+        return cast("Reply[A]", found)
+
+    def close(self) -> None:
+        """Leave the registry open: it is the program's."""
+
+
+def make_payload_writer(
+    registry: VersionRegistry, one: GroupType, version: VersionFound, *, check: bool, lossy: bool
+) -> WritePayload:
+    """Return the function that writes payloads of a type under its version, which the registry was given."""
+    if one.write is not None:
+        return one.write
+    make = _SERIALIZERS.get(version.format)
+    if make is None:
+        raise BadValueError(
+            f"payloads of the format {version.format} need functions of their own: custom_type(..., write=…, read=…)"
+        )
+    settings = SerializerSettings(UseId(version.schema_id, strict=False), framing="header", check=check, lossy=lossy)
+    return make(registry, one, settings)
+
+
+def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer) -> WritePayload:
+    """Return the payload that a serializer writes behind a frame in a header."""
+    if not (isinstance(serialize, ProtobufSerializer) and serialize.takes_any):
+        serialize.prepare(_NAME)
+    return lambda value: cast("bytes", serialize(value, _NAME).data)
+
+
+def make_payload_reader(registry: VersionRegistry, format_: str, one: GroupType | None, *, check: bool) -> OpenPayload:
+    """Return the reader of a format that is parsed: of the program's type, or of values without a class."""
+    settings, given = DeserializerSettings(check=check), None if one is None else one.given
+    if format_ == "AVRO":
+        return AvroDeserializer(registry, given, settings).open
+    if format_ == "JSON":
+        return JsonDeserializer(registry, given, settings).open
+    return ProtobufDeserializer(registry, None if one is None else one.kind, settings).open
+
+
+def make_frame_header(registry: VersionRegistry, version: VersionFound) -> tuple[tuple[str, bytes], ...]:
+    """Return the header that says a version's schema to the deserializers of its format; of Protobuf the message too."""
+    head = encode_guid(str(uuid.UUID(version.guid)))
+    if version.format == "PROTOBUF":
+        text = text_of(registry.ask(GetGuid(version.guid)).answer)
+        resolved = fetch_resolved_schema(registry, "PROTOBUF", text.text, text.references, text.within)
+        parsed = find_formats()["PROTOBUF"].parse(resolved, False)
+        paths = {name: path for path, name in messages(parsed).items()}
+        head += encode_path(paths[version.type_name])
+    return ((HEADER_OF["value"], head),)

@@ -1,0 +1,71 @@
+"""Settings of a group's serializers and deserializers (Pravega, SerializerConfig)."""
+
+from dataclasses import dataclass
+
+from treaty.client.groups.codecs import PayloadCodec
+from treaty.core.answers import Config
+from treaty.core.messages.encodings import NO_CODEC
+from treaty.core.messages.groups import FORMAT, GroupSettings
+from treaty.core.policy import BY_TYPE, LEVELS, Level
+from treaty.core.schema import Pairs
+from treaty.wire.pravega.groups import ORIGIN
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWriterSettings:
+    """What a serializer of a group does when it is made, and how it writes."""
+
+    create: GroupSettings | None = None
+    """Create the group with these settings, unless it exists; None: it must exist."""
+    register_schema: bool = False
+    """Register the schemas; else they must be versions of the group."""
+    register_codec: bool = False
+    """Add the codec to the group; else the group must have it."""
+    codec: PayloadCodec | str = NO_CODEC
+    """A codec, or the name of one: ``gzip``, ``snappy``, or that of an installed package."""
+    header: bool = True
+    """Write the encoding id before each payload. Without it readers must know schema and codec themselves."""
+    check: bool = True
+    """Validate each value first, as `SerializerSettings` does."""
+    lossy: bool = False
+    """Truncate times to the unit of their types, as `SerializerSettings` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReaderSettings:
+    """What a deserializer of a group does when it is made, and how it reads."""
+
+    create: GroupSettings | None = None
+    """Create the group with these settings, unless it exists; None: it must exist."""
+    decoders: tuple[PayloadCodec, ...] = ()
+    """Further codecs, beside Pravega's and those of installed packages."""
+    fail_on_codec_mismatch: bool = True
+    """Refuse to start where the group has a codec that this deserializer lacks; else it warns."""
+    check_reading: bool = True
+    """Refuse to start where the deserializer's own schemas cannot read what the group's policy lets writers write."""
+    header: bool = True
+    """Read the encoding id before each payload; without it all payloads are of the one given type."""
+    generic: bool = False
+    """Read types that were not given as values without a class; else they are bad records."""
+    as_json: bool = False
+    """Return each value as JSON text."""
+    check: bool = False
+    """Validate each value against its writer's schema (JSON)."""
+
+
+def pravega_group(
+    format_: str = "any", level: Level | str = "NONE", *, many_types: bool = False, properties: Pairs = ()
+) -> GroupSettings:
+    """Return settings of a new group as Pravega's clients create them: its format (a name in capitals, or ``any``), its
+    policy, and whether it takes several types. Raises `ValueError` for a word that is no level.
+    """
+    if isinstance(level, str) and level not in LEVELS:
+        raise ValueError(f"{level!r} is no level; there are {', '.join(LEVELS)}, or give a `Level`")
+    exact = LEVELS[level] if isinstance(level, str) else level
+    return GroupSettings(
+        ORIGIN,
+        types="many" if many_types else "one",
+        identity="normalised",
+        policy=Config(exact_level=exact, partition=BY_TYPE),
+        properties=tuple(sorted((*properties, (FORMAT, format_)))),
+    )

@@ -1,0 +1,123 @@
+"""Types of a group: a schema under its name in the group, with the values that programs write and read by it."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from google.protobuf.descriptor import Descriptor, FileDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.message import Message
+
+from treaty.client.serializers.avro_codec import full_name
+from treaty.client.serializers.errors import BadValueError
+from treaty.client.types.typed import TypedSchema, as_typed
+from treaty.core.schema import Draft
+from treaty.wire.pravega.drafts import make_draft
+
+
+@dataclass(frozen=True, slots=True)
+class GroupType:
+    """A type of a group. `draft` is what is registered; `given` is the schema or class for the format's serializers.
+
+    `kind` is the class of its values; None: values without a class. A custom format brings `write` and `read`.
+    """
+
+    draft: Draft
+    given: Any = None
+    kind: Any = None
+    write: Callable[[Any], bytes] | None = None
+    read: Callable[[bytes], Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the type in the group; "": the group's only one."""
+        return self.draft.type_name
+
+
+@dataclass(frozen=True, slots=True)
+class WithSchema:
+    """A value with its own schema, for serializers of groups with many types."""
+
+    value: Any
+    schema: "GroupType | Draft | str | TypedSchema | type[Any]"
+
+
+SomeType = GroupType | Draft | str | TypedSchema | type[Any]
+"""A type however it is given: with its schema, or a class with fields, or a generated message class of Protobuf."""
+
+
+def as_group_type(given: SomeType, format_: str = "AVRO") -> GroupType:
+    """Return the type for a schema or class; a text or class without a format of its own is of `format_`.
+
+    The name of the type is that of the draft, else the full name of the Avro type or message, else the title of the JSON
+    Schema or the name of the class. Raises `BadValueError` for a text that cannot be read.
+    """
+    if isinstance(given, GroupType):
+        return given
+    if isinstance(given, type) and issubclass(given, Message):
+        return _message_type(given)
+    if isinstance(given, Draft) and given.format == "PROTOBUF":
+        return GroupType(given)
+    typed = as_typed(given, given.format if isinstance(given, Draft) else format_)
+    assert typed is not None
+    draft = typed.draft
+    if not draft.type_name:
+        draft = replace(draft, type_name=full_name(draft.text) if draft.format == "AVRO" else _label(typed))
+    return GroupType(draft, typed, typed.kind)
+
+
+def list_group_types(given: "SomeType | Sequence[SomeType]", format_: str) -> tuple[GroupType, ...]:
+    """Return the types of one schema or class, or of several in a list or tuple."""
+    several = given if isinstance(given, list | tuple) else (given,)
+    return tuple(as_group_type(one, format_) for one in several)
+
+
+def without_class(one: GroupType) -> GroupType:
+    """Return a type whose values have no class, if its format has such values."""
+    return as_group_type(one.draft) if isinstance(one.given, TypedSchema) else one
+
+
+def custom_type(
+    format_: str,
+    name: str,
+    data: bytes,
+    *,
+    write: Callable[[Any], bytes] | None = None,
+    read: Callable[[bytes], Any] | None = None,
+    kind: type[Any] | None = None,
+) -> GroupType:
+    """Return a type of a custom format, a name in capitals: the bytes of its schema, and the functions from values to
+    payloads and back.
+    """
+    return GroupType(Draft("", format_, type_name=name, data=data), None, kind, write, read)
+
+
+def _message_type(kind: type[Message]) -> GroupType:
+    """Return the type of a message class: the set of its file and of those that it imports."""
+    descriptor = cast("Descriptor", kind.DESCRIPTOR)
+    files: dict[str, FileDescriptor] = {}
+    _collect(descriptor.file, files)
+    made = FileDescriptorSet()
+    for one in files.values():
+        one.CopyToProto(made.file.add())
+    data = made.SerializeToString(deterministic=True)
+    return GroupType(make_draft("PROTOBUF", descriptor.full_name, data), kind, kind)
+
+
+def _collect(file: FileDescriptor, found: dict[str, FileDescriptor]) -> None:
+    for one in file.dependencies:
+        if one.name not in found:
+            _collect(one, found)
+    found[file.name] = file
+
+
+def _label(typed: TypedSchema) -> str:
+    if typed.name:
+        return typed.name
+    try:
+        schema = json.loads(typed.draft.text)
+    except (ValueError, RecursionError) as error:
+        raise BadValueError(f"not a JSON Schema: {error}") from error
+    title = schema.get("title") if isinstance(schema, dict) else None
+    return title if isinstance(title, str) else ""

@@ -1,0 +1,86 @@
+"""A Treaty registry, or another one of Confluent's API, as a registry of Iglu: the subject ``VENDOR/NAME/FORMAT`` has the versions."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from treaty.client.iglu.errors import NOT_FOUND, client_failure, repo_failure
+from treaty.client.iglu.registries import (
+    REMOTE,
+    IgluRegistry,
+    ListKey,
+    LocalSource,
+    RegistryAnswer,
+    RegistryQuestion,
+    SchemaDocument,
+)
+from treaty.core.iglu_key import IgluKey, IgluKeyError
+from treaty.core.limits import IGLU_FAMILY
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.core.registry import Registry
+from treaty.core.requests import ListSchemas
+
+_FORMAT = "jsonschema"
+_PAGE = 1000
+
+
+def treaty_registry(
+    name: str,
+    registry: Registry,
+    *,
+    context: str = DEFAULT_CONTEXT,
+    priority: int = 0,
+    vendor_prefixes: Iterable[str] = (),
+) -> IgluRegistry:
+    """What `treaty.connect` opens, as a registry of class HTTP; the caller closes it.
+
+    A version is found by the ``self`` of its text, so only JSON Schemas are.
+    """
+
+    def ask(question: RegistryQuestion) -> RegistryAnswer:
+        form = question.format if isinstance(question, IgluKey) else _FORMAT
+        if form != _FORMAT:
+            return client_failure(f"schemas of the format {form!r} can't be found by their text; allowed is {_FORMAT}")
+        try:
+            found = dict(_read_versions(registry, Subject(context, f"{question.vendor}/{question.name}/{form}")))
+        except NotFound:
+            return NOT_FOUND
+        except Refusal as error:
+            return client_failure(f"{type(error).__name__}: {error}")
+        except RegistryError as error:
+            return repo_failure(f"{type(error).__name__}: {error}")
+        if isinstance(question, ListKey):
+            keys = sorted(key for key in found if key.version.model == question.model)
+            return SchemaDocument([str(key) for key in keys]) if keys else NOT_FOUND
+        return SchemaDocument(found[question]) if question in found else NOT_FOUND
+
+    return IgluRegistry(name, LocalSource(ask, blocks=True), priority, tuple(vendor_prefixes), REMOTE)
+
+
+def _read_versions(registry: Registry, subject: Subject) -> Iterator[tuple[IgluKey, Any]]:
+    """The versions of a subject whose text names the subject and a version."""
+    after: tuple[str, int] | None = None
+    for _ in range(IGLU_FAMILY // _PAGE):
+        page = registry.ask(ListSchemas(subject, limit=_PAGE, after=after)).answer.versions
+        for one in page:
+            if one.subject == str(subject) and one.format == "JSON":
+                value = msgspec.json.decode(one.text)
+                key = _read_key(value, subject.name)
+                if key is not None:
+                    yield key, value
+        if len(page) < _PAGE:
+            return
+        after = page[-1].subject, page[-1].number
+
+
+def _read_key(value: Any, path: str) -> IgluKey | None:
+    own = value.get("self") if isinstance(value, dict) else None
+    if not isinstance(own, dict):
+        return None
+    try:
+        key = IgluKey.parse_path("/".join(str(own.get(name)) for name in ("vendor", "name", "format", "version")))
+    except IgluKeyError:
+        return None
+    return key if f"{key.vendor}/{key.name}/{key.format}" == path else None

@@ -1,0 +1,214 @@
+"""Validation as Iglu has it: schemas of draft 4, formats checked, remote references bound to the empty schema, depth bounded."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+
+from treaty.core.iglu_key import SELF_DESCRIBING
+from treaty.core.limits import FAULTS, REGEXES
+from treaty.formats.jsonschema.drafts import DRAFTS, HOLDING, find_draft
+from treaty.formats.jsonschema.model import Json
+from treaty.formats.jsonschema.regex import ENGINES, count_regexes
+
+TOO_DEEP = "Maximum allowed JSON depth exceeded"
+_DRAFT = DRAFTS[4]
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_IPV4 = "^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$"
+_FORMATS = {
+    "uuid": lambda text: _UUID.fullmatch(text) is not None,
+    "ipv4": lambda text: re.search(_IPV4, text) is not None,
+}
+"""Formats that Iglu's validator checks in its own way."""
+_PATTERNS = {"ipv4": _IPV4}
+"""Regular expressions that the message about a format names."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataViolation:
+    """A place of a value that its schema does not allow: a sentence, a path such as ``$.a[1]``, the keyword of the schema,
+    and what the keyword is about, such as the names of missing members.
+    """
+
+    message: str
+    path: str
+    keyword: str
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaIssue:
+    """A place of a document that makes it no schema of draft 4."""
+
+    path: str
+    message: str
+
+
+class SchemaIssuesError(ValueError):
+    """A document is no schema that values can be validated with."""
+
+    def __init__(self, issues: tuple[SchemaIssue, ...]) -> None:
+        super().__init__("; ".join(f"{one.path}: {one.message}" for one in issues))
+        self.issues = issues
+
+
+@dataclass(frozen=True, slots=True)
+class Draft4Schema:
+    """A compiled schema; `depth` is the most levels of nesting of a value."""
+
+    compiled: Any
+    depth: int
+
+    def find_violations(self, value: Json) -> tuple[DataViolation, ...]:
+        """Return what is wrong with a value; empty if it is valid."""
+        if is_too_deep(value, self.depth):
+            return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
+        try:
+            if self.compiled.is_valid(value):
+                return ()
+            errors = list(islice(self.compiled.iter_errors(value), FAULTS))
+        except (ValueError, TypeError) as error:
+            return (DataViolation(f"$: the value is not JSON: {error}", "$", "type"),)
+        return tuple(islice((one for error in errors for one in _violations(error)), FAULTS))
+
+
+def compile_draft4(document: Json, depth: int) -> Draft4Schema:
+    """Compile a schema document. Nothing is fetched. Raises `SchemaIssuesError`."""
+    if is_too_deep(document, depth):
+        raise _issue("$", TOO_DEEP)
+    if not isinstance(document, dict):
+        raise _issue("$", "a schema is a JSON object")
+    named = document.get("$schema", SELF_DESCRIBING)
+    if named != SELF_DESCRIBING and find_draft(named) is not _DRAFT:
+        raise _issue("$.$schema", f"{str(named)[:200]!r} is not allowed; allowed is {SELF_DESCRIBING} or {_DRAFT.uri}#")
+    body = {name: value for name, value in document.items() if name not in {"$schema", "self"}}
+    validator = _meta_validator()
+    if not validator.is_valid(body):
+        errors = islice(validator.iter_errors(body), FAULTS)
+        raise SchemaIssuesError(tuple(SchemaIssue(_path(one.instance_path), one.message[:300]) for one in errors))
+    if _count_regexes(body) > REGEXES:
+        raise _issue("$", f"more regular expressions than the limit REGEXES of {REGEXES}")
+    bound: Any = _bind_remote(body)
+    wrong: Exception | None = None
+    for engine in ENGINES:
+        try:
+            compiled = jsonschema_rs.Draft4Validator(
+                bound, offline=True, validate_formats=True, formats=_FORMATS, pattern_options=engine
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            wrong = error
+        else:
+            return Draft4Schema(compiled, depth)
+    raise _issue("$", str(wrong).partition("\n")[0][:300])
+
+
+def is_draft4_schema(document: Json) -> bool:
+    """Whether a document is a JSON object that the meta-schema of draft 4 allows."""
+    return isinstance(document, dict) and bool(_meta_validator().is_valid(document))
+
+
+def is_too_deep(value: Json, depth: int) -> bool:
+    """Whether objects and arrays nest deeper than this many levels."""
+    level: list[Json] = [value]
+    for _ in range(depth + 1):
+        level = [inner for one in level for inner in _containers(one)]
+        if not level:
+            return False
+    return True
+
+
+def _containers(value: Json) -> Iterator[Json]:
+    """The members of a value, where it can have some."""
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, (list, tuple)):
+        yield from value
+
+
+@cache
+def _meta_validator() -> Any:
+    return jsonschema_rs.validator_for({"$schema": _DRAFT.uri, "$ref": _DRAFT.uri}, offline=True)
+
+
+def _issue(path: str, message: str) -> SchemaIssuesError:
+    return SchemaIssuesError((SchemaIssue(path, message),))
+
+
+def _bind_remote(schema: Json) -> Json:
+    """The schema with every reference to another document replaced by the empty schema."""
+    if not isinstance(schema, dict):
+        return schema
+    to = schema.get("$ref")
+    if isinstance(to, str):
+        return schema if to.startswith("#") or not to else {}
+    return {name: _bind_member(name, value) for name, value in schema.items()}
+
+
+def _bind_member(name: str, value: Json) -> Json:
+    row = HOLDING[4].get(name)
+    if row is None:
+        return value
+    if isinstance(value, list):
+        return [_bind_remote(one) for one in value]
+    if row.holds in {"map", "dependencies"} and isinstance(value, dict):
+        return {key: _bind_remote(one) for key, one in value.items()}
+    return _bind_remote(value)
+
+
+def _count_regexes(value: Json) -> int:
+    return count_regexes(value) + sum(_count_regexes(one) for one in _containers(value))
+
+
+def _violations(error: Any) -> Iterator[DataViolation]:
+    """The violations of one error of the library, in the words of Iglu's validator where it has some."""
+    kind, path = error.kind, _path(error.instance_path)
+    match kind.name:
+        case "type":
+            found = _type_name(error.instance)
+            wanted = kind.types[0] if len(kind.types) == 1 else f"[{', '.join(kind.types)}]"
+            yield DataViolation(f"{path}: {found} found, {wanted} expected", path, "type", (found, wanted))
+        case "required":
+            message = f"{path}.{kind.property}: is missing but it is required"
+            yield DataViolation(message, path, "required", (kind.property,))
+        case "additionalProperties":
+            for name in kind.unexpected:
+                rest = "is not defined in the schema and the schema does not allow additional properties"
+                yield DataViolation(f"{path}.{name}: {rest}", path, "additionalProperties", (name,))
+        case "maxLength" | "minLength":
+            word = "may only be" if kind.name == "maxLength" else "must be at least"
+            message = f"{path}: {word} {kind.limit} characters long"
+            yield DataViolation(message, path, kind.name, (str(kind.limit),))
+        case "format":
+            pattern = _PATTERNS.get(kind.format)
+            message = f"{path}: does not match the {kind.format} {f'pattern {pattern}' if pattern else 'format'}"
+            yield DataViolation(message, path, "format", (kind.format, *([pattern] if pattern else [])))
+        case name:
+            keyword = "oneOf" if name.startswith("oneOf") else name
+            message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
+            yield DataViolation(f"{path}: {message}", path, keyword, _targets(kind))
+
+
+def _targets(kind: Any) -> tuple[str, ...]:
+    for name in ("limit", "options", "pattern", "multiple_of"):
+        if hasattr(kind, name):
+            value = getattr(kind, name)
+            return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+    return ()
+
+
+def _type_name(value: Json) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, Mapping) else "array" if isinstance(value, (list, tuple)) else "number"
+
+
+def _path(steps: list[str | int]) -> str:
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)

@@ -1,0 +1,181 @@
+"""What a plug-in's format gets from its record alone: registration, comparing, serializers, Arrow and commands."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.csv_format import offer
+from treaty.arrow import decode, from_registry
+from treaty.assemble import connect
+from treaty.cli.main import group
+from treaty.cli.terminal.positions import find_position
+from treaty.client.connection import Connection
+from treaty.client.explain.record import explain_record
+from treaty.client.records.decoder import RecordDecoder
+from treaty.client.records.encoder import make_encoder
+from treaty.client.serializers.errors import BadRecordError, BadValueError
+from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
+from treaty.client.serializers.schema_selection import SchemaText
+from treaty.client.serializers.settings import SerializerSettings, UseLatest
+from treaty.core.names import Subject
+from treaty.core.refusals import Incompatible
+from treaty.core.schema import Draft
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.value import DecodePlan
+from treaty.testing import TreatyRegistry
+
+OLD = "columns\nid int\nname text"
+NEW = "columns\nid int\nname text\nprice int"
+ROWS = [{"id": 1, "name": "tea"}, {"id": 2, "name": "oat"}]
+
+
+@pytest.fixture(autouse=True)
+def _offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    offer(folder)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as made:
+        yield made
+
+
+def frames(registry: Connection, encoding: str = "") -> list[bytes]:
+    """Two rows of the first version and one of the second."""
+    old = PayloadSerializer(registry, Draft(OLD, "CSV"), encoding=encoding)
+    made = [old(row, "orders").data for row in ROWS]
+    new = PayloadSerializer(registry, Draft(NEW, "CSV"), encoding=encoding)
+    made.append(new({"id": 3, "name": "rye", "price": 7}, "orders").data)
+    return [one for one in made if one is not None]
+
+
+def run(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(group, words, input=stdin)
+
+
+def test_versions_are_compared_and_refused_with_a_finding(registry: Connection) -> None:
+    registry.register("orders", Draft(NEW, "CSV"))
+    with pytest.raises(Incompatible) as refused:
+        registry.register("orders", Draft(OLD, "CSV"))
+    assert [(one.rule, one.path) for one in refused.value.findings] == [("COLUMN_GONE", "/price")]
+
+
+def test_values_are_serialized_and_read_as_they_were_written_or_by_another_version(registry: Connection) -> None:
+    first, _, last = frames(registry)
+    read = PayloadDeserializer(registry, "CSV")
+    assert first == b"\0\0\0\0\1" + b"1,tea"
+    assert read(first, "orders") == ROWS[0]
+    assert read(last, "orders") == {"id": 3, "name": "rye", "price": 7}
+    assert PayloadDeserializer(registry, "CSV", UseLatest())(first, "orders") == {**ROWS[0], "price": None}
+    assert PayloadDeserializer(registry, "CSV", Draft(OLD, "CSV"))(last, "orders") == {"id": 3, "name": "rye"}
+    assert read(None) is None
+    with pytest.raises(BadRecordError, match="TRAILING: 3 cells"):
+        read(first + b",x", "orders")
+
+
+def test_a_schema_of_the_registry_is_written_with_and_what_does_not_fit_is_refused(registry: Connection) -> None:
+    frames(registry)
+    latest = PayloadSerializer(registry, None, SerializerSettings(choice=UseLatest()), format_="CSV", encoding="tab")
+    assert latest({"id": 1, "name": "a", "price": 2}, "orders").data == b"\0\0\0\0\2" + b"1\ta\t2"
+    with pytest.raises(BadValueError, match="'zip' is no encoding of CSV; there are comma, tab"):
+        PayloadSerializer(registry, Draft(OLD, "CSV"), encoding="zip")
+    with pytest.raises(BadValueError, match="the format TSV is not here; install the package that offers it"):
+        PayloadDeserializer(registry, "TSV")
+
+
+@pytest.mark.parametrize("encoding", ["", "tab"])
+def test_arrow_reads_rows_of_all_versions_and_keeps_bad_ones(registry: Connection, encoding: str) -> None:
+    good = frames(registry, encoding)
+    plan = make_plan(registry, "orders-value", encoding=encoding)
+    bad = [
+        good[0] + b"\t,9\t,9",
+        good[0][:5] + b"x,x".replace(b",", b"\t" if encoding else b","),
+        b"\0\0\0\0\x09x",
+        b"\1",
+        None,
+    ]
+    table = decode(pa.array([*good, *bad], pa.binary()), plan)
+    assert table["record"].to_pylist()[:3] == [{**row, "price": None} for row in ROWS] + [
+        {"id": 3, "name": "rye", "price": 7}
+    ]
+    assert [one and one["code"] for one in table["error"].to_pylist()[3:]] == [
+        "TRAILING",
+        "INVALID",
+        "UNKNOWN_ID",
+        "TOO_SHORT",
+        None,
+    ]
+    assert table["record"].to_pylist()[3:] == [None] * 5
+    assert f"  encoding {encoding or 'comma'}" in plan.explain()
+    assert DecodePlan.from_json(plan.to_json()) == plan
+
+
+def test_a_plan_has_a_union_is_extended_and_rejects_a_writer_that_its_reader_cannot_read(registry: Connection) -> None:
+    good = frames(registry)
+    union = from_registry(pa.array(good, pa.binary()), registry, "orders-value", reader="union")
+    assert union["record"].to_pylist()[2] == {"id": 3, "name": "rye", "price": 7}
+    first = make_plan(registry, "orders-value", reader=1)
+    assert [(one.schema_id, one.code) for one in first.rejected] == [(2, "RESOLUTION")]
+    assert "The column price is gone" in first.rejected[0].message
+    third = registry.register("orders-value", Draft(NEW + "\nnote text", "CSV")).version.schema_id
+    assert third in extend(first, registry, [third]).known
+
+
+def test_what_a_plan_cannot_do_is_said(registry: Connection) -> None:
+    frames(registry)
+    for choice, said in (
+        ({"encoding": "zip"}, "encoding = 'zip' is none of CSV; there are comma, tab"),
+        ({"lossy": "allow"}, "lossy = 'allow' is for AVRO, and the rows to read are CSV"),
+        ({"depth": 9}, "depth = 9 is for AVRO, JSON, PROTOBUF, and the rows to read are CSV"),
+        ({"engine": "spark"}, "engine = 'spark' reads no CSV; allowed are rows"),
+        ({"reader": "types"}, "records of several types are not read of CSV"),
+    ):
+        with pytest.raises(PlanError, match=said):
+            make_plan(registry, "orders-value", **choice)
+    registry.register("other", '"int"')
+    with pytest.raises(PlanError, match="encoding = 'tab' is for formats of plug-ins, and the rows to read are AVRO"):
+        make_plan(registry, "other", encoding="tab")
+
+
+def test_records_become_json_and_back_and_are_explained(registry: Connection) -> None:
+    first, *_ = frames(registry)
+    assert RecordDecoder(registry).decode_part(first, "value").value == ROWS[0]
+    text = SchemaText(OLD, (), Subject(".", "orders-value"))
+    assert make_encoder(registry, "CSV", text).encode(ROWS[0]).payload == first[5:]
+    assert make_encoder(registry, "CSV", text, encoding="tab").encode(ROWS[0]).payload == b"1\ttea"
+    explained = explain_record(registry, first)
+    assert explained.pieces[-1].says == '{"id": 1, "name": "tea"}'
+    assert explain_record(registry, first + b",1").problem.endswith("TRAILING: 3 cells")
+
+
+def test_commands_know_the_format_by_name_and_by_content_and_say_where_a_finding_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.columns").write_text(NEW)
+    Path("new.columns").write_text(OLD)
+    assert run("check", "new.columns", "old.columns").exit_code == 0
+    broken = run("check", "old.columns", "new.columns", "--json")
+    assert broken.exit_code == 1
+    assert json.loads(broken.stdout)["olds"][0]["reasons"][0]["rule"] == "COLUMN_GONE"
+    assert find_position("CSV", "/name", NEW) == (3, 1)
+    assert json.loads(run("canonical", "-", "--json", stdin=OLD).stdout)["format"] == "CSV"
+
+
+def test_a_server_s_record_is_decoded_by_the_command_in_the_encoding_that_is_named(tmp_path: Path) -> None:
+    with TreatyRegistry() as made:
+        Path(tmp_path, "orders.columns").write_text(OLD)
+        assert made.register_file(tmp_path / "orders.columns", "orders-value").format == "CSV"
+        framed = PayloadSerializer(made.registry, Draft(OLD, "CSV"), encoding="tab")(ROWS[0], "orders").data
+        assert framed is not None
+        shown = run("decode", framed.hex(), "--registry", made.url, "--encoding", "tab", "--json")
+        assert json.loads(shown.stdout)["steps"][-1]["says"] == '{"id": 1, "name": "tea"}'
+        assert run("decode", framed.hex(), "--registry", made.url).exit_code == 1
