@@ -10,7 +10,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import VersionRange, exact_level
 from treaty.core.requests import Scope
 
-EXACT = ("exact_level", "partition")
+EXACT = ("exact_level", "partition", "follows")
 """Members of a config that only a registry of Treaty's kind takes."""
 
 
