@@ -7,18 +7,23 @@ Reads by id are those that the server has to decide: none of them comes from the
 
 import base64
 import json
+import random
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import median
 
 from benchmarks.http import CONNECTIONS, FRESH, evolved
 from benchmarks.load import Server, ask, different, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against_turns
+from treaty.core.limits import OPAQUE_BYTES
 
 SUBJECTS = 40
 """Subjects of each API."""
 ROUND = 160
 TURNS = 9
+LARGE_TURNS = 5
 READ_GOAL, ADD_GOAL = 1.2, 1.1
 
 
@@ -83,9 +88,24 @@ PAIRS: Mapping[str, tuple[ApiRequests, ApiRequests]] = {
 
 
 def run() -> list[Row]:
-    """Add a schema, and get one by id."""
+    """Add a schema, and get one by id; add opaque bytes of the largest size to a file."""
     with treaty("memory:") as server:
-        return [row for number, name in enumerate(PAIRS) for row in _measure(server, number, name)]
+        rows = [row for number, name in enumerate(PAIRS) for row in _measure(server, number, name)]
+    return [*rows, *_measure_large()]
+
+
+def _measure_large() -> Iterator[Row]:
+    kind = {"serializationFormat": "Custom", "fullTypeName": "Xml"}
+    settings = {"serializationFormat": kind, "compatibility": {"policy": "AllowAny"}, "allowMultipleTypes": True}
+    draw = random.Random(8)
+    with tempfile.TemporaryDirectory() as folder, treaty(f"sqlite://{folder}/registry.db") as server:
+        ask(server.port, _json("POST", "/v1/groups", {"groupName": "large", "groupProperties": settings}))
+        for size in (OPAQUE_BYTES // 8, OPAQUE_BYTES):
+            texts = [base64.b64encode(draw.randbytes(size)).decode() for _ in range(LARGE_TURNS)]
+            bodies = [{"type": "T", "serializationFormat": kind, "schemaData": text} for text in texts]
+            made = [_json("POST", "/v1/groups/large/schemas", body) for body in bodies]
+            spent = [different(server, [one], 1)[0] for one in made]
+            yield Row(f"Pravega: add opaque bytes of {size >> 20} MiB, SQLite", median(spent), "ms CPU")
 
 
 def _measure(server: Server, number: int, name: str) -> Iterator[Row]:
@@ -121,4 +141,4 @@ def _text(number: int, side: int, there: int, fresh: int) -> str:
 
 if __name__ == "__main__":
     for row in run():
-        print(f"{row.name:<70} {row.value:8.3f} {row.baseline or 0:8.3f} {row.ratio or 0:6.3f} {row.interval}")
+        print(f"{row.name:<80} {row.value:8.3f} {row.baseline or 0:8.3f} {row.ratio or 0:6.3f} {row.interval}")

@@ -12,6 +12,7 @@ from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
@@ -55,8 +56,12 @@ def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
 
 
 LEVEL = Level(deny=True)
+<<<<<<< HEAD
 GOLD = PolicyValue(LATEST, ALL, partition="type", strictness="LENIENT", validators=("required-metadata(owner)",))
 CHANGED = PolicyValue(deny=True)
+=======
+DIGEST = "0a" * 32
+>>>>>>> main
 GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
 
 
@@ -128,11 +133,17 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+<<<<<<< HEAD
     p.CreatePolicy: (lambda it: it.create_policy("gold", GOLD).created, True),
     p.ChangePolicy: (lambda it: it.change_policy("gold", CHANGED, previous=GOLD).policy, CHANGED),
     p.GetPolicy: (lambda it: it.policy("gold").policy, CHANGED),
     p.ListPolicies: (lambda it: [one.name for one in it.policies()], ["gold"]),
     p.DeletePolicy: (lambda it: it.delete_policy("gold").policy, CHANGED),
+=======
+    k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
+    k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
+    k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
+>>>>>>> main
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
@@ -140,7 +151,7 @@ STORY: dict[type, tuple[Step, Any]] = {
 
 
 WITHOUT_CONFLUENT = {
-    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding,
+    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy,

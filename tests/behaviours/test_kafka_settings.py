@@ -86,7 +86,7 @@ def test_a_log_in_several_copies_wants_two_brokers_to_have_a_write(writers: str)
         "min.insync.replicas"
     ]
     assert [
-        *find_wrong_settings({**made, "min.insync.replicas": "3", "max.message.bytes": "20000000"}, writers, 3)
+        *find_wrong_settings({**made, "min.insync.replicas": "3", "max.message.bytes": "30000000"}, writers, 3)
     ] == []
     assert [*find_wrong_settings({}, writers, 3)] == [], "what a broker does not know can't be wrong"
 

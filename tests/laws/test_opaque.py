@@ -1,5 +1,7 @@
 """Formats without a plug-in: kept as they are, and admitted or refused without being read."""
 
+import json
+
 import pytest
 
 from tests.laws.toy import Bench, S, toy
@@ -7,7 +9,7 @@ from treaty.core.answers import Config, VersionFound
 from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.requests import Check, GetVersion, Lookup, Register, Scope, SetConfig, SubjectCreation
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import CODED, Draft, Reference, opaque_bytes
 from treaty.core.state.state_tables import CONTENT, SUBJECT
 from treaty.core.state.values import Content
 
@@ -33,6 +35,25 @@ def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> N
     assert [bench.do(Lookup(S, xml(text))).number for text in TEXTS] == [1, 2, 3, 4, 5]
     assert post(bench, TEXTS[1]).number == 2
     assert not [key for key in bench.tables.keys(CONTENT) if isinstance(bench.tables.get(CONTENT, key), Content)]
+
+
+@pytest.mark.parametrize(
+    ("data", "begin"),
+    [(b"a" * 9, ""), (b"\n" * 9, ""), (b'a"\n' * 99, CODED), (b"aaaa,aaaa'\n" * 99, ""), ("\0ключ" * 99, CODED)],
+)
+def test_a_long_text_of_which_json_escapes_much_is_coded(
+    monkeypatch: pytest.MonkeyPatch, data: bytes | str, begin: str
+) -> None:
+    monkeypatch.setattr("treaty.core.schema.SCHEMA_BYTES", 50)
+    bench, sent = Bench(), data.encode() if isinstance(data, str) else data
+    draft = Draft("", "XML", data=sent)
+    made = bench.do(Register(S, draft, create_with=SubjectCreation("pravega", policy=Config(level="NONE")))).version
+    assert made.text.startswith(CODED) is bool(begin)
+    assert opaque_bytes(made.text) == sent
+    row = len(json.dumps(made.text, ensure_ascii=False).encode())
+    assert row <= len(CODED) + 4 * (len(sent) + 2) // 3 + 2
+    again = bench.do(Register(S, Draft(sent.decode(), "XML"), create_with=SubjectCreation("pravega")))
+    assert (again.created, again.version.ordinal) == (False, 0), "the same as a text"
 
 
 def test_configured_normalisation_does_not_touch_it(bench: Bench) -> None:

@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[str, Mapping[str, str], tuple[str, ...]]] = {
     "any, unclean": ("any", {"unclean.leader.election.enable": "true"}, ("wanted false",)),
     "owner, deleted": ("owner", {"cleanup.policy": "delete"}, ("cleanup.policy is delete, wanted compact",)),
     "owner, both": ("owner", {"cleanup.policy": "compact,delete"}, ("is compact,delete, wanted compact",)),
-    "owner, small": ("owner", {"max.message.bytes": "1000"}, ("max.message.bytes is 1000, wanted 8388608",)),
+    "owner, small": ("owner", {"max.message.bytes": "1000"}, ("max.message.bytes is 1000, wanted 25165824",)),
     "owner, forgetful": ("owner", {"delete.retention.ms": "1000"}, ("delete.retention.ms is 1000, wanted 86400000",)),
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.errors import HttpError
-from treaty.core.limits import DISCARDED_BYTES, REQUEST_BYTES
+from treaty.core.limits import DISCARDED_BYTES, OPAQUE_BODY_BYTES, PEER_BYTES, REQUEST_BYTES
 
 
 def announced_bytes(http: HttpRequest) -> int:
@@ -39,6 +39,6 @@ async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
 
 
 def _too_large(limit: int) -> HttpError:
-    return HttpError(
-        413, f"HTTP 413 Request Entity Too Large: more than {limit} bytes (limit REQUEST_BYTES)", connection="close"
-    )
+    name = {PEER_BYTES: "PEER_BYTES", OPAQUE_BODY_BYTES: "OPAQUE_BODY_BYTES"}.get(limit, "REQUEST_BYTES")
+    message = f"HTTP 413 Request Entity Too Large: more than {limit} bytes (limit {name})"
+    return HttpError(413, message, connection="close")

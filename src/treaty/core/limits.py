@@ -2,8 +2,10 @@
 
 SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as received."""
-OPAQUE_BYTES = 3_000_000
+OPAQUE_BYTES = 8_388_608
 """Bytes of one schema of a format without a plug-in, as sent; in base64 they fit into one commit."""
+OPAQUE_BODY_BYTES = 11_534_336
+"""Bytes of a request body with a schema in base64, where its format may have no plug-in."""
 SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
 LOGICAL_DEPTH = 30
@@ -156,6 +158,12 @@ PRINCIPAL_GROUPS = 256
 """Groups that a bearer token may name."""
 KEYS = 100
 """Public keys in one set for bearer tokens."""
+API_KEYS = 100_000
+"""API keys of a registry."""
+API_KEYS_AT_ONCE = 10
+"""API keys that one request may add."""
+API_KEYS_PAGE = 1_000
+"""API keys in one page of a list."""
 HOT_BLOCKS = 4_096
 """Header blocks that a worker with rights caches for the response cache: one or two for each kind of client and credential."""
 AUDIT_LINES = 10_000
@@ -194,7 +202,7 @@ REGISTRY_TRIES = 6
 """Attempts to reach the registry, before a batch fails."""
 SOURCE_RESTARTS = 3
 """Restarts of a stream after an error of Spark's Kafka source, before the pipeline fails."""
-COMMIT_BYTES = 4_194_304
+COMMIT_BYTES = 12_582_912
 """Bytes of rows in one commit; a commit larger than CHAIN_BYTES is an append of its own."""
 INLINE_STEPS = 8_000
 """Steps, of about a microsecond each, of work on schemas in the event loop; longer work goes to a pool."""
@@ -226,8 +234,8 @@ VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
 TRANSFER_ROWS = 2_000_000
 """Versions, settings or associations of one registry in an export or import."""
-DUMP_LINE_BYTES = 16_777_216
-"""Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
+DUMP_LINE_BYTES = 33_554_432
+"""Bytes of one line of a dump; a row is at most one commit, and is a text inside a text there, with escapes."""
 COLUMNS = 20_000
 """Columns of one schema, nested ones included."""
 COLUMN_RECURSION = 3
@@ -255,7 +263,7 @@ RESTORE_FAULTS = 1_000
 RESTORE_CACHE = 20_000
 """Decoded rows that the check of a dump keeps in memory; all others are in a temporary file."""
 RESTORE_BYTES = 4_194_304
-"""Bytes of rows in one append of a restore."""
+"""Bytes of rows in one append of a restore; a larger row is an append of its own."""
 TAGGED = 1_000
 """Parts of one schema whose tags one request may change."""
 TAG_LENGTH = 256
@@ -301,7 +309,7 @@ SCAN_BYTES = 67_108_864
 WINDOW_BYTES = 33_554_432
 """Bytes of the last appends of a log on Kafka that a node caches; a reader that is further behind triggers a full replay."""
 IGLU_DEPTH = 40
-"""Levels of nesting in a self-describing schema or value. Settable."""
+"""Levels of nesting in a self-describing schema or value; a resolver and ``serve --iglu-depth`` take another limit."""
 IGLU_ANSWER_BYTES = 2_097_152
 """Bytes of one answer, or one file, of an Iglu registry that a resolver reads."""
 IGLU_CACHE = 1_000_000
@@ -310,3 +318,9 @@ IGLU_ERRORS = 32
 """Distinct failures that a resolver remembers of one registry for one schema."""
 IGLU_FAMILY = 10_000
 """Versions in one list, or in one family, that a resolver reads."""
+IGLU_BODY_BYTES = 100_000
+"""Bytes of the body of a request to Iglu's API; ``serve --iglu-body-bytes`` sets another limit."""
+IGLU_FINDINGS = 1_000
+"""Findings of Iglu's linter about one schema."""
+IGLU_PAGE = 200
+"""Schemas in one page of a list by vendor, name and format."""

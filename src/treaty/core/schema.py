@@ -2,9 +2,10 @@
 
 import base64
 import binascii
+import json
 from dataclasses import dataclass
 
-from treaty.core.limits import REFERENCES
+from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.core.refusals import TooLarge
 
 SEALED = "treaty-sealed:"
@@ -103,7 +104,7 @@ class Draft:
     """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say.
 
     Of an opaque schema, whose format has no plug-in, the text follows from the bytes: their UTF-8 text, else
-    ``data:;base64,…``, also where they begin so themselves.
+    ``data:;base64,…``, also where they begin so themselves (see `opaque_text`).
     """
 
 
@@ -114,12 +115,25 @@ def refuse_many_references(count: int) -> None:
 
 
 def opaque_text(data: bytes) -> str:
-    """Return the text that stands for the bytes of an opaque schema: the same where they are UTF-8, else base64."""
+    """Return the text that stands for the bytes of an opaque schema: the same where they are UTF-8, else base64.
+
+    Base64 stands also for a text longer than SCHEMA_BYTES of which JSON would escape so much that base64 is shorter: a
+    row would be several times as long as the bytes.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return CODED + base64.b64encode(data).decode()
-    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) else text
+    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) or needs_coding(text) else text
+
+
+def needs_coding(text: str) -> bool:
+    """Return whether a text is long, and longer as a string of JSON than in base64."""
+    if len(text) <= SCHEMA_BYTES:
+        return False
+    plain = len(text.encode("utf-8", "surrogatepass"))
+    escaped = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return escaped > len(CODED) + (plain + 2) // 3 * 4
 
 
 def opaque_bytes(text: str) -> bytes:

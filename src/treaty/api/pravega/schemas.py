@@ -5,6 +5,7 @@ from contextlib import suppress
 from treaty.api.pravega.descriptors import all_with_descriptors, with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
 from treaty.core.answers import CompatibilityResult, VersionFound
+from treaty.core.limits import OPAQUE_BODY_BYTES
 from treaty.core.messages.groups import (
     ANY_FORMAT,
     FORMAT,
@@ -27,7 +28,7 @@ from treaty.wire.pravega.bodies import (
     ValidateBody,
     ValidBody,
 )
-from treaty.wire.pravega.drafts import SCHEMA_BODY_BYTES, draft_of, schema_body, schema_with_version
+from treaty.wire.pravega.drafts import draft_of, schema_body, schema_with_version
 from treaty.wire.pravega.errors import list_reasons
 from treaty.wire.pravega.formats import format_in_path
 from treaty.wire.pravega.groups import ORIGIN, group_name
@@ -52,7 +53,7 @@ async def list_versions(x: PravegaExchange) -> PravegaAnswer:
 
 async def add_schema(x: PravegaExchange) -> PravegaAnswer:
     """Adds a schema, unless the group has it; answers its version. 409 if the policy or the types of the group refuse it, 417 if its format does."""
-    draft, properties = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    draft, properties = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     added = await x.ask(
         Register(x.subject, draft, properties=properties, create_with=SubjectCreation(ORIGIN), require_subject=True)
     )
@@ -61,7 +62,7 @@ async def add_schema(x: PravegaExchange) -> PravegaAnswer:
 
 async def find_version(x: PravegaExchange) -> PravegaAnswer:
     """The newest version with this schema; its properties are not compared."""
-    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     return PravegaAnswer(200, version_body(await x.ask(FindSameVersion(x.subject, draft))))
 
 
@@ -99,7 +100,7 @@ async def _delete(x: PravegaExchange, ordinal: int) -> PravegaAnswer:
 
 async def validate(x: PravegaExchange) -> PravegaAnswer:
     """Says whether a schema would be added, by this policy or that of the group; nothing is added."""
-    body = await x.body(ValidateBody, SCHEMA_BODY_BYTES)
+    body = await x.body(ValidateBody, OPAQUE_BODY_BYTES)
     draft, _ = draft_of(body.schema_info)
     level = None if body.compatibility is None else level_of(body.compatibility)
     group = await x.ask(GetSubject(x.subject))
@@ -113,7 +114,7 @@ async def validate(x: PravegaExchange) -> PravegaAnswer:
 
 async def can_read(x: PravegaExchange) -> PravegaAnswer:
     """Says whether a reader with this schema can read what the policy of the group lets writers write."""
-    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     checked = await x.ask(CheckReading(x.subject, draft))
     return PravegaAnswer(200, CanReadBody(checked.compatible, _reasons(x, checked)))
 
@@ -125,7 +126,7 @@ def _reasons(x: PravegaExchange, checked: CompatibilityResult) -> list[str]:
 async def added_to(x: PravegaExchange) -> PravegaAnswer:
     """The groups of a namespace that have this schema, each with its newest version; deleted versions do not count."""
     context = x.context
-    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     found = await x.ask(FindSameSchema(context, draft))
     return PravegaAnswer(
         200, AddedToBody({group_name(one.subject, context): version_body(one) for one in found.versions})

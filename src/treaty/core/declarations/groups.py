@@ -1,14 +1,23 @@
+<<<<<<< HEAD
 """Operations on groups, codecs, encodings and named policies."""
+=======
+"""Operations on groups, codecs, encodings and API keys."""
+>>>>>>> main
 
 from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
+<<<<<<< HEAD
 from treaty.core.handlers import deletion, encodings, named_policies
+=======
+from treaty.core.handlers import api_keys, deletion, encodings
+>>>>>>> main
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.handlers.groups import versions as group_versions
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import policies as p
@@ -92,6 +101,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(
+<<<<<<< HEAD
         "create-policy", p.CreatePolicy, p.PolicyStored, named_policies.create_policy, permissions.everywhere("config"), _POLICY_LIMITS,
         writes=True, answer_name="policy-stored", query_before=_policy_before,
     ),
@@ -110,5 +120,16 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "list-policies", p.ListPolicies, p.Policies, named_policies.list_policies,
         permissions.anywhere("read", "register", "config"), ("POLICIES_PAGE",),
+=======
+        "add-api-keys", k.AddApiKeys, k.ApiKeys, api_keys.add_api_keys, permissions.of_vendor("admin"),
+        ("NAME_LENGTH", "API_KEYS", "API_KEYS_AT_ONCE"), writes=True, answer_name="api-keys", is_idempotent=is_always,
+    ),
+    Operation(
+        "remove-api-key", k.RemoveApiKey, k.ApiKeyRemoved, api_keys.remove_api_key, permissions.anywhere("admin"),
+        writes=True, answer_name="api-key-removed",
+    ),
+    Operation(
+        "list-api-keys", k.ListApiKeys, k.ApiKeys, api_keys.list_api_keys, permissions.anywhere("admin"), ("API_KEYS_PAGE",),
+>>>>>>> main
     ),
 )  # fmt: skip

@@ -54,6 +54,7 @@ class SubjectValue:
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
     `identity`: canonical, normalised, exact. Its policy is that of the config at its scope.
+    A `private` one does not exist for callers without a right that names its vendor.
     """
 
     generation: int
@@ -63,6 +64,7 @@ class SubjectValue:
     identity: str = "canonical"
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
+    private: bool = False
     extra: Extra = ()
 
 
@@ -284,6 +286,18 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of Iglu's API, found by its digest: what it may do on the schemas of a vendor, and who made it when."""
+
+    vendor: str
+    action: str
+    """READ, BUMP, CREATE or CREATE_VENDOR."""
+    created: int = 0
+    creator: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EncryptionKeyUse:
     """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
 
@@ -331,7 +345,12 @@ class SnapshotPointer:
 
 
 StoredValue = (
+<<<<<<< HEAD
     Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+=======
+    Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+>>>>>>> main
 )  # fmt: skip
 """The value of a row that can be read."""

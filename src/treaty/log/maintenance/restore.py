@@ -159,11 +159,12 @@ def _split_batches(rows: Iterable[EncodedRow]) -> Iterator[list[EncodedRow]]:
     batch: list[EncodedRow] = []
     size = 0
     for row in rows:
-        batch.append(row)
-        size += len(row.table) + len(row.key) + len(row.value or "")
-        if size >= RESTORE_BYTES:
+        length = len(row.table) + len(row.key) + len(row.value or "")
+        if batch and size + length > RESTORE_BYTES:
             yield batch
             batch, size = [], 0
+        batch.append(row)
+        size += length
     if batch:
         yield batch
 

@@ -3,7 +3,6 @@
 import base64
 
 from treaty.core.answers import VersionFound
-from treaty.core.limits import OPAQUE_BYTES
 from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError
@@ -69,10 +68,6 @@ def _descriptors(data: bytes, type_name: str) -> str:
         )
         raise InvalidSchema(reason, wrong.faults) from None
     return base64.b64encode(chosen).decode()
-
-
-SCHEMA_BODY_BYTES = 2 * OPAQUE_BYTES
-"""Bytes of a body with a schema; base64 needs four for three."""
 
 
 def schema_body(found: VersionFound) -> SchemaInfoBody:

@@ -16,7 +16,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import BY_TYPE
 from treaty.core.refusals import InvalidSchema, TooLarge, TypeNotAllowed
 from treaty.core.requests import SubjectCreation
-from treaty.core.schema import CODED, Draft, opaque_bytes, opaque_text
+from treaty.core.schema import CODED, Draft, needs_coding, opaque_bytes, opaque_text
 from treaty.core.schema_engine import ParsedSchema, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT, VERSION, VERSION_BY_IDENTITY
 from treaty.core.state.values import PolicyValue
@@ -126,6 +126,8 @@ def with_text(draft: Draft, engine: SchemaEngine) -> Draft:
         return draft
     if draft.data is not None:
         return replace(draft, text=opaque_text(draft.data), data=None)
+    if needs_coding(draft.text):
+        return replace(draft, text=opaque_text(opaque_bytes(draft.text)))
     if draft.text.startswith(CODED) and opaque_text(opaque_bytes(draft.text)) != draft.text:
         raise InvalidSchema.of(
             "OPAQUE_CODING",

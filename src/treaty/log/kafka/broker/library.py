@@ -18,7 +18,7 @@ LIBRARY_LOGGER = logging.getLogger("treaty.log.kafka.library")
 """Takes what librdkafka says in passing; errors that matter come with what is asked."""
 LIBRARY_LOGGER.addHandler(logging.NullHandler())
 LIBRARY_LOGGER.propagate = False
-MESSAGE_BYTES = 16_777_216
+MESSAGE_BYTES = 33_554_432
 """Bytes of a record before it is compressed: a commit of the largest size, with every character escaped, and more."""
 PRODUCER_DEFAULTS: dict[str, object] = {"linger.ms": 0, "compression.type": "zstd"}
 """What a producer does by default: no waiting for more, and small records."""
