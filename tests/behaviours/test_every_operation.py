@@ -56,12 +56,9 @@ def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
 
 
 LEVEL = Level(deny=True)
-<<<<<<< HEAD
 GOLD = PolicyValue(LATEST, ALL, partition="type", strictness="LENIENT", validators=("required-metadata(owner)",))
 CHANGED = PolicyValue(deny=True)
-=======
 DIGEST = "0a" * 32
->>>>>>> main
 GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
 
 
@@ -133,17 +130,14 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
-<<<<<<< HEAD
     p.CreatePolicy: (lambda it: it.create_policy("gold", GOLD).created, True),
     p.ChangePolicy: (lambda it: it.change_policy("gold", CHANGED, previous=GOLD).policy, CHANGED),
     p.GetPolicy: (lambda it: it.policy("gold").policy, CHANGED),
     p.ListPolicies: (lambda it: [one.name for one in it.policies()], ["gold"]),
     p.DeletePolicy: (lambda it: it.delete_policy("gold").policy, CHANGED),
-=======
     k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
     k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
     k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
->>>>>>> main
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }

@@ -22,11 +22,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-<<<<<<< HEAD
-from treaty.core.messages import associations, encodings, groups, policies
-=======
-from treaty.core.messages import api_keys, associations, encodings, groups
->>>>>>> main
+from treaty.core.messages import api_keys, associations, encodings, groups, policies
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -39,18 +35,8 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-<<<<<<< HEAD
-    modules = (q, associations, encodings, groups, policies)
+    modules = (q, associations, encodings, groups, policies, api_keys)
     named = [one for module in modules for one in vars(module).values()]
-=======
-    named = (
-        *vars(q).values(),
-        *vars(associations).values(),
-        *vars(encodings).values(),
-        *vars(groups).values(),
-        *vars(api_keys).values(),
-    )
->>>>>>> main
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 

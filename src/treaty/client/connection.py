@@ -8,11 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-<<<<<<< HEAD
-from treaty.client import exchanges, group_exchanges, policy_exchanges
-=======
-from treaty.client import exchanges, group_exchanges, key_exchanges
->>>>>>> main
+from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -113,17 +109,15 @@ class Connection:
     find_same_schema = _blocking(group_exchanges.find_same_schema)
     check_reading = _blocking(group_exchanges.check_reading)
 
-<<<<<<< HEAD
     create_policy = _blocking(policy_exchanges.create_policy)
     change_policy = _blocking(policy_exchanges.change_policy)
     delete_policy = _blocking(policy_exchanges.delete_policy)
     policy = _blocking(policy_exchanges.policy)
     policies = _blocking(policy_exchanges.policies)
-=======
+
     add_api_keys = _blocking(key_exchanges.add_api_keys)
     remove_api_key = _blocking(key_exchanges.remove_api_key)
     api_keys = _blocking(key_exchanges.api_keys)
->>>>>>> main
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

@@ -1,19 +1,11 @@
-<<<<<<< HEAD
-"""Operations on groups, codecs, encodings and named policies."""
-=======
-"""Operations on groups, codecs, encodings and API keys."""
->>>>>>> main
+"""Operations on groups, codecs, encodings, named policies and API keys."""
 
 from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
-<<<<<<< HEAD
-from treaty.core.handlers import deletion, encodings, named_policies
-=======
-from treaty.core.handlers import api_keys, deletion, encodings
->>>>>>> main
+from treaty.core.handlers import api_keys, deletion, encodings, named_policies
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.handlers.groups import versions as group_versions
@@ -101,7 +93,6 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation(
-<<<<<<< HEAD
         "create-policy", p.CreatePolicy, p.PolicyStored, named_policies.create_policy, permissions.everywhere("config"), _POLICY_LIMITS,
         writes=True, answer_name="policy-stored", query_before=_policy_before,
     ),
@@ -120,7 +111,8 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "list-policies", p.ListPolicies, p.Policies, named_policies.list_policies,
         permissions.anywhere("read", "register", "config"), ("POLICIES_PAGE",),
-=======
+    ),
+    Operation(
         "add-api-keys", k.AddApiKeys, k.ApiKeys, api_keys.add_api_keys, permissions.of_vendor("admin"),
         ("NAME_LENGTH", "API_KEYS", "API_KEYS_AT_ONCE"), writes=True, answer_name="api-keys", is_idempotent=is_always,
     ),
@@ -130,6 +122,5 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "list-api-keys", k.ListApiKeys, k.ApiKeys, api_keys.list_api_keys, permissions.anywhere("admin"), ("API_KEYS_PAGE",),
->>>>>>> main
     ),
 )  # fmt: skip

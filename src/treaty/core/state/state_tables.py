@@ -347,11 +347,7 @@ AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
     CONTENT, SCHEMA, SUBJECT, VERSION, NAME, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
-<<<<<<< HEAD
-    OUTCOME, RUNNER, TOPIC, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
-=======
-    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
->>>>>>> main
+    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning

@@ -345,12 +345,7 @@ class SnapshotPointer:
 
 
 StoredValue = (
-<<<<<<< HEAD
     Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
-    | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
-=======
-    Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
->>>>>>> main
 )  # fmt: skip
 """The value of a row that can be read."""

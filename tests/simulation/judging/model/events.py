@@ -203,9 +203,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
-<<<<<<< HEAD
-    | VersionPurged | CodecMade | EncodingMade | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
-=======
-    | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
->>>>>>> main
+    | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

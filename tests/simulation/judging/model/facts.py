@@ -144,23 +144,14 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from _places_of_encoding(event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
-<<<<<<< HEAD
-        elif isinstance(event, IdsReserved):
-            yield "counter", ("ids", event.context, "", 0, "")
-        elif isinstance(event, ConfigChanged | PolicyChanged | ModeChanged):
-            yield _place_of_setting(event)
-=======
         elif isinstance(event, IdsReserved | KeyMade | KeyRemoved):
             yield (
                 ("counter", ("ids", event.context, "", 0, ""))
                 if isinstance(event, IdsReserved)
                 else ("api_key", (event.digest,))
             )
-        elif isinstance(event, ConfigChanged):
-            yield "config", scope_key(event.scope)
-        elif isinstance(event, ModeChanged):
-            yield "mode", scope_key(event.scope)
->>>>>>> main
+        elif isinstance(event, ConfigChanged | PolicyChanged | ModeChanged):
+            yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
 

@@ -234,13 +234,12 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
     return [Need(("delete",), *request.subject), *forced]
 
 
-<<<<<<< HEAD
 def everywhere(permission: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need((permission,), "*")]
-=======
+
+
 def of_vendor(request: k.AddApiKeys) -> list[Need]:
     return [Need(("admin",), vendor=request.vendor)]
->>>>>>> main
 
 
 def somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
