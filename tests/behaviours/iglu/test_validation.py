@@ -306,3 +306,33 @@ def test_all_schemas_of_iglu_central_compile() -> None:
     )
     outcomes = {key: resolver.validate({"schema": key, "data": None}) for key in known}
     assert {key: one.issues for key, one in outcomes.items() if one.outcome not in {"valid", "invalid_data"}} == {}
+
+
+CIRCLES: dict[str, Any] = {
+    "itself": {"$ref": "#"},
+    "a branch": {"allOf": [{"$ref": "#"}]},
+    "not": {"not": {"$ref": "#"}},
+    "two definitions": {
+        "definitions": {"x": {"$ref": "#/definitions/y"}, "y": {"$ref": "#/definitions/x"}},
+        "properties": {"p": {"$ref": "#/definitions/x"}},
+    },
+}
+
+
+@pytest.mark.parametrize("schema", CIRCLES.values(), ids=CIRCLES)
+def test_a_reference_that_leads_back_without_looking_into_the_value_is_an_issue(schema: Any) -> None:
+    result = check(schema, {"p": 1})
+    assert (result.outcome, result.issues[0].path[-5:]) == ("invalid_schema", ".$ref")
+
+
+def test_a_recursive_schema_is_one() -> None:
+    schema = {"properties": {"a": {"$ref": "#"}, "n": {"type": "integer"}}}
+    assert check(schema, nest(30)).is_valid
+    assert check(schema, {"a": {"a": {"n": "x"}}}).violations[0].path == "$.a.a.n"
+
+
+def test_a_schema_that_would_take_hours_takes_no_time() -> None:
+    twice = {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}
+    schema = {"anyOf": [{"properties": {"a": twice}}, {"properties": {"a": twice}}], "required": ["none"]}
+    result = check(schema, nest(30))
+    assert (result.outcome, "VALUE_STEPS" in result.issues[0].message) == ("invalid_schema", True)
