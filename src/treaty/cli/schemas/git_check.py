@@ -120,7 +120,7 @@ class RevisionCheck:
 
 def _find_source(path: str, text: str, format_: str | None, formats: FormatRegistry) -> SchemaSource:
     """Return a text with its format: the given one, else that of its name or content."""
-    name = format_ or guess_format_by_name(path, formats) or guess_format_by_content(text)
+    name = format_ or guess_format_by_name(path, formats) or guess_format_by_content(text, formats)
     if name is None:
         raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
     return SchemaSource(path, text, check_format_name(name, formats))
