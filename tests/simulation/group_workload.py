@@ -1,5 +1,6 @@
 """What clients ask of subjects as groups: generators for each kind of request, and requests that belong together."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,11 +9,22 @@ from tests.simulation.asker import Asker, level
 from tests.simulation.texts import AVRO
 from treaty.core.answers import Config
 from treaty.core.messages import groups as grouped
-from treaty.core.messages import policies as named
+from treaty.core.messages import policies as kept
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.messages.names import GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, Level
-from treaty.core.requests import Check, GetVersion, Lookup, Register, Request, Scope, SetConfig, SubjectCreation
+from treaty.core.requests import (
+    Check,
+    DeleteVersion,
+    GetVersion,
+    Lookup,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SubjectCreation,
+)
 from treaty.core.schema import Draft, Pairs
 from treaty.core.state.values import PolicyValue
 
@@ -69,7 +81,7 @@ def policy_value(ask: Asker) -> PolicyValue:
 
 
 def change_policy(ask: Asker) -> Request[Any]:
-    return named.ChangePolicy(policy_name(ask), policy_value(ask), policy_value(ask) if ask.often(0.1) else None)
+    return kept.ChangePolicy(policy_name(ask), policy_value(ask), policy_value(ask) if ask.often(0.1) else None)
 
 
 def properties(ask: Asker) -> Pairs:
@@ -77,6 +89,14 @@ def properties(ask: Asker) -> Pairs:
     if ask.often(0.15):
         return ((grouped.FORMAT, ask.chance.choice(["AVRO", "TOY", "any", "avro", "", "A B"])),)
     return (("treaty.x", "1"),) if ask.often(0.05) else ask.properties()
+
+
+def schemes(ask: Asker) -> tuple[str, ...]:
+    """None, one that counts, some that are computed; at times one that nobody has, or one twice."""
+    if ask.often(0.6):
+        return ()
+    known = ["sequence", "md5", "crc-64-avro", "sha-256"]
+    return tuple(ask.chance.sample([*known, "md5", "nobody's"] if ask.often(0.1) else known, ask.chance.randint(1, 3)))
 
 
 def settings(ask: Asker) -> grouped.GroupSettings:
@@ -87,6 +107,7 @@ def settings(ask: Asker) -> grouped.GroupSettings:
         ask.chance.choice([*IDENTITIES, "none"] if ask.often(0.2) else IDENTITIES),
         policy(ask),
         properties(ask),
+        schemes(ask),
     )
 
 
@@ -94,8 +115,10 @@ def creation(ask: Asker) -> SubjectCreation:
     """How a subject is made by a registration: mostly with a policy and properties alone, at times with other settings too."""
     made = settings(ask)
     if ask.often(0.4):
-        return SubjectCreation(made.origin, made.types, made.order, made.identity, made.policy, made.properties)
-    return SubjectCreation(policy=made.policy, properties=ask.properties())
+        return SubjectCreation(
+            made.origin, made.types, made.order, made.identity, made.policy, made.properties, made.schemes
+        )
+    return SubjectCreation(policy=made.policy, properties=ask.properties(), schemes=schemes(ask))
 
 
 def known_level(ask: Asker) -> Level:
@@ -124,6 +147,23 @@ def typed(ask: Asker) -> Request[Any]:
     return grouped.GetTypedVersion(ask.subject(), kind, ask.type_name(), ask.chance.choice([0, 0, 1, 2]))
 
 
+NAMES = (("imported", "a"), ("imported", "b"), ("other", "a"))
+"""Names that registrations give."""
+
+
+def md5(text: str) -> str:
+    """The name of a text by LinkedIn's scheme."""
+    return hashlib.md5("".join(text.split()).encode(), usedforsecurity=False).hexdigest()
+
+
+def named(ask: Asker) -> Request[Any]:
+    """By a number, by a name that was given, by the MD5 of a text that may be there."""
+    scheme, name = ask.chance.choice(
+        [("sequence", "1"), ("", "2"), ("sequence", "01"), ("md5", md5(ask.chance.choice(SPELLED))), *NAMES]
+    )
+    return GetNamedVersion(ask.subject(), name, scheme)
+
+
 def draft(ask: Asker) -> Draft:
     return ask.grouped(ask.draft()) if ask.often(0.4) else ask.draft()
 
@@ -140,11 +180,11 @@ GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
     Check: (4, check_by_level),
     grouped.CreateSubject: (4, lambda a: grouped.CreateSubject(a.subject(), settings(a))),
     grouped.ChangeSubject: (4, change_subject),
-    named.CreatePolicy: (3, lambda a: named.CreatePolicy(policy_name(a), policy_value(a))),
-    named.ChangePolicy: (2, change_policy),
-    named.DeletePolicy: (1, lambda a: named.DeletePolicy(policy_name(a))),
-    named.GetPolicy: (1, lambda a: named.GetPolicy(policy_name(a))),
-    named.ListPolicies: (1, lambda a: named.ListPolicies(a.chance.choice(["", "", "gold"]), a.chance.randint(0, 3))),
+    kept.CreatePolicy: (3, lambda a: kept.CreatePolicy(policy_name(a), policy_value(a))),
+    kept.ChangePolicy: (2, change_policy),
+    kept.DeletePolicy: (1, lambda a: kept.DeletePolicy(policy_name(a))),
+    kept.GetPolicy: (1, lambda a: kept.GetPolicy(policy_name(a))),
+    kept.ListPolicies: (1, lambda a: kept.ListPolicies(a.chance.choice(["", "", "gold"]), a.chance.randint(0, 3))),
     grouped.RemoveSubject: (1.5, lambda a: grouped.RemoveSubject(a.subject())),
     grouped.DeleteOrdinal: (3, lambda a: grouped.DeleteOrdinal(a.subject(), ordinal(a))),
     grouped.GetSubject: (2, lambda a: grouped.GetSubject(a.subject())),
@@ -156,6 +196,7 @@ GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
     ),
     grouped.GetOrdinal: (2, lambda a: grouped.GetOrdinal(a.subject(), ordinal(a))),
     grouped.GetTypedVersion: (1, typed),
+    GetNamedVersion: (2, named),
     grouped.ListGroupVersions: (
         1,
         lambda a: grouped.ListGroupVersions(a.subject(), a.type_name() if a.often(0.4) else "", a.often(0.4)),
@@ -175,7 +216,11 @@ def good_settings(ask: Asker) -> grouped.GroupSettings:
     """Settings that can be, with a policy that takes most."""
     chosen = ask.chance.choice(["NONE", "NONE", "BACKWARD"])
     return grouped.GroupSettings(
-        "pravega", ask.chance.choice(TYPES), identity=ask.chance.choice(IDENTITIES), policy=Config(level=chosen)
+        "pravega",
+        ask.chance.choice(TYPES),
+        identity=ask.chance.choice(IDENTITIES),
+        policy=Config(level=chosen),
+        schemes=schemes(ask) if ask.often(0.3) else (),
     )
 
 
@@ -215,6 +260,28 @@ def spell(ask: Asker) -> list[Request[Any]]:
         Lookup(subject, texts[1]),
         grouped.FindSameSchema(subject.context, texts[2]),
         GetVersion(subject, -1),
+    ]
+
+
+def name_versions(ask: Asker) -> list[Request[Any]]:
+    """Register spellings that share names, with names that are given, delete some and ask for all by their names."""
+    subject, identity = ask.subject(), ask.chance.choice(["exact", "exact", "canonical"])
+    chosen = ("md5", *ask.chance.sample(["sequence", "sha-256", "crc-64-avro"], 2))
+    made = grouped.GroupSettings("avro-1124", identity=identity, policy=Config(level="NONE"), schemes=chosen)
+    texts = [Draft(ask.chance.choice(SPELLED), "TOY") for _ in range(4)] + [ask.record()]
+    give = [Register(subject, one, names=(ask.chance.choice(NAMES),) if ask.often(0.5) else ()) for one in texts]
+    found = [GetNamedVersion(subject, md5(one), "md5") for one in SPELLED[::2]]
+    found += [GetNamedVersion(subject, name, scheme) for scheme, name in (*NAMES, ("sequence", "1"))]
+    return [
+        grouped.RemoveSubject(subject),
+        grouped.CreateSubject(subject, made),
+        *give,
+        *ask.chance.sample(found, 3),
+        grouped.DeleteOrdinal(subject, ask.chance.choice([0, 1])),
+        *ask.chance.sample(give, 3),
+        DeleteVersion(subject, ask.chance.choice([1, 2]), permanent=True),
+        *ask.chance.sample(found, 3),
+        grouped.ListGroupVersions(subject),
     ]
 
 
@@ -295,15 +362,15 @@ def follow_policy(ask: Asker) -> list[Request[Any]]:
     checked = replace(ask.chance.choice(values), validators=(ask.chance.choice(VALIDATORS[:6]),))
     drafts = [ask.draft() for _ in "1234"]
     return [
-        named.DeletePolicy(name),
-        named.CreatePolicy(name, values[0]),
+        kept.DeletePolicy(name),
+        kept.CreatePolicy(name, values[0]),
         ask.chance.choice(
             [SetConfig(Scope(*subject), Config(follows=name)), grouped.ChangeSubject(subject, follows=name)]
         ),
         Register(subject, drafts[0]),
-        named.ChangePolicy(name, ask.chance.choice([values[1], values[2], checked]), values[0]),
+        kept.ChangePolicy(name, ask.chance.choice([values[1], values[2], checked]), values[0]),
         Register(subject, drafts[1]),
-        named.DeletePolicy(name),
+        kept.DeletePolicy(name),
         Check(subject, drafts[2]),
         ask.chance.choice(
             [
@@ -313,10 +380,10 @@ def follow_policy(ask: Asker) -> list[Request[Any]]:
                 grouped.ChangeSubject(subject, validators=validators(ask)),
             ]
         ),
-        named.ChangePolicy(name, policy_value(ask)),
+        kept.ChangePolicy(name, policy_value(ask)),
         Register(subject, drafts[3]),
         grouped.GetSubject(subject),
-        named.DeletePolicy(name),
+        kept.DeletePolicy(name),
     ]
 
 
@@ -324,6 +391,7 @@ ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
     "groups made anew": (2, make_group_anew),
     "spellings": (2, spell),
     "types added": (2, add_types),
+    "versions named": (2, name_versions),
     "levels raced for": (2, race_for_level),
     "encoded versions deleted": (2, purge_encoded),
     "read far back": (2, read_far_back),

@@ -16,7 +16,7 @@ from tests.simulation.judging.roots import plain
 from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
-from tests.simulation.texts import FORMATS, Truth, answer
+from tests.simulation.texts import FORMATS, SCHEMES, Truth, answer
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.refusals import Refusal
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
@@ -160,6 +160,7 @@ class Site:
             run,
             inline_bytes=self.inline,
             memo_bytes=MEMO_BYTES,
+            id_schemes=SCHEMES,
             workers=WORKERS,
             validators=lambda: Truth.validators,
         )

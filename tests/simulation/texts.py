@@ -1,6 +1,7 @@
 """Schemas that collide: a toy format and real Avro, with some that fit each other and some that never do."""
 
 import json
+from collections.abc import Mapping
 
 from tests.laws.toy import fields_of, inspect_toy, toy_answer
 from treaty.core.schema_engine import (
@@ -17,6 +18,8 @@ from treaty.formats.registry import BUILT_IN, FormatRegistry
 from treaty.formats.rule import LintRule
 
 FORMATS = ("AVRO", "TOY")
+SCHEMES = {"md5": "", "crc-64-avro": "", "sha-256": ""}
+"""Id schemes of the nodes, with their packages."""
 TOY_FORMAT: Format[ResolvedSchema] = Format(
     name="TOY",
     parse=lambda meaning, _strict: meaning,
@@ -53,6 +56,7 @@ class Truth:
 
     formats = FORMATS
     validators = frozenset(("NAME_SHORT", "required-metadata", "no-removed-fields", "repo.reject"))
+    id_schemes: Mapping[str, str] = SCHEMES
 
     def ask(self, question: Question) -> Answer | None:
         return answer(question)

@@ -61,6 +61,7 @@ def describe_group(past: Past, subject: Subject) -> g.GroupFound:
         config=told(own_config(past, scope) or ConfigValue()),
         properties=there.properties,
         latest=live[-1].ordinal if live else -1,
+        schemes=there.schemes,
     )
 
 
@@ -96,6 +97,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         order=settings.order,
         identity=settings.identity,
         properties=settings.properties,
+        schemes=settings.schemes,
     )
     events.append(SubjectMade(subject, made))
     events += [] if chosen is None else [chosen]
