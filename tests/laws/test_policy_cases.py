@@ -15,6 +15,7 @@ from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
 from treaty.core.validators import parse_validator
 from treaty.formats.engine import FormatEngine
+from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.registry import find_formats
 
 CASES = Path(__file__).parents[1] / "cases" / "policies"
@@ -23,6 +24,8 @@ FORMATS = {"avro": ("AVRO", ".avsc"), "jsonschema": ("JSON", ".json"), "protobuf
 
 class Engine:
     """The real formats, asked at once."""
+
+    id_schemes = find_id_schemes().packages
 
     formats = find_formats().names
     validators: frozenset[str] = frozenset()
