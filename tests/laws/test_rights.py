@@ -22,7 +22,8 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import api_keys, associations, encodings, groups, policies
+from treaty.core.messages import api_keys, associations, encodings, groups, policies, transfers
+from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -35,8 +36,16 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    modules = (q, associations, encodings, groups, policies, api_keys)
-    named = [one for module in modules for one in vars(module).values()]
+    named = (
+        *vars(q).values(),
+        *vars(associations).values(),
+        *vars(encodings).values(),
+        *vars(groups).values(),
+        *vars(transfers).values(),
+        *vars(policies).values(),
+        *vars(version_names).values(),
+        *vars(api_keys).values(),
+    )
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 

@@ -11,5 +11,6 @@ from tests.planted.bugs.policies import POLICIES
 from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
+from tests.planted.bugs.transfers import TRANSFERS
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *ROOTS, *CARED)
+BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *ROOTS, *CARED, *TRANSFERS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from tests.simulation.judging.model.events import (
     Associated,
@@ -15,6 +16,7 @@ from tests.simulation.judging.model.events import (
     KeyMade,
     KeyRemoved,
     ModeChanged,
+    NumbersReserved,
     PolicyChanged,
     SubjectChanged,
     SubjectMade,
@@ -137,12 +139,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from (("encoding", (*event.subject, one.encoding)) for one in made_for)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
-            for made in before.made_in(event.subject):
-                yield from _counters_of(made)
+            yield from chain.from_iterable(map(_counters_of, before.made_in(event.subject)))
+            yield from chain.from_iterable(map(_places_of_encoding, before.reserved_in(event.subject)))
             yield from (("codec", (*event.subject, name)) for name in before.codecs_of(event.subject))
         elif isinstance(event, SubjectChanged):
             yield "subject", tuple(event.subject)
-        elif isinstance(event, CodecMade | EncodingMade):
+        elif isinstance(event, CodecMade | EncodingMade | NumbersReserved):
             yield from _places_of_encoding(event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
@@ -164,9 +166,11 @@ def _place_of_setting(event: ConfigChanged | PolicyChanged | ModeChanged) -> Pla
     return "config" if isinstance(event, ConfigChanged) else "mode", scope_key(event.scope)
 
 
-def _places_of_encoding(event: CodecMade | EncodingMade) -> Iterator[Place]:
+def _places_of_encoding(event: CodecMade | EncodingMade | NumbersReserved) -> Iterator[Place]:
     if isinstance(event, CodecMade):
         yield "codec", (*event.subject, event.name)
+    elif isinstance(event, NumbersReserved):
+        yield from _counters_reserved(event)
     else:
         yield "encoding", (*event.subject, event.encoding)
         yield "counter", ("encodings", *event.subject, 0, "")
@@ -177,6 +181,14 @@ def _counters_of(made: VersionMade) -> Iterator[Place]:
     home = (*made.subject, made.generation)
     yield "counter", ("ordinals", *home, "")
     yield "counter", ("types", *home, f"{made.version.format}:{made.version.type_name}")
+
+
+def _counters_reserved(event: NumbersReserved) -> Iterator[Place]:
+    home = (*event.subject, event.generation)
+    yield "counter", ("ordinals", *home, "")
+    yield "counter", ("encodings", *event.subject, 0, "")
+    for format_, type_name, _ in event.highest.types:
+        yield "counter", ("types", *home, f"{format_}:{type_name}")
 
 
 def _places_of(one: VersionNow) -> Iterator[Place]:

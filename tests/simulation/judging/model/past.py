@@ -20,6 +20,7 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     Name,
+    NumbersReserved,
     OutcomeDropped,
     PolicyChanged,
     Restored,
@@ -289,13 +290,26 @@ class Past:
 
     def highest_ordinal(self, subject: Subject) -> int:
         """The highest ordinal that a subject ever had; -1 where it never had one."""
-        return max((one.ordinal for one in self.made_in(subject)), default=-1)
+        reserved = (one.highest.ordinal for one in self.reserved_in(subject))
+        return max((*(one.ordinal for one in self.made_in(subject)), *reserved), default=-1)
 
     def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
         """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
         made = (one.version for one in self.made_in(subject))
-        of_type = (one.type_version for one in made if (one.format, one.type_name) == (format_, type_name))
+        of_type = [one.type_version for one in made if (one.format, one.type_name) == (format_, type_name)]
+        for one in self.reserved_in(subject):
+            of_type += [number for *kind, number in one.highest.types if kind == [format_, type_name]]
         return max(of_type, default=-1)
+
+    def reserved_in(self, subject: Subject) -> list[NumbersReserved]:
+        """What importers said of the numbers of the subject that has this name now."""
+        there: list[NumbersReserved] = []
+        for event in self.events:
+            if type(event) is NumbersReserved and event.subject == subject:
+                there.append(event)
+            elif type(event) is SubjectPurged and event.subject == subject:
+                there = []
+        return there
 
     def is_younger(self, subject: Subject, name: Name) -> bool:
         """Whether the subject that has this name now was made after a command was answered.
@@ -362,6 +376,8 @@ class Past:
         for event in self.events:
             if type(event) is EncodingMade and event.subject == subject:
                 highest = max(highest, event.encoding)
+            elif type(event) is NumbersReserved and event.subject == subject:
+                highest = max(highest, event.highest.encoding)
             elif type(event) is Restored and highest >= 0:
                 highest = min(highest + event.gap, COUNTER)
         return highest
