@@ -36,16 +36,8 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    named = (
-        *vars(q).values(),
-        *vars(associations).values(),
-        *vars(encodings).values(),
-        *vars(groups).values(),
-        *vars(transfers).values(),
-        *vars(policies).values(),
-        *vars(version_names).values(),
-        *vars(api_keys).values(),
-    )
+    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys)
+    named = [one for module in modules for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 

@@ -41,7 +41,7 @@ def create(name: str, level: Level, *, registry: str, as_json: bool, **others: A
       treaty policy create open NONE --validator 'required-metadata(owner,team)'
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        stored = found.create_policy(name, _changed(PolicyValue(), level, others))
+        stored = found.create_policy(name, _with_members(PolicyValue(), level, others))
         _say_policy(stored.found, as_json=as_json)
 
 
@@ -70,7 +70,7 @@ def change(name: str, level: Level | None, *, no_validators: bool, registry: str
         raise click.UsageError("nothing to change; give a level or an option")
     with connection.open_registry(registry) as found:
         old = found.policy(name).policy
-        new = _changed(replace(old, validators=()) if no_validators else old, level, others)
+        new = _with_members(replace(old, validators=()) if no_validators else old, level, others)
         _say_policy(found.change_policy(name, new, previous=old), as_json=as_json)
 
 
@@ -127,7 +127,7 @@ COMMANDS = (create, change, show, list_, delete)
 """The subcommands."""
 
 
-def _changed(old: PolicyValue, level: Level | None, others: dict[str, Any]) -> PolicyValue:
+def _with_members(old: PolicyValue, level: Level | None, others: dict[str, Any]) -> PolicyValue:
     """Return a policy with the members that the command line gives."""
     news: dict[str, Any] = {name: value for name, value in others.items() if value}
     if level is not None:
