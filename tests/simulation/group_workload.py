@@ -133,6 +133,7 @@ def change_subject(ask: Asker) -> Request[Any]:
         known_level(ask) if ask.often(0.5) else None,
         validators(ask) if ask.often(0.15) else None,
         properties(ask) if ask.often(0.3) else None,
+        ask.chance.choice(["warn", "refuse", "shout"]) if ask.often(0.1) else None,
         policy_name(ask) if ask.often(0.15) else None,
     )
 
@@ -354,9 +355,7 @@ def read_far_back(ask: Asker) -> list[Request[Any]]:
 
 
 def follow_policy(ask: Asker) -> list[Request[Any]]:
-    """Have a subject follow a policy, change the policy, and give the subject another one: each version passes what is in force
-    then.
-    """
+    """Have a subject follow a policy, change the policy, and give the subject another one."""
     subject, name = ask.subject(), ask.chance.choice(NAMED)
     values = [PolicyValue(one.backward, one.forward) for one in (LEVELS["NONE"], known_level(ask), LEVELS["FULL"])]
     checked = replace(ask.chance.choice(values), validators=(ask.chance.choice(VALIDATORS[:6]),))

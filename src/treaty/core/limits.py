@@ -88,6 +88,12 @@ SCHEME_LENGTH = 100
 """Characters of the name of an id scheme."""
 VERSIONS_PER_NAME = 1_000
 """Versions of a subject that share a computed name."""
+DRAFTS = 100_000
+"""Drafts of schemas in a registry."""
+PUBLISHED_PAGE = 1_000
+"""Versions in one page of a listing of published schemas."""
+WARNINGS = 20
+"""Findings in the answer to a registration."""
 GROUPS_PAGE = 1_000
 """Subjects in one page of a listing of groups."""
 USERS_NAMED = 10
@@ -200,6 +206,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+ENCODING_MISSES = 16
+"""Encoding ids in a row that a group does not have, after which a decode plan asks for no further ones."""
 ENCODINGS_CACHED = 1_000
 """Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000

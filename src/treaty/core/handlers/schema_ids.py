@@ -127,7 +127,7 @@ def new_version(
     home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
-    ordinal, type_version = _next(view, ordinals), _next(view, types)
+    ordinal, type_version = next_count(view, ordinals), next_count(view, types)
     removed = _find_replaced(view, request.subject, number) if imported else []
     vanishing = (
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
@@ -220,7 +220,7 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
     return number
 
 
-def _next(view: View, key: CounterKey) -> int:
+def next_count(view: View, key: CounterKey) -> int:
     """Return the number after the highest that a counter ever gave; the first one is 0."""
     value = view.get(COUNTER, key)
     number = value.highest + 1 if value else 0
@@ -289,8 +289,9 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_used(view, VERSION, there[0], GoingRows())
     going = with_hidden(view, there)
+    for key, _ in going:
+        refuse_if_used(view, VERSION, key, GoingRows())
     refuse_if_encoded(view, going)
     return going
 
@@ -331,6 +332,7 @@ def make_home(
         order=creation.order,
         identity=creation.identity,
         properties=creation.properties,
+        private=creation.private,
         schemes=creation.schemes,
         packages=packages,
     )

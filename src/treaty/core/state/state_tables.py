@@ -8,6 +8,7 @@ from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.policy_table import POLICY
+from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
 from treaty.core.validators import named_policies
 
@@ -346,7 +347,7 @@ QUARANTINE = Table("quarantine", QuarantineKey, values.QuarantinedRow)
 AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
-    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
+    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
     OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
