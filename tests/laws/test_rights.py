@@ -22,7 +22,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import api_keys, associations, encodings, groups, policies, transfers
+from treaty.core.messages import api_keys, associations, encodings, groups, policies, schemaver, transfers
 from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
@@ -36,7 +36,7 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys)
+    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys, schemaver)
     named = [one for module in modules for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
