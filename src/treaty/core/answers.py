@@ -91,6 +91,8 @@ class VersionFound:
     """The number among the versions of its format and type, from 0 on."""
     data: bytes | None = None
     """The bytes as sent, where they differ from the text; in answers to requests of groups and of encodings alone."""
+    names: Pairs = ()
+    """Its further names, (scheme, name); in answers to registrations and to requests of groups and of encodings alone."""
 
 
 @dataclass(frozen=True, slots=True)
