@@ -62,7 +62,7 @@ def compose(form: Format[Any], known: Sequence[RegisteredSchema], reader: Any, o
         rejected=tuple(rejected),
         recipe=PayloadFormatPlan.make(
             _choose_encoding(form, options.encoding),
-            None if merged else _find_meaning(form, reader, known),
+            None if merged else _resolve_reader(form, reader, known),
             ((one.schema_id, _resolve(form, one)) for one in writers),
         ),
         engine=ROWS,
@@ -86,7 +86,7 @@ def _derive(form: Format[Any], schema: Any) -> Columns:
     return form.columns(schema)
 
 
-def _find_meaning(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> ResolvedSchema:
+def _resolve_reader(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> ResolvedSchema:
     """The reader with its references where it is a version, else the text that was given, which has none."""
     found = next((one for one in known if one.schema == reader), None)
     return _resolve(form, found) if found else ResolvedSchema(form.name, form.show(reader, False).canonical)
