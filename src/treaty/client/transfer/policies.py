@@ -10,7 +10,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import VersionRange, exact_level
 from treaty.core.requests import Scope
 
-EXACT = ("exact_level", "partition")
+EXACT = ("exact_level", "partition", "follows")
 """Members of a config that only a registry of Treaty's kind takes."""
 
 
@@ -24,6 +24,11 @@ def begins_at(config: Config) -> tuple[int, ...]:
 def in_words(config: Config) -> Config:
     """Return a config as registries take it that have nothing but words for levels and groups."""
     return replace(config, **dict.fromkeys(EXACT))
+
+
+def without_name(config: Config) -> Config:
+    """Return a config with the policy that it follows as its own: names are those of one registry."""
+    return replace(config, follows=None)
 
 
 def exactly(config: Config) -> Config:
@@ -48,6 +53,17 @@ def first_numbers(scope: Scope, config: Config, versions: Iterable[VersionFound]
     if not there:
         return {}
     return {each: next((number for ordinal, number in there if ordinal >= each), there[-1][1]) for each in wanted}
+
+
+def at_known_ordinals(config: Config, ordinals: Iterable[int]) -> Config:
+    """Return a config whose ranges begin at versions that are there: where the first one is gone at the next one, else at
+    the last one. They have the same versions, but for the last case.
+    """
+    there = sorted(ordinals)
+    if not there:
+        return config
+    wanted = begins_at(config)
+    return shift_ordinals(config, {each: next((one for one in there if one >= each), there[-1]) for each in wanted})
 
 
 def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> tuple[Config, dict[int, int]]:
