@@ -26,7 +26,7 @@ _REPR = ApiParameter("repr", "Form of the answer", choices=REPRESENTATIONS)
 _PUBLIC = flag("isPublic", "Publish it as a public schema")
 _SCHEMA_EXAMPLE: dict[str, Any] = {"type": "object", "properties": {"url": {"type": "string", "maxLength": 2000}}}
 _URI = "iglu:com.acme/click/jsonschema/1-0-0"
-_INSTANCE = {"schema": _URI, "data": {"url": "https://example.org"}}
+_INSTANCE = {"schema": _URI, "data": {"url": "/start"}}
 _MESSAGE: Schema = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 _MADE = {"message": "Schema created", "updated": False, "location": _URI, "status": 201}
 _KEYS: Schema = {
