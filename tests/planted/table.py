@@ -12,5 +12,20 @@ from tests.planted.bugs.policies import POLICIES
 from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
+from tests.planted.bugs.transfers import TRANSFERS
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *NAMED, *ROOTS, *CARED)
+BUGS = (
+    *RULES,
+    *NODES,
+    *STATES,
+    *LOGS,
+    *FURTHER,
+    *JUDGED,
+    *GENERATIONS,
+    *GROUPS,
+    *POLICIES,
+    *NAMED,
+    *ROOTS,
+    *CARED,
+    *TRANSFERS,
+)

@@ -104,7 +104,7 @@ class AsyncConnection:
     ordinal = _as_coroutine(group_exchanges.ordinal)
     typed_version = _as_coroutine(group_exchanges.typed_version)
     publish = _as_coroutine(publication_exchanges.publish)
-    published = _as_coroutine(publication_exchanges.published)
+    get_published = _as_coroutine(publication_exchanges.get_published)
     list_published = _as_coroutine(publication_exchanges.list_published)
     delete_published = _as_coroutine(publication_exchanges.delete_published)
     put_draft = _as_coroutine(publication_exchanges.put_draft)

@@ -105,7 +105,7 @@ class Connection:
     ordinal = _blocking(group_exchanges.ordinal)
     typed_version = _blocking(group_exchanges.typed_version)
     publish = _blocking(publication_exchanges.publish)
-    published = _blocking(publication_exchanges.published)
+    get_published = _blocking(publication_exchanges.get_published)
     list_published = _blocking(publication_exchanges.list_published)
     delete_published = _blocking(publication_exchanges.delete_published)
     put_draft = _blocking(publication_exchanges.put_draft)

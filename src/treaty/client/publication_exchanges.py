@@ -34,7 +34,7 @@ def publish(
     return (yield from request_answer(Publish(subject_of(subject), label, draft, private, supersedes, patch)))
 
 
-def published(subject: str, label: str) -> Exchange[PublishedSchema]:
+def get_published(subject: str, label: str) -> Exchange[PublishedSchema]:
     """Return the live version with a label."""
     return (yield from request_answer(GetPublished(subject_of(subject), label)))
 

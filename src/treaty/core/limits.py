@@ -87,7 +87,15 @@ SETTINGS_PAGE = 1_000
 COUNTER = 2**31 - 1
 """The highest id, version number or ordinal: Confluent's clients read 32 bits."""
 ID_GAP = 1_000_000
-"""Unused ids below an imported id; they are never assigned later."""
+"""Unused ids below an imported id; they are never assigned later. So with ordinals, encoding ids and numbers of a type."""
+ABSENT_NUMBERS = 32
+"""Ids in a row that a registry of Pravega's kind does not have, after which an import looks for no more."""
+IMPORT_ANSWER_BYTES = 67_108_864
+"""Bytes of an answer of a registry from which schemas are imported: a whole group of schemas is one answer."""
+EXPORT_PAGE = 1_000
+"""Subjects, or versions, in one page of an export."""
+EXPORT_CHARACTERS = 4_000_000
+"""Characters of the texts and bytes after which a page of an export ends."""
 COMMAND_ID = 128
 """Characters of an idempotency key."""
 OUTCOMES = 10_000

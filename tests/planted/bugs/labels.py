@@ -26,7 +26,7 @@ NAMED = (
         "A version that is removed takes a name along that others share.",
         HANDLERS + "uses:_name_of_others",
         "if left else None",
-        "if not left else None",
+        "if len(left) > 99 else None",
     ),
     label(
         "a gap in a model",
@@ -39,7 +39,7 @@ NAMED = (
         "an addition to a revision that is over",
         "An ADDITION is taken though the next revision is there.",
         LABELS + "overtaken_by",
-        'if label.word != "ADDITION":',
+        'if kind_of(label) != "ADDITION":',
         "if True:",
     ),
     label(

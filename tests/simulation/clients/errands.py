@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.simulation.asker import MOST_IDS, TAGGED, Asker, level
 from tests.simulation.group_workload import ERRANDS as OF_GROUPS
+from tests.simulation.import_workload import ERRANDS as OF_IMPORTS
 from tests.simulation.label_workload import ERRANDS as OF_LABELS
 from tests.simulation.texts import OUTER
 from treaty.core.answers import Config
@@ -274,6 +275,7 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "versions hidden": (1, hide_versions),
     **OF_GROUPS,
     **OF_LABELS,
+    **OF_IMPORTS,
 }
 """Errands by what is counted: how often, and what is asked."""
 

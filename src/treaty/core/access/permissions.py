@@ -10,6 +10,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import transfers as x
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -211,6 +212,17 @@ def of_register(request: q.Register) -> Required:
     given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
     importing = tuple(on_context("mode", request.subject.context, path) for path in given)
     return (of_published(request.subject), *config, *importing, *_references(request.subject, request.draft))
+
+
+def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> Required:
+    """Require the permission to set the mode of the context, whose numbers the caller gives; for a version that skipped its
+    policy also the one to change the config.
+    """
+    forced = isinstance(request, x.ImportVersion) and request.forced is not None
+    config = (on_subject("config", request.subject, "/forced"),) if forced else ()
+    references = _references(request.subject, request.draft) if isinstance(request, x.ImportVersion) else ()
+    importing = on_context("mode", request.subject.context, "/mode")
+    return (on_subject("register", request.subject), *config, importing, *references)
 
 
 def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:

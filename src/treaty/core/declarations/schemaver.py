@@ -35,5 +35,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         "list-published", s.ListPublished, s.PublishedSchemas, queries.list_published, permissions.anywhere("read"),
         ("PUBLISHED_PAGE",), pauses=True,
     ),
-    Operation("get-draft", s.GetDraft, s.DraftFound, queries.get_draft, permissions.of_subject("read")),
+    Operation(
+        "get-draft", s.GetDraft, s.DraftFound, queries.get_draft, permissions.of_subject("read"),
+    ),
 )  # fmt: skip

@@ -124,7 +124,7 @@ def new_version(
     """
     request = command.request
     number = _number(view, request, imported=imported)
-    schema_id, schema_rows = make_schema(view, command, new)
+    schema_id, schema_rows = schema_of(view, command, new)
     home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
@@ -157,30 +157,32 @@ def new_version(
         *own_config_rows(view, request.subject, made),
         *schema_rows,
         *vanishing,
-        *_other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
+        *other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
         *named,
     )
-    told = _all_names(view, request, names, ordinal)
-    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal, told), created=True))
+    told = all_names(view, request, names, ordinal)
+    return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, told), created=True))
 
 
-def _other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
-    """Rows of versions that go, without those of names that the new version has too."""
+def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
+    """Return rows of versions that go, without those of names that the new version has too."""
     renamed = {row.key for row in named}
     return [row for row in rows if row.table != NAME.name or row.key not in renamed]
 
 
-def _all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+def all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+    """Return all names that a new version gets, sorted."""
     there = view.get(SUBJECT, request.subject) or request.create_with
     counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in there.schemes else ()
     return tuple(sorted((*names.computed, *names.given, *counted)))
 
 
-def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
+def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
+    """Return the answer about a new version."""
     return VersionFound(
         subject=str(request.subject),
         number=version.number,
@@ -228,7 +230,7 @@ def next_count(view: View, key: CounterKey) -> int:
     return number
 
 
-def make_schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
+def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
     context = request.subject.context

@@ -59,7 +59,7 @@ class GroupFound:
     """Id schemes by which its versions have names; the first one is that of ids without a scheme."""
     private: bool = False
     label_policy: str = "warn"
-    """Where the order is schemaver: whether a label that does not fit its change is told (warn) or refused (refuse)."""
+    """Where the order is schemaver: whether a label that does not fit its change is reported (warn) or refused (refuse)."""
 
 
 @dataclass(frozen=True, slots=True)

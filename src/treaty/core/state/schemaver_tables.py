@@ -23,12 +23,12 @@ class DraftKey(NamedTuple):
     number: int
 
 
-def _superseded_by(key: SupersededKey, value: values.Superseded) -> tuple[tuple[str, str, int, int], ...]:
+def _superseded_by(key: SupersededKey, value: values.SupersededVersion) -> tuple[tuple[str, str, int, int], ...]:
     return ((key.context, key.subject, key.generation, value.ordinal),)
 
 
 SUPERSEDED_BY = Index("superseded.by", SupersededKey, _superseded_by, (0, 1, 2, None))
 """By (context, subject, generation, ordinal) of the version that supersedes."""
-SUPERSEDED = Table("superseded", SupersededKey, values.Superseded, (SUPERSEDED_BY,))
+SUPERSEDED = Table("superseded", SupersededKey, values.SupersededVersion, (SUPERSEDED_BY,))
 DRAFT = Table("draft", DraftKey, values.StoredDraft, ordered=True, counted=lambda key, _: key[:1])
 """Counted by (context)."""

@@ -69,7 +69,7 @@ class SubjectValue:
     properties: Pairs = ()
     private: bool = False
     label_policy: str = "warn"
-    """Where versions have labels of SchemaVer: whether one that does not fit its change is told (warn) or refused."""
+    """Where versions have labels of SchemaVer: whether one that does not fit its change is reported (warn) or refused."""
     extra: Extra = ()
 
 
@@ -132,7 +132,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class SupersededVersion:
     """Which version of the subject supersedes the one in the key, by ordinal."""
 
     ordinal: int
@@ -358,7 +358,7 @@ class SnapshotPointer:
 
 
 StoredValue = (
-    Content | Schema | SubjectValue | Version | Name | Superseded | StoredDraft | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

@@ -13,6 +13,7 @@ from tests.simulation.judging.model import (
     encodings,
     formats_left_open,
     grouping,
+    importing,
     keys,
     listing,
     outcomes,
@@ -36,6 +37,7 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import transfers as x
 from treaty.core.refusals import Refusal
 
 
@@ -90,6 +92,11 @@ RULES: Mapping[type, Rule] = {
     s.GetPublished: Rule(publishing.get_published, rights.on_subject("read"), follows_alias=True),
     s.ListPublished: Rule(publishing.list_published, rights.somewhere("read")),
     s.GetDraft: Rule(publishing.get_draft, rights.on_subject("read")),
+    x.ExportSubjects: Rule(importing.export_subjects, rights.somewhere("read")),
+    x.ExportVersions: Rule(importing.export_versions, rights.somewhere("read")),
+    x.ImportSubject: Rule(importing.import_subject, rights.of_import, writes=True),
+    x.ImportVersion: Rule(importing.import_version, rights.of_import, writes=True),
+    x.ImportEncoding: Rule(importing.import_encoding, rights.of_import, writes=True),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Metadata, Pairs, RuleSet
@@ -171,6 +172,15 @@ class EncodingMade:
 
 
 @dataclass(frozen=True, slots=True)
+class NumbersReserved:
+    """Ordinals, encoding ids and numbers of types up to these count as given in a subject."""
+
+    subject: Subject
+    generation: int
+    highest: HighestNumbers
+
+
+@dataclass(frozen=True, slots=True)
 class KeyMade:
     """An API key was added."""
 
@@ -238,5 +248,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from tests.simulation.judging.model.events import (
     Associated,
@@ -16,6 +17,7 @@ from tests.simulation.judging.model.events import (
     KeyMade,
     KeyRemoved,
     ModeChanged,
+    NumbersReserved,
     SubjectChanged,
     SubjectMade,
     SubjectPurged,
@@ -97,7 +99,7 @@ def _fact_of_names(past: Past, table: str, key: Key) -> object:
     if table == "draft":
         return drafts(past).get((subject, int(key[2])))
     by = superseding(past).get((subject, int(key[2]), int(key[3])))
-    return None if by is None else values.Superseded(by)
+    return None if by is None else values.SupersededVersion(by)
 
 
 def _highest(past: Past, key: Key) -> int | None:
@@ -132,9 +134,9 @@ def changes_something(before: Past, events: tuple[Event, ...]) -> bool:
 
 
 def _places_of_others(
-    before: Past, event: CodecMade | EncodingMade | VersionPatched | VersionsSuperseded | DraftPut
+    before: Past, event: CodecMade | EncodingMade | NumbersReserved | VersionPatched | VersionsSuperseded | DraftPut
 ) -> Iterator[Place]:
-    if isinstance(event, CodecMade | EncodingMade):
+    if isinstance(event, CodecMade | EncodingMade | NumbersReserved):
         yield from _places_of_encoding(event)
     else:
         yield from _places_of_labels(before, event)
@@ -190,10 +192,13 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             home = before.subjects.get(event.subject)
             for made in before.made_in(event.subject):
                 yield from _counters_of(made, home.generation if home else -1)
+            yield from chain.from_iterable(map(_places_of_encoding, before.reserved_in(event.subject)))
             yield from (("codec", (*event.subject, name)) for name in before.codecs_of(event.subject))
         elif isinstance(event, SubjectChanged):
             yield "subject", tuple(event.subject)
-        elif isinstance(event, CodecMade | EncodingMade | VersionPatched | VersionsSuperseded | DraftPut):
+        elif isinstance(
+            event, CodecMade | EncodingMade | NumbersReserved | VersionPatched | VersionsSuperseded | DraftPut
+        ):
             yield from _places_of_others(before, event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
@@ -211,9 +216,11 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield "association", event.key
 
 
-def _places_of_encoding(event: CodecMade | EncodingMade) -> Iterator[Place]:
+def _places_of_encoding(event: CodecMade | EncodingMade | NumbersReserved) -> Iterator[Place]:
     if isinstance(event, CodecMade):
         yield "codec", (*event.subject, event.name)
+    elif isinstance(event, NumbersReserved):
+        yield from _counters_reserved(event)
     else:
         yield "encoding", (*event.subject, event.encoding)
         yield "counter", ("encodings", *event.subject, 0, "")
@@ -224,6 +231,14 @@ def _counters_of(made: VersionMade | VersionPatched, generation: int = -1) -> It
     home = (*made.subject, made.generation if isinstance(made, VersionMade) else generation)
     yield "counter", ("ordinals", *home, "")
     yield "counter", ("types", *home, f"{made.version.format}:{made.version.type_name}")
+
+
+def _counters_reserved(event: NumbersReserved) -> Iterator[Place]:
+    home = (*event.subject, event.generation)
+    yield "counter", ("ordinals", *home, "")
+    yield "counter", ("encodings", *event.subject, 0, "")
+    for format_, type_name, _ in event.highest.types:
+        yield "counter", ("types", *home, f"{format_}:{type_name}")
 
 
 def _places_of(one: VersionNow) -> Iterator[Place]:

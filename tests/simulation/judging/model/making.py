@@ -71,7 +71,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     """Everything that happens because a schema becomes a version, and the answer."""
     past, request = case.past, case.request
     number = _number(case)
-    schema_id, schema = schema_of(case, new)
+    schema_id, schema = schema_of(case.past, request, new)
     going = _taken_away(case, new, schema_id, number)
     home = _home(case)
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
@@ -122,9 +122,8 @@ def _number(case: Case) -> int:
     return number
 
 
-def schema_of(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
+def schema_of(past: Past, request: q.Register, new: ReadDraft) -> tuple[int, values.Schema]:
     """The id and the row of a schema: the same identity in the same context has the same id, as long as it is in use."""
-    past, request = case.past, case.request
     context = request.subject.context
     schema = values.Schema(
         guid=new.guid,
@@ -213,7 +212,7 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
         again = again and one.version.type_name == new.type_name and is_same_in(case.home, one, new)
         if again and not is_referred_to(past, one, ("live", "soft")):
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
-    gone += make_room_for(case, there, gone)
+    gone += making_room(case.past, case.request.subject, there, gone)
     return [*events, *(VersionPurged(one.subject, one.ordinal) for one in gone)]
 
 
@@ -224,21 +223,17 @@ def going_with(past: Past, one: VersionNow) -> list[VersionNow]:
     return [one, *same, *(each for each in hidden if each.version.revision_of == one.ordinal)]
 
 
-def make_room_for(
-    case: Case, there: list[VersionNow] | None = None, gone: list[VersionNow] | None = None
-) -> list[VersionNow]:
+def making_room(past: Past, subject: Subject, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
     """The oldest hidden versions that nobody refers to, as many as there would be too many versions."""
-    there = case.past.of(case.request.subject) if there is None else there
-    gone = gone or []
     if sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
-        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(case.request.subject))
+        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(subject))
     excess = len(there) - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
     if excess <= 0:
         return []
     hidden = [one for one in there if one.state == "hidden" and one not in gone]
     oldest = sorted(hidden, key=lambda one: (one.number, one.ordinal))[: limits.VERSIONS_DROPPED]
-    free = (one for one in oldest if not case.past.encodings_of(one.subject, one.ordinal))
-    room = [one for one in free if not is_referred_to(case.past, one, ("live", "soft"))][:excess]
+    free = (one for one in oldest if not past.encodings_of(one.subject, one.ordinal))
+    room = [one for one in free if not is_referred_to(past, one, ("live", "soft"))][:excess]
     if not room and not gone:
-        raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(case.request.subject))
+        raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(subject))
     return room

@@ -20,6 +20,7 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     Name,
+    NumbersReserved,
     OutcomeDropped,
     Restored,
     SubjectChanged,
@@ -31,6 +32,7 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
+from tests.simulation.judging.model.hiding import hide_former, take_from_hidden
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -81,14 +83,6 @@ class VersionNow:
         return self.schema.text.encode() if self.content is None else self.content
 
 
-def _take_from_hidden(there: dict[tuple[Subject, int], VersionNow], event: VersionMade | VersionNamed) -> None:
-    """What a version is called no hidden one of its subject is called any more."""
-    for place, one in there.items():
-        if place[0] == event.subject and one.state == "hidden" and set(one.names) & set(event.names):
-            left = tuple(name for name in one.names if name not in event.names)
-            there[place] = replace(one, names=left)
-
-
 class Past:
     """Events in their order. Whatever is asked is found by a loop over them; what a loop found is kept with its list."""
 
@@ -126,23 +120,13 @@ class Past:
         for event in self.events:
             if type(event) is VersionMade:
                 there[event.subject, event.ordinal] = VersionNow.of(event)
-                _take_from_hidden(there, event)
+                take_from_hidden(there, event)
             elif type(event) is VersionNamed:
                 named = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(named, names=(*named.names, *event.names))
-                _take_from_hidden(there, event)
+                take_from_hidden(there, event)
             elif type(event) is VersionPatched:
-                former = there[event.subject, event.ordinal]
-                hidden = replace(former.version, state="hidden", revision_of=event.ordinal)
-                there[event.subject, event.former] = replace(former, ordinal=event.former, version=hidden, names=())
-                there[event.subject, event.ordinal] = replace(
-                    former,
-                    version=event.version,
-                    schema=event.schema,
-                    alike=event.alike,
-                    content=event.content,
-                    normal=event.normal,
-                )
+                hide_former(there, event)
             elif type(event) is VersionTurned:
                 old = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))
@@ -278,14 +262,28 @@ class Past:
 
     def highest_ordinal(self, subject: Subject) -> int:
         """The highest ordinal that a subject ever had; -1 where it never had one."""
+        reserved = (one.highest.ordinal for one in self.reserved_in(subject))
         made = self.made_in(subject)
-        return max((one.former if isinstance(one, VersionPatched) else one.ordinal for one in made), default=-1)
+        given = (one.former if isinstance(one, VersionPatched) else one.ordinal for one in made)
+        return max((*given, *reserved), default=-1)
 
     def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
         """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
         made = (one.version for one in self.made_in(subject))
-        of_type = (one.type_version for one in made if (one.format, one.type_name) == (format_, type_name))
+        of_type = [one.type_version for one in made if (one.format, one.type_name) == (format_, type_name)]
+        for one in self.reserved_in(subject):
+            of_type += [number for *kind, number in one.highest.types if kind == [format_, type_name]]
         return max(of_type, default=-1)
+
+    def reserved_in(self, subject: Subject) -> list[NumbersReserved]:
+        """What importers said of the numbers of the subject that has this name now."""
+        there: list[NumbersReserved] = []
+        for event in self.events:
+            if type(event) is NumbersReserved and event.subject == subject:
+                there.append(event)
+            elif type(event) is SubjectPurged and event.subject == subject:
+                there = []
+        return there
 
     def is_younger(self, subject: Subject, name: Name) -> bool:
         """Whether the subject that has this name now was made after a command was answered.
@@ -358,6 +356,8 @@ class Past:
         for event in self.events:
             if type(event) is EncodingMade and event.subject == subject:
                 highest = max(highest, event.encoding)
+            elif type(event) is NumbersReserved and event.subject == subject:
+                highest = max(highest, event.highest.encoding)
             elif type(event) is Restored and highest >= 0:
                 highest = min(highest + event.gap, COUNTER)
         return highest

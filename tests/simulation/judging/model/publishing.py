@@ -27,7 +27,7 @@ from tests.simulation.judging.model.labelling import (
     labelled,
     superseding,
 )
-from tests.simulation.judging.model.making import Case, make_room_for, schema_of
+from tests.simulation.judging.model.making import Case, making_room, schema_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -144,8 +144,8 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
         refuse_broken_label(past, subject, warnings)
     if [one for one in case.home.schemes if one != "sequence"]:
         raise No(LabelRefused, "PATCH_NAMED", subject=str(subject))
-    schema_id, schema = schema_of(case, new)
-    gone = make_room_for(case)
+    schema_id, schema = schema_of(past, case.request, new)
+    gone = making_room(past, subject, past.of(subject), [])
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
     kind = (new.draft.format, new.type_name)
     same_type = (old.version.format, old.version.type_name) == kind

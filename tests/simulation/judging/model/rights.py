@@ -13,6 +13,7 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import transfers as x
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -163,6 +164,15 @@ def of_register(request: q.Register) -> list[Need]:
 def of_published(request: s.Publish) -> list[Need]:
     publishing = Need(("bump", "create"), *request.subject, publishing=True)
     return [publishing, *_references(request.subject, request.draft)]
+
+
+def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> list[Need]:
+    """Who gives numbers takes them from the whole context; a mark that a policy was passed over is for who may change it."""
+    needed = [Need(("register",), *request.subject)]
+    if isinstance(request, x.ImportVersion):
+        needed += _references(request.subject, request.draft)
+        needed += [Need(("config",), *request.subject)] if request.forced is not None else []
+    return [*needed, Need(("mode",), request.subject.context)]
 
 
 def of_create_subject(request: g.CreateSubject) -> list[Need]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from treaty.core.command import Command
 from treaty.core.handlers.capacity import make_room
 from treaty.core.handlers.drafts.schemas import ParsedDraft
-from treaty.core.handlers.schema_ids import make_schema, next_count
+from treaty.core.handlers.schema_ids import next_count, schema_of
 from treaty.core.handlers.uses import remove_versions
 from treaty.core.handlers.versions import Kept
 from treaty.core.messages.names import SEQUENCE
@@ -37,7 +37,7 @@ def patch_rows(
     """
     subject, (key, old) = command.request.subject, one
     _refuse_computed_names(view, command.request, old)
-    schema_id, schema_rows = make_schema(view, command, new)
+    schema_id, schema_rows = schema_of(view, command, new)
     ordinals = ordinals_key(subject, key.generation)
     ordinal = next_count(view, ordinals)
     former = key._replace(ordinal=ordinal)

@@ -93,14 +93,14 @@ def label_exists(subject: Subject, label: SchemaVer, there: Mapping[SchemaVer, K
         version=str(label),
         old=f"ordinal {there[label][0].ordinal}",
         new=str(label),
-        allowed=_allowed(label, there),
+        allowed=_allowed_labels(label, there),
     )
 
 
 def check_order(
     subject: Subject, label: SchemaVer, there: Mapping[SchemaVer, Kept], *, importing: bool
 ) -> tuple[Finding, ...]:
-    """Raise `LabelRefused` for a label that exists, leaves a gap or comes too late; an import is told of the last two."""
+    """Raise `LabelRefused` for a label that exists, leaves a gap or comes too late; in mode IMPORT the last two are findings."""
     if label in there:
         raise label_exists(subject, label, there)
     found = []
@@ -111,7 +111,7 @@ def check_order(
     if later is not None:
         sentence = f"Version {label} of {subject} comes after {later}, which is of the next revision"
         found.append(("LABEL_NOT_SEQUENTIAL", sentence, str(later)))
-    allowed = _allowed(label, there)
+    allowed = _allowed_labels(label, there)
     if found and not importing:
         rule, sentence, old = found[0]
         raise LabelRefused.of(
@@ -130,7 +130,7 @@ def check_order(
     )
 
 
-def _allowed(label: SchemaVer, there: Mapping[SchemaVer, Kept]) -> str:
+def _allowed_labels(label: SchemaVer, there: Mapping[SchemaVer, Kept]) -> str:
     if not there:
         return str(FIRST)
     models = {one.model for one in there}

@@ -1,7 +1,7 @@
 """The policy `schemaver`: whether the label of a new version says of the change what a comparison finds.
 
 An ADDITION reads what every live version of its model wrote. A REVISION reads what some of them wrote, else it is a
-MODEL. Where nothing is shown to break, a smaller label is told. What can't be shown either way is told, and never refused.
+MODEL. Where nothing is shown to break, a smaller label is reported. What can't be shown either way is reported, and never refused.
 """
 
 from collections.abc import Iterable, Mapping

@@ -49,7 +49,7 @@ def describe_published(view: View, one: Kept, label: SchemaVer) -> PublishedSche
     )
 
 
-def _published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, Kept]:
+def _find_published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, Kept]:
     label = parse_label(text, subject)
     there = view.get(SUBJECT, subject)
     if there is None or there.order != SCHEMAVER:
@@ -70,14 +70,14 @@ def _published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, Kept
 
 def get_published(view: View, command: Command[GetPublished], engine: SchemaEngine) -> Decision[PublishedSchema]:
     """Return the live version with a label."""
-    label, one = _published(view, command.request.subject, command.request.label)
+    label, one = _find_published(view, command.request.subject, command.request.label)
     return Decision((), describe_published(view, one, label))
 
 
 def delete_published(view: View, command: Command[DeletePublished], engine: SchemaEngine) -> Decision[PublishedDeleted]:
     """Soft-delete the version with a label; nothing happens where there is none."""
     try:
-        _, one = _published(view, command.request.subject, command.request.label)
+        _, one = _find_published(view, command.request.subject, command.request.label)
     except NotFound:
         return Decision((), PublishedDeleted(deleted=False))
     return Decision((delete_live(view, one),), PublishedDeleted(deleted=True))

@@ -1,4 +1,4 @@
-"""Superseding: a version stands in for earlier ones. Chains are flattened: every row leads to the last of its chain."""
+"""Superseding: a version replaces earlier ones for readers. Chains are flattened: every row leads to the last of its chain."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +10,7 @@ from treaty.core.refusals import LabelRefused
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.schemaver_tables import SUPERSEDED, SUPERSEDED_BY, SupersededKey
 from treaty.core.state.state_tables import VERSION, VersionKey
-from treaty.core.state.values import Superseded
+from treaty.core.state.values import SupersededVersion
 from treaty.core.state.view import View
 
 
@@ -56,7 +56,7 @@ def superseding_rows(
         place = SupersededKey(*key[:3], ordinal)
         before = superseding_label(view, VersionKey(*place))
         if before is None or before <= label:
-            rows.append(make_row(SUPERSEDED, place, Superseded(key.ordinal)))
+            rows.append(make_row(SUPERSEDED, place, SupersededVersion(key.ordinal)))
             own = label_of(view, VersionKey(*place))
             labels += [] if own is None else [own]
     return tuple(rows), tuple(sorted(labels))
