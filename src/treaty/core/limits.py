@@ -190,6 +190,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+ENCODING_MISSES = 16
+"""Encoding ids in a row that a group does not have, after which a decode plan asks for no further ones."""
 ENCODINGS_CACHED = 1_000
 """Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000
@@ -322,6 +324,8 @@ IGLU_CACHE = 1_000_000
 """Entries of a resolver's cache."""
 IGLU_ERRORS = 32
 """Distinct failures that a resolver remembers of one registry for one schema."""
+IGLU_BATCH_SCHEMAS = 10_000
+"""Schemas that one batch of self-describing values may name."""
 IGLU_FAMILY = 10_000
 """Versions in one list, or in one family, that a resolver reads."""
 IGLU_BODY_BYTES = 100_000
