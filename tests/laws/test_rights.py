@@ -1,7 +1,5 @@
 """Rights as laws: what patterns and rules mean, and what every request needs."""
 
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, get_args
 
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import limits, messages
+from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, WALKED
 from treaty.core.access.private_subjects import OWNED
@@ -24,7 +22,8 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import associations, encodings, groups
+from treaty.core.messages import api_keys, associations, encodings, groups, policies, schemaver, transfers
+from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -37,9 +36,8 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    """Every request of the modules of messages."""
-    modules = [q, *(import_module(f"{messages.__name__}.{one.name}") for one in iter_modules(messages.__path__))]
-    named = [value for module in modules for value in vars(module).values()]
+    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys, schemaver)
+    named = [one for module in modules for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
