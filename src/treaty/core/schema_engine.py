@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.schema import TaggedPath
+from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
 
@@ -50,6 +50,11 @@ class ResolvedSchema:
 
     def __hash__(self) -> int:
         return int.from_bytes(self.digest[:8], "big")
+
+
+def bind_imports(format_: str, imports: Pairs) -> tuple[ResolvedReference, ...]:
+    """Return the meanings of files that came with a text: references to no subject."""
+    return tuple(ResolvedReference(path, "", 0, ResolvedSchema(format_, file)) for path, file in imports)
 
 
 # -------------------------------------------------------------------------------------------- questions and answers

@@ -302,6 +302,7 @@ def _complete_draft(case: RegistrationState) -> Draft:
         references=as_sent(case.last.references),
         type_name=draft.type_name or case.latest[1].type_name,
         data=None,
+        imports=case.last.imports,
     )
 
 
@@ -362,12 +363,12 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     refuse_bad_rules(rules)
     metadata = schema.metadata if request.metadata is None else request.metadata
     draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules, version.type_name)
+    draft = replace(draft, imports=schema.imports)
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
     draft = retag_draft(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)
-    as_register = Command(
-        case.request, command.command_id, command.time, command.principal, command.access, command.again
-    )
+    about = (command.command_id, command.time, command.principal, command.access, command.again)
+    as_register = Command(case.request, *about)
     return admit_draft(view, as_register, case, draft, engine, inherited=(None, None))
 
 
