@@ -12,6 +12,7 @@ from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
@@ -53,6 +54,7 @@ def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
 
 
 LEVEL = Level(deny=True)
+DIGEST = "0a" * 32
 GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
 
 
@@ -124,6 +126,9 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+    k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
+    k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
+    k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
@@ -131,7 +136,7 @@ STORY: dict[type, tuple[Step, Any]] = {
 
 
 WITHOUT_CONFLUENT = {
-    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding,
+    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
 }  # fmt: skip

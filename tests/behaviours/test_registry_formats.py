@@ -11,6 +11,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.messages.groups import GroupSettings
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Invalid, InvalidSchema, NotPermitted, Referenced, TooLarge
 from treaty.core.requests import Register, SubjectCreation
@@ -272,6 +273,23 @@ def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(doors: tup
                 create_with=SubjectCreation("pravega", policy=Config(level="NONE")),
             )
         )
+
+
+def test_a_subject_of_another_api_takes_formats_without_a_plug_in_from_who_requires_it(
+    doors: tuple[Connection, Connection],
+) -> None:
+    near, _ = doors
+    near.create_subject("group", GroupSettings("pravega"))
+    near.register("subject", '"int"')
+    for connection in doors:
+        made = connection.ask(Register(subject_of("group"), Draft("<a/>", "XML"), require_subject=True)).answer
+        assert (made.version.format, made.version.text) == ("XML", "<a/>")
+        for request in (
+            Register(subject_of("group"), Draft("<b/>", "XML")),
+            Register(subject_of("subject"), Draft("<b/>", "XML"), require_subject=True),
+        ):
+            with pytest.raises(InvalidSchema, match="Invalid schema type XML"):
+                connection.ask(request)
 
 
 def test_what_an_api_says_of_a_new_subject_does_not_come_over_http(doors: tuple[Connection, Connection]) -> None:

@@ -52,7 +52,7 @@ def use(it: Any) -> None:
     made = it.register("orders-value", '"string"').version
     assert it.schema(made.schema_id).text == '"string"'
     assert "orders-value" in it.subjects()
-    with pytest.raises(Forbidden, match="permission register on subject 'bills-value'"):
+    with pytest.raises(Forbidden, match="permission bump or create on subject 'bills-value'"):
         it.register("bills-value", '"string"')
     with pytest.raises(Forbidden):
         it.delete_subject("orders-value")

@@ -62,7 +62,10 @@ def test_a_file_with_everything(tmp_path: Path) -> None:
     assert told.anonymous
     assert told.rights.rules == (
         AccessRule(
-            ("group:team",), frozenset({"register", "read", "delete"}), ("orders-*", "bills-*"), (".", ".staging")
+            ("group:team",),
+            frozenset({"register", "create", "bump", "read", "delete"}),
+            ("orders-*", "bills-*"),
+            (".", ".staging"),
         ),
         AccessRule(("*",), frozenset({"read"})),
     )
@@ -78,7 +81,7 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
         ("", ": no client can authenticate; write a section [basic], [bearer] or [certificate]"),
         ("[basic\n", ", line 1: it is not TOML"),
         (BASIC + "x = [1,\n2\n", ": it is not TOML"),
-        ("\nusers = 1\n", ", line 2: the member users is unknown; known: anonymous, basic, bearer, certificate, groups, metrics, rule"),
+        ("\nusers = 1\n", ", line 2: the member users is unknown; known: anonymous, api_keys, basic, bearer, certificate, groups, metrics, rule"),
         ('anonymous = "yes"\n', ", line 1: anonymous is neither true nor false; write anonymous = true"),
         ("basic = 1\n", ", line 1: basic is no table; write [basic]"),
         ("[basic]\n", ", line 1: file is missing in [basic]; write file = …"),

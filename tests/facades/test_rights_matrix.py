@@ -37,6 +37,7 @@ SCOPES = {
     "team": 'contexts = ".team"',
     "some": 'subjects = "open-?"\ncontexts = ".t*"',
     "all": 'contexts = "*"',
+    "private": "private = true",
 }
 ROLES = tuple(f"{permission}_{scope}" for permission in EVERY for scope in SCOPES)
 FILE = '[basic]\nfile = "passwords"\nremember = 600\n' + "".join(
@@ -143,7 +144,7 @@ ELSEWHERE = {
     "add-codec", "assign-encoding", "list-codecs", "get-encoding",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
-    "check-reading",
+    "check-reading", "add-api-keys", "remove-api-key", "list-api-keys",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

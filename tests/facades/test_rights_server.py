@@ -314,7 +314,7 @@ def test_what_cannot_be_used_is_told_at_the_start(tmp_path: Path, rights: Path) 
     rights.write_text(RIGHTS.replace('"register", "config"', '"write"'))
     code, text = said("--auth", str(rights))
     assert (code, text.strip().count("\n")) == (78, 0), text
-    assert f"{rights}, line 12: there is no permission 'write'; take some of read, register" in text
+    assert f"{rights}, line 12: there is no permission 'write'; take some of read, bump, create, register" in text
     assert "there is no such file" in said("--tls-cert", str(tmp_path / "no"))[1]
     assert "give a certificate and its key" in said("--tls-cert", str(certificate), "--tls-key", str(wrong_key))[1]
     assert "--tls-key needs --tls-cert" in said("--tls-key", str(key))[1]

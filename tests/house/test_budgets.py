@@ -6,7 +6,8 @@ ROOT = BUDGETS.parents[1]
 
 
 def test_every_folder_of_tests_has_a_budget_and_no_other_has() -> None:
-    there = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    tests = (path for folder in ("tests", "plugins") for path in (ROOT / folder).rglob("test_*.py"))
+    there = {path.parent.relative_to(ROOT).as_posix() for path in tests}
     named = {name: {*one} for name, one in budgets().items()}
 
     assert named["test"] | named["jvm"] == there

@@ -12,7 +12,7 @@ import pytest
 from tests.house import names, ratchet, rules
 
 ROOT = Path(__file__).parents[2]
-CODE = ("src", "tests", "benchmarks", "docs")
+CODE = ("src", "plugins", "tests", "benchmarks", "docs")
 STANDARD = frozenset(sys.stdlib_module_names)
 RATCHET = ratchet.read_ratchet()
 GLOSSARY = names.read_glossary()
@@ -105,6 +105,13 @@ def test_a_term_is_not_retired_by_another_one() -> None:
 
 def test_libraries_live_in_their_rooms() -> None:
     assert not list(rules.strangers(modules("src"), STANDARD))
+
+
+def test_no_format_of_a_plugin_is_named_in_the_package() -> None:
+    named = {path.name.removeprefix("treaty-") for path in (ROOT / "plugins").iterdir() if path.is_dir()}
+
+    assert named == {"thrift"}
+    assert not [str(one.path) for one in modules("src") for name in named if name in one.text.lower()]
 
 
 def test_no_tracked_file_names_a_machine_or_a_package_host() -> None:

@@ -12,6 +12,7 @@ from tests.simulation.group_workload import GENERATORS as OF_GROUPS
 from tests.simulation.group_workload import creation
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import api_keys as keyed
 from treaty.core.messages import associations as tied
 from treaty.core.messages import encodings as packed
 from treaty.core.names import Subject
@@ -41,6 +42,16 @@ def register(ask: Asker) -> Request[Any]:
         exact=ask.often(0.05),
         require_subject=ask.often(0.05),
     )
+
+
+DIGESTS = ("0" * 64, "1" * 64, "f" * 64)
+
+
+def add_keys(ask: Asker) -> Request[Any]:
+    """Keys of one of two vendors, of which a caller administers one."""
+    actions = [ask.chance.choice(keyed.KEY_ACTIONS) for _ in range(ask.chance.choice([1, 1, 2]))]
+    made = tuple(keyed.NewApiKey(ask.chance.choice(DIGESTS), one) for one in actions)
+    return keyed.AddApiKeys(ask.chance.choice(["com.acme", "org.sub.x"]), made)
 
 
 def derive(ask: Asker) -> Request[Any]:
@@ -199,6 +210,9 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     packed.AddCodec: (1, lambda a: packed.AddCodec(a.subject(), codec(a))),
     packed.AssignEncoding: (6, assign_encoding),
     packed.GetEncoding: (2, lambda a: packed.GetEncoding(a.subject(), a.chance.randint(0, 5))),
+    keyed.AddApiKeys: (1, add_keys),
+    keyed.RemoveApiKey: (0.5, lambda a: keyed.RemoveApiKey(a.chance.choice(DIGESTS))),
+    keyed.ListApiKeys: (0.5, lambda a: keyed.ListApiKeys(a.chance.choice(["", *DIGESTS]))),
     asked.MakeContext: (1, lambda a: asked.MakeContext(a.chance.choice([".x", ".y"]), a.chance.randint(0, MOST_IDS))),
     asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
     asked.SetConfig: (6, set_config),

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass, field
 
+from treaty.api.auth.api_keys import finder_of
 from treaty.api.confluent.dialect import ConfluentDialect
 from treaty.api.confluent.openapi import cached_pages
 from treaty.api.confluent.server import LEVEL
@@ -55,6 +56,7 @@ def build_application(
         if protection.authenticator is not None:
             cache.digest_key, cache.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             protection.authenticator.forget = cache.forget
+            protection.authenticator.find_key = finder_of(node)
     authenticate = protection.authenticate if protection is not None else None
     native = NativeDialect(registry, incompatible)
     repository = SchemaRepoDialect(registry)

@@ -47,7 +47,9 @@ COMMANDS = {
     "association": CommandEntry(
         "treaty.cli.registry.association", "Associate topics with the subjects of their schemas."
     ),
-    "iglu": CommandEntry("treaty.cli.iglu.group", "Resolve Iglu schemas and validate self-describing values."),
+    "iglu": CommandEntry(
+        "treaty.cli.iglu.group", "Publish, pull, lint and resolve Iglu schemas; validate self-describing values."
+    ),
     "produce": CommandEntry("treaty.cli.records.produce", "Serialize JSON values and send them to a Kafka topic."),
     "consume": CommandEntry("treaty.cli.records.consume", "Print the records of a Kafka topic as JSON."),
     "decode": CommandEntry("treaty.cli.records.decode", "Explain a serialized record byte by byte."),

@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -107,6 +107,10 @@ class AsyncConnection:
     find_same_version = _as_coroutine(group_exchanges.find_same_version)
     find_same_schema = _as_coroutine(group_exchanges.find_same_schema)
     check_reading = _as_coroutine(group_exchanges.check_reading)
+
+    add_api_keys = _as_coroutine(key_exchanges.add_api_keys)
+    remove_api_key = _as_coroutine(key_exchanges.remove_api_key)
+    api_keys = _as_coroutine(key_exchanges.api_keys)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -108,6 +108,10 @@ class Connection:
     find_same_version = _blocking(group_exchanges.find_same_version)
     find_same_schema = _blocking(group_exchanges.find_same_schema)
     check_reading = _blocking(group_exchanges.check_reading)
+
+    add_api_keys = _blocking(key_exchanges.add_api_keys)
+    remove_api_key = _blocking(key_exchanges.remove_api_key)
+    api_keys = _blocking(key_exchanges.api_keys)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

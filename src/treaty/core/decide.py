@@ -10,18 +10,26 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.access.authorized_view import AuthorizedView
-from treaty.core.access.rights import PERMISSIONS
+from treaty.core.access.authorized_view import readable_view
+from treaty.core.access.permissions import PUBLISHED, refuse_unless_met
+from treaty.core.access.private_subjects import (
+    PublicView,
+    hides_subjects,
+    may_read,
+    refuse_hidden_changes,
+    refuse_private_creation,
+)
+from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.settings import own_alias
-from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
-from treaty.core.refusals import Forbidden, Refusal
+from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.requests import Request, Scope
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
 
 
@@ -38,15 +46,17 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
             return Decision((), recall_answer(view, command, outcome), repeated=True)
         request = resolve_alias(view, command)
         access = command.access
-        shown = view if operation.writes or access is None or access.sees_all else AuthorizedView(view, access)
+        shown = _writable_view(view, access) if operation.writes else readable_view(view, access)
         found = operation.handler(
             shown, command if request is command.request else replace(command, request=request), engine
         )
         decision = finish_work(found) if isinstance(found, Generator) else found
+        if access is not None and operation.writes:
+            _refuse_changes(shown, command, decision, operation.name)
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:
-        return refusal
+        return _without_hidden_users(refusal, view, command.access)
     return record_outcome(view, command, decision) if operation.writes else decision
 
 
@@ -56,7 +66,7 @@ def decide_with_pauses(
     """Decide a query of an operation that `pauses` (see `Operation`) like `decide`, with a pause every few rows."""
     try:
         request, access = resolve_alias(view, command), command.access
-        shown = view if access is None or access.sees_all else AuthorizedView(view, access)
+        shown = readable_view(view, access)
         work = OPERATIONS[type(request)].handler(shown, replace(command, request=request), engine)
         assert isinstance(work, Generator)
         decision: Decision[Any] = yield from work
@@ -65,6 +75,43 @@ def decide_with_pauses(
     except Refusal as refusal:
         return refusal
     return decision
+
+
+# ------------------------------------------------------------------------------------------- rights that follow from rows
+
+
+def _writable_view(view: View, access: Access | None) -> View:
+    """Return the view that a command is decided on: hidden subjects are missing."""
+    return PublicView(view, access) if access is not None and hides_subjects(view, access) else view
+
+
+def _refuse_changes(view: View, command: Command[Any], decision: Decision[Any], name: str) -> None:
+    """Raise `Forbidden` for rows that the caller may not write."""
+    access = command.access
+    assert access is not None
+    if isinstance(view, PublicView):
+        refuse_hidden_changes(view, decision.rows, command.principal, name)
+    refuse_private_creation(decision.rows, access, command.principal, name)
+
+
+def _refuse_unless_publisher(view: View, command: Command[Any], request: Request[Any]) -> None:
+    """Raise `Forbidden` for who may not add a version: `bump` where the subject exists, else `create`."""
+    access, operation = command.access, OPERATIONS[type(request)]
+    assert access is not None
+    for one in operation.permissions(request):
+        if one.kind is PUBLISHED:
+            there = view.get(SUBJECT, one.name)
+            hidden = there is not None and not may_read(view, access, one.name)
+            wanted: Permission = "create" if there is None or hidden else "bump"
+            refuse_unless_met(access, command.principal, (replace(one, permissions=(wanted,)),), operation.name)
+
+
+def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -> Refusal:
+    """Return a refusal that does not name a schema that the caller may not read (``subject version …``)."""
+    if access is None or not isinstance(refusal, Referenced):
+        return refusal
+    user = subject_of(refusal.reason.old.rpartition(" version ")[0])
+    return refusal if may_read(view, access, user) else Referenced(replace(refusal.reason, old=""))
 
 
 # ----------------------------------------------------------------------------------------------------------- aliases
@@ -91,6 +138,7 @@ def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
         request = with_subject(request, target)
     if access is not None:
         refuse_unless_allowed(access, command.principal, request)
+        _refuse_unless_publisher(view, command, request)
     resolved: Request[Any] = request
     return resolved
 

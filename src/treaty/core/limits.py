@@ -142,6 +142,12 @@ PRINCIPAL_GROUPS = 256
 """Groups that a bearer token may name."""
 KEYS = 100
 """Public keys in one set for bearer tokens."""
+API_KEYS = 100_000
+"""API keys of a registry."""
+API_KEYS_AT_ONCE = 10
+"""API keys that one request may add."""
+API_KEYS_PAGE = 1_000
+"""API keys in one page of a list."""
 HOT_BLOCKS = 4_096
 """Header blocks that a worker with rights caches for the response cache: one or two for each kind of client and credential."""
 AUDIT_LINES = 10_000
@@ -287,7 +293,7 @@ SCAN_BYTES = 67_108_864
 WINDOW_BYTES = 33_554_432
 """Bytes of the last appends of a log on Kafka that a node caches; a reader that is further behind triggers a full replay."""
 IGLU_DEPTH = 40
-"""Levels of nesting in a self-describing schema or value. Settable."""
+"""Levels of nesting in a self-describing schema or value; a resolver and ``serve --iglu-depth`` take another limit."""
 IGLU_ANSWER_BYTES = 2_097_152
 """Bytes of one answer, or one file, of an Iglu registry that a resolver reads."""
 IGLU_CACHE = 1_000_000
@@ -296,3 +302,9 @@ IGLU_ERRORS = 32
 """Distinct failures that a resolver remembers of one registry for one schema."""
 IGLU_FAMILY = 10_000
 """Versions in one list, or in one family, that a resolver reads."""
+IGLU_BODY_BYTES = 100_000
+"""Bytes of the body of a request to Iglu's API; ``serve --iglu-body-bytes`` sets another limit."""
+IGLU_FINDINGS = 1_000
+"""Findings of Iglu's linter about one schema."""
+IGLU_PAGE = 200
+"""Schemas in one page of a list by vendor, name and format."""

@@ -106,7 +106,8 @@ class Register(Request[RegisteredVersion]):
     exact: bool = False
     """Register in this subject even if it is an alias, as imports do."""
     require_subject: bool = False
-    """Refuse with `SubjectNotFound` where the subject does not exist; it is not created."""
+    """Refuse with `SubjectNotFound` where the subject does not exist; it is not created. One that another API than
+    Confluent's created then takes formats without a plug-in too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def in_asyncio(servers: list[LoopbackRegistry], calls: list[Callable[[Any], Any]
 
 
 @pytest.mark.parametrize("run", [in_threads, in_asyncio])
-def test_point_85_400_calls_for_a_schema_and_its_list_make_one_request_each_to_each_registry(
+def test_point_85_many_calls_for_a_schema_and_its_list_make_one_request_each_to_each_registry(
     run: Callable[[list[LoopbackRegistry], list[Callable[[Any], Any]]], list[Any]],
 ) -> None:
     replies = {PATH: respond(200, b'{"title": "click"}'), LIST: respond(200, json.dumps([KEY]).encode())}

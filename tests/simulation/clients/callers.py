@@ -33,6 +33,9 @@ RULES = (
     _rule("user:alias", ("config",), ("s",)),
     _rule("user:x", ("admin",), ("*",), (".x", ".y")),
     _rule("user:somewhere", ("read",), ("s",), (".x",)),
+    _rule("user:somewhere", ("bump",), ("t",)),
+    _rule("user:x", ("admin",), ("com.acme/*", "com.acme.*/*")),
+    _rule("user:alias", ("create",), ("t",)),
 )
 PRINCIPALS = ("user:root", "user:reader", "user:s", "user:t", "user:alias", "user:x", "user:somewhere", "user:nobody")
 

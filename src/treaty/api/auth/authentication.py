@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.types import Scope
 
+from treaty.api.auth.api_keys import ApiKeyRights, FindApiKey
 from treaty.api.auth.basic import basic
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.certificate import certificate
@@ -24,10 +25,12 @@ from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.api.caller import OPEN, RequestCaller, request_id_of, set_caller
 from treaty.api.network.addresses import network_of
 from treaty.api.request_scope import PEER, cache_permit_of, set_cache_permit
-from treaty.core.access.rights import ANONYMOUS, Access, matches_pattern
+from treaty.core.access.api_key_rules import rule_of_key, super_rule
+from treaty.core.access.rights import ANONYMOUS, Access, Rights, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import Forbidden, Reason, Unauthenticated
+from treaty.wire.iglu.api_keys import is_below_api, read_api_key
 
 log = logging.getLogger("treaty.auth")
 
@@ -53,11 +56,16 @@ class RequestAuthenticator:
     forget: Callable[[], None] = lambda: None
     refused: int = 0
     """Requests with missing or wrong credentials."""
+    find_key: FindApiKey | None = None
+    """Finds API keys in the registry; None before there is one."""
+    keyed: ApiKeyRights = field(default_factory=lambda: ApiKeyRights(Rights()))
 
     async def __call__(self, scope: Scope) -> None:
         """Authenticate a request: raises `Unauthenticated`, `Forbidden` for a page of operators, `Unavailable`."""
         set_caller(None)
         if scope["raw_path"] in OPEN:
+            return
+        if is_below_api(scope["raw_path"]) and await self._admit_with_key(scope):
             return
         vouched = await self._authenticate(scope)
         access = self.settings.rights.access(vouched.principal, vouched.groups)
@@ -71,6 +79,26 @@ class RequestAuthenticator:
         ticket = cache_permit_of(scope)
         if ticket is not None:
             set_cache_permit(scope, ticket.for_rights(access, vouched.until))
+
+    async def _admit_with_key(self, scope: Scope) -> bool:
+        """Set the caller of a request to Iglu's API that has a key, or no credentials at all; an unknown key is as none.
+
+        Raises `IgluBodyError` 400 for a malformed key, and for one beside other credentials.
+        """
+        digest = read_api_key(scope["headers"])
+        has_others = any(name == b"authorization" for name, _ in scope["headers"]) or scope.get(PEER) is not None
+        if not digest and has_others:
+            return False
+        rule = super_rule(digest) if digest in self.settings.super_keys else None
+        if digest and rule is None and self.find_key is not None:
+            found = await self.find_key(digest)
+            rule = None if found is None else rule_of_key(found)
+        if rule is None:
+            set_caller(RequestCaller(ANONYMOUS, self.settings.rights.access(ANONYMOUS), request_id_of(scope).decode()))
+        else:
+            keyed = self.keyed.of(rule)
+            set_caller(RequestCaller(keyed.principal, keyed.access, request_id_of(scope).decode()))
+        return True
 
     def _may_read_metrics(self, access: Access, principal: str, groups: tuple[str, ...]) -> bool:
         listed = self.settings.metrics
@@ -163,7 +191,7 @@ class RequestAuthenticator:
         for name, one in self.methods.items():
             if methods.get(name) is not one:
                 one.close()
-        self.methods, self.settings = methods, settings
+        self.methods, self.settings, self.keyed = methods, settings, ApiKeyRights(settings.rights)
         self.forget()
 
     def close(self) -> None:

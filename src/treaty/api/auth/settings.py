@@ -11,7 +11,16 @@ from treaty.api.auth.bearer import BearerSettings
 from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.toml_tables import TomlTable, read_tables
-from treaty.core.access.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
+from treaty.core.access.rights import (
+    ANONYMOUS,
+    PERMISSIONS,
+    AccessRule,
+    Permission,
+    Rights,
+    patterns_of_vendor,
+    with_included,
+)
+from treaty.core.messages.api_keys import DIGEST, VENDOR
 from treaty.core.names import EVERYWHERE
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -31,6 +40,8 @@ class AuthSettings:
     certificate: CertificateSettings | None = None
     metrics: tuple[str, ...] | None = None
     """Principals that may read ``/metrics``, beside administrators; None: every principal with a permission."""
+    super_keys: frozenset[str] = frozenset()
+    """Digests of API keys that may do everything."""
 
 
 def read_settings(data: bytes, path: Path) -> AuthSettings:
@@ -39,6 +50,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
     anonymous = top.flag("anonymous")
     basic, bearer, certificate = (top.table(name) for name in ("basic", "bearer", "certificate"))
     groups, rules, metrics = top.table("groups"), top.tables("rule"), top.table("metrics")
+    keys = top.table("api_keys")
     top.end()
     settings = AuthSettings(
         rights=Rights(tuple(_rule(one) for one in rules), _groups(groups) if groups else {}),
@@ -47,8 +59,9 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
         bearer=_bearer(bearer) if bearer else None,
         certificate=_certificate(certificate) if certificate else None,
         metrics=_metrics(metrics) if metrics else None,
+        super_keys=_super_keys(keys) if keys else frozenset(),
     )
-    if not (basic or bearer or certificate or anonymous):
+    if not (basic or bearer or certificate or anonymous or keys):
         raise top.wrong("no client can authenticate", "write a section [basic], [bearer] or [certificate]")
     _refuse_unknown_groups(settings, rules)
     return settings
@@ -102,6 +115,16 @@ def _metrics(table: TomlTable) -> tuple[str, ...]:
     return who
 
 
+def _super_keys(table: TomlTable) -> frozenset[str]:
+    digests = table.texts("super")
+    for one in digests:
+        if DIGEST.fullmatch(one) is None:
+            remedy = "write what `treaty iglu keygen --super` prints as its digest"
+            raise table.wrong("a super key is given as its SHA-256, 64 hex digits in lower case", remedy, "super")
+    table.end()
+    return frozenset(digests)
+
+
 def _who(table: TomlTable) -> tuple[str, ...]:
     who = table.texts("who")
     for word in who:
@@ -141,11 +164,25 @@ def _rule(table: TomlTable) -> AccessRule:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
     topics = _topics(table, may) if "topics" in table.members else None
     table.taken.add("topics")
-    subjects = () if topics and "subjects" not in table.members else table.texts("subjects", ("*",))
-    rule = AccessRule(who, with_included(cast("tuple[Permission, ...]", may)), subjects, contexts, topics)
+    vendors = _vendors(table)
+    named = "subjects" in table.members
+    subjects = () if (topics or vendors) and not named else table.texts("subjects", ("*",))
+    subjects += tuple(pattern for vendor in vendors for pattern in patterns_of_vendor(vendor))
+    included = with_included(cast("tuple[Permission, ...]", may))
+    rule = AccessRule(who, included, subjects, contexts, topics, table.flag("private"))
     table.taken.add("subjects")
     table.end()
     return rule
+
+
+def _vendors(table: TomlTable) -> tuple[str, ...]:
+    """Vendors of Iglu schemas: each one stands for its subjects, and for those of the vendors below it."""
+    vendors = table.texts("vendors", ("",)) if "vendors" in table.members else ()
+    table.taken.add("vendors")
+    for one in vendors:
+        if VENDOR.fullmatch(one) is None:
+            raise table.wrong(f"{one!r} is no vendor", "write its name without wildcards: com.acme", "vendors")
+    return vendors
 
 
 def _topics(table: TomlTable, may: tuple[str, ...]) -> tuple[str, ...]:

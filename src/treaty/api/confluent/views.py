@@ -3,7 +3,6 @@
 import asyncio
 import re
 from dataclasses import replace
-from functools import cache
 from typing import TypeVar
 
 from treaty.api.confluent.request_context import RequestContext
@@ -17,7 +16,7 @@ from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
 
 F = TypeVar("F", SchemaFound, VersionFound)
 
-formats = cache(find_formats)
+formats = find_formats
 
 SERIALIZED = "serialized"
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")

@@ -39,6 +39,9 @@ async def list_codecs(x: PravegaExchange) -> PravegaAnswer:
 async def add_codec(x: PravegaExchange) -> PravegaAnswer:
     """Adds a codec to a group; 409 if the group has one of this name with other properties, which never change."""
     body = await x.body(bodies.CodecTypeBody)
+    if body.name == NO_CODEC and not body.properties:  # serializers without a codec send it at their start
+        await x.ask(ListCodecs(x.subject))
+        return PravegaAnswer(201)
     codec = Codec(body.name or "", tuple(sorted((body.properties or {}).items())))
     await x.ask(AddCodec(x.subject, codec))
     return PravegaAnswer(201)

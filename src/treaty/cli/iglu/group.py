@@ -1,7 +1,11 @@
-"""`treaty iglu …`: resolve schemas and validate self-describing values."""
+"""`treaty iglu …`: schemas on Iglu servers and in folders, resolution, and self-describing values."""
 
 import click
 
+from treaty.cli.iglu.keygen import keygen
+from treaty.cli.iglu.lint import lint
+from treaty.cli.iglu.publish import publish
+from treaty.cli.iglu.push import pull, push
 from treaty.cli.iglu.resolve import resolve
 from treaty.cli.iglu.validate import validate
 from treaty.cli.terminal.options import SubcommandGroup
@@ -9,8 +13,10 @@ from treaty.cli.terminal.options import SubcommandGroup
 
 @click.group("iglu", cls=SubcommandGroup)
 def command() -> None:
-    """Schemas of Iglu: find them in registries, and validate self-describing values (docs/howto/iglu-resolve.md)."""
+    """Schemas of Iglu: publish, read and lint them (docs/howto/iglu-server.md), find them in registries, and validate
+    self-describing values (docs/howto/iglu-resolve.md).
+    """
 
 
-for one in (resolve, validate):
+for one in (push, pull, publish, lint, keygen, resolve, validate):
     command.add_command(one)

@@ -12,7 +12,14 @@ from google.protobuf.json_format import SerializeToJsonError
 
 from treaty.client.cache import LoadingCache
 from treaty.client.groups.codecs import CodecError, MissingCodecError, PayloadCodec, find_codec, unpack_payload
-from treaty.client.groups.payloads import PARSED, OpenPayload, VersionRegistry, make_frame_header, make_payload_reader
+from treaty.client.groups.payloads import (
+    PARSED,
+    OpenPayload,
+    VersionRegistry,
+    make_frame_header,
+    make_payload_reader,
+    make_trim,
+)
 from treaty.client.groups.settings import GroupReaderSettings
 from treaty.client.groups.types import GroupType, SomeType, list_group_types, without_class
 from treaty.client.records.decoder import to_json_value
@@ -145,7 +152,13 @@ class GroupDeserializer:
     def _make_encoding(self, found: EncodingFound, token: PositionToken) -> _Encoding:
         codec, properties = self._find_codec(found.codec.name), found.codec.properties
         schema = self._versions.add(found.version, token)
-        unpack = partial(unpack_payload, codec, properties=properties)
+        if codec.name == NO_CODEC:
+            return _Encoding(found, bytes, self._make_read(found.version), schema)
+        trim = make_trim(self._versions, found.version)
+
+        def unpack(payload: bytes) -> bytes:
+            return trim(unpack_payload(codec, payload, properties))
+
         return _Encoding(found, unpack, self._make_read(found.version), schema)
 
     def _find_codec(self, name: str) -> PayloadCodec:

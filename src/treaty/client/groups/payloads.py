@@ -5,9 +5,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+from treaty.client.groups.trailing_zeros import Trim, trim_json, trim_message, trim_record
 from treaty.client.groups.types import GroupType
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.client.serializers.avro_codec import make_avro_codec
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import HEADER_OF, encode_guid
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
@@ -115,6 +117,19 @@ def make_payload_reader(registry: VersionRegistry, format_: str, one: GroupType 
     if format_ == "JSON":
         return JsonDeserializer(registry, given, settings).open
     return ProtobufDeserializer(registry, None if one is None else one.kind, settings).open
+
+
+def make_trim(registry: VersionRegistry, version: VersionFound) -> Trim:
+    """Return the function that drops the zeros behind payloads of a version that Java's serializers packed."""
+    if version.format == "JSON":
+        return trim_json
+    if version.format == "PROTOBUF":
+        return trim_message
+    if version.format != "AVRO":
+        return lambda payload: payload
+    text = text_of(registry.ask(GetGuid(version.guid)).answer)
+    codec = make_avro_codec(registry, text.text, text.references, text.within)
+    return lambda payload: payload if codec.raw else trim_record(codec.skim, payload)
 
 
 def make_frame_header(registry: VersionRegistry, version: VersionFound) -> tuple[tuple[str, bytes], ...]:

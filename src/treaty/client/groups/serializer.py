@@ -18,9 +18,8 @@ from treaty.core.messages.encodings import NO_CODEC, AddCodec, AssignEncoding, C
 from treaty.core.messages.groups import CreateSubject, FindSameVersion
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
-from treaty.core.requests import Register, SubjectCreation
+from treaty.core.requests import Register
 from treaty.core.schema import Pairs
-from treaty.wire.pravega.groups import ORIGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class GroupSerializer:
         """Find or register the version of a type, and its encoding."""
         settings = self._settings
         if settings.register_schema:
-            asked = Register(self._subject, one.draft, create_with=SubjectCreation(ORIGIN), require_subject=True)
+            asked = Register(self._subject, one.draft, properties=one.properties, require_subject=True)
             registered = self._registry.ask(asked)
             version, token = registered.answer.version, registered.token
         else:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from treaty.client.groups.codecs import PayloadCodec
 from treaty.core.answers import Config
 from treaty.core.messages.encodings import NO_CODEC
-from treaty.core.messages.groups import FORMAT, GroupSettings
+from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.policy import BY_TYPE, LEVELS, Level
 from treaty.core.schema import Pairs
+from treaty.wire.pravega.formats import PARSED, custom_format
 from treaty.wire.pravega.groups import ORIGIN
 
 
@@ -54,18 +55,19 @@ class GroupReaderSettings:
 
 
 def pravega_group(
-    format_: str = "any", level: Level | str = "NONE", *, many_types: bool = False, properties: Pairs = ()
+    format_: str = ANY_FORMAT, level: Level | str = "NONE", *, many_types: bool = False, properties: Pairs = ()
 ) -> GroupSettings:
-    """Return settings of a new group as Pravega's clients create them: its format (a name in capitals, or ``any``), its
-    policy, and whether it takes several types. Raises `ValueError` for a word that is no level.
+    """Return settings of a new group as Pravega's clients create them: its format (``AVRO``, ``JSON``, ``PROTOBUF``,
+    ``any`` or the name of a custom one), its policy, and whether it takes several types. Raises `ValueError` for a word that is no level.
     """
     if isinstance(level, str) and level not in LEVELS:
         raise ValueError(f"{level!r} is no level; there are {', '.join(LEVELS)}, or give a `Level`")
+    word, kept = (format_, ()) if format_ in {*PARSED.values(), ANY_FORMAT} else custom_format(format_)
     exact = LEVELS[level] if isinstance(level, str) else level
     return GroupSettings(
         ORIGIN,
         types="many" if many_types else "one",
         identity="normalised",
         policy=Config(exact_level=exact, partition=BY_TYPE),
-        properties=tuple(sorted((*properties, (FORMAT, format_)))),
+        properties=tuple(sorted((*properties, *kept, (FORMAT, word)))),
     )

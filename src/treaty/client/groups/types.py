@@ -12,8 +12,9 @@ from google.protobuf.message import Message
 from treaty.client.serializers.avro_codec import full_name
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.types.typed import TypedSchema, as_typed
-from treaty.core.schema import Draft
+from treaty.core.schema import Draft, Pairs
 from treaty.wire.pravega.drafts import make_draft
+from treaty.wire.pravega.formats import custom_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class GroupType:
     kind: Any = None
     write: Callable[[Any], bytes] | None = None
     read: Callable[[bytes], Any] | None = None
+    properties: Pairs = ()
+    """Properties of its versions."""
 
     @property
     def name(self) -> str:
@@ -87,10 +90,12 @@ def custom_type(
     read: Callable[[bytes], Any] | None = None,
     kind: type[Any] | None = None,
 ) -> GroupType:
-    """Return a type of a custom format, a name in capitals: the bytes of its schema, and the functions from values to
-    payloads and back.
+    """Return a type of a custom format: the bytes of its schema, and the functions from values to payloads and back.
+
+    Pravega's clients see the name of the format as it is written here. Raises `Invalid` for that of a parsed format.
     """
-    return GroupType(Draft("", format_, type_name=name, data=data), None, kind, write, read)
+    word, kept = custom_format(format_)
+    return GroupType(Draft("", word, type_name=name, data=data), None, kind, write, read, kept)
 
 
 def _message_type(kind: type[Message]) -> GroupType:

@@ -142,8 +142,7 @@ def validate_value(state: ResolverState, validators: ValidatorCache, value: Any)
     except ResolutionError as error:
         return _make_failed(key, error)
     try:
-        validator = validators.get(schema)
+        violations = validators.get(schema).find_violations(value["data"])
     except SchemaIssuesError as error:
         return ValidationResult("invalid_schema", key, schema.superseded_by, issues=error.issues)
-    violations = validator.find_violations(value["data"])
     return ValidationResult("invalid_data" if violations else "valid", key, schema.superseded_by, violations)

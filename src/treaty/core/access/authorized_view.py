@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from treaty.core.access.private_subjects import OWNED, PublicView, hides_subjects, may_read, subject_of_row
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.state import association_table
@@ -40,23 +41,22 @@ WALKED: Mapping[t.AnyTable | t.AnyIndex, int] = {
     t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, association_table.ASSOCIATION_LISTED: 3,
 }  # fmt: skip
 """The place of context and subject in a key or entry of an order. Any other order shows nothing."""
-OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC})
-"""Tables whose keys begin with context and subject."""
 
 
 class AuthorizedView:
     """A view with only the rows that a caller may read.
 
     A row is returned for any known key, because handlers follow the references of readable schemas; keys come only from
-    indexes and lists, which are filtered.
+    indexes and lists, which are filtered. Rows of private subjects are hidden from all who may not read them.
     """
 
-    __slots__ = ("_access", "_base")
+    __slots__ = ("_access", "_base", "_hiding")
 
     def __init__(self, base: View, access: Access) -> None:
         """Filter the base by the access of the caller."""
-        self._base = base
+        self._base = base.base if isinstance(base, PublicView) else base
         self._access = access
+        self._hiding = hides_subjects(self._base, access)
 
     @property
     def base(self) -> View:
@@ -70,8 +70,12 @@ class AuthorizedView:
 
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, or None; the highest id of a context is that of readable schemas."""
-        if table is t.COUNTER and key[0] == t.IDS and not self._access.may_whole("read", str(key[1])):
+        if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not self._access.may_whole("read", str(key[1]))):
             return Counter(self._highest(str(key[1])))  # type: ignore[return-value]  # the table's value
+        if self._hiding:
+            subject = subject_of_row(table, key)
+            if subject is not None and self._access.may("read", subject) and not self.reads(subject):
+                return None
         return self._base.get(table, key)
 
     def _highest(self, context: str) -> int:
@@ -121,7 +125,7 @@ class AuthorizedView:
         like a context.
         """
         keys = self._base.walk(order, low, high, reverse=reverse)
-        if self._access.sees_all:
+        if self._access.sees_all and not self._hiding:
             return keys
         at = WALKED.get(order)
         if at is None:
@@ -135,7 +139,15 @@ class AuthorizedView:
 
     def reads(self, key: Key) -> bool:
         """Return whether the subject of a key, which begins with context and name, is readable."""
-        return self._access.may("read", Subject(str(key[0]), str(key[1])))
+        subject = Subject(str(key[0]), str(key[1]))
+        return may_read(self._base, self._access, subject) if self._hiding else self._access.may("read", subject)
+
+
+def readable_view(view: View, access: Access | None) -> View:
+    """Return a view with what a caller may read."""
+    if access is None or (access.sees_all and not hides_subjects(view, access)):
+        return view
+    return AuthorizedView(view, access)
 
 
 def without_filter(view: View) -> tuple[View, Callable[[Key], bool]]:

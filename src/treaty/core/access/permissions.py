@@ -42,6 +42,12 @@ ANYTHING: ResourceKind[None] = ResourceKind(
 SUBJECT: ResourceKind[Subject] = ResourceKind(Access.may, lambda subject: f"subject '{subject}'", str)
 SUBJECT_IN_ANY_CONTEXT: ResourceKind[Subject] = ResourceKind(_is_allowed_in_any_context, SUBJECT.describe, str)
 """A subject whose unqualified name is also looked up in other contexts: the permission in one of them is enough."""
+PUBLISHED: ResourceKind[Subject] = ResourceKind(Access.may, SUBJECT.describe, str)
+"""A subject that a version is added to: `bump` is enough where it exists, else `create`. `decide` knows which."""
+VENDOR: ResourceKind[str] = ResourceKind(
+    Access.may_vendor, lambda vendor: f"all schemas of vendor '{vendor}'", lambda _vendor: ""
+)
+"""All schemas of a vendor, and of the vendors below it."""
 CONTEXT: ResourceKind[str] = ResourceKind(
     Access.may_whole,
     lambda context: "all contexts" if context == EVERYWHERE else f"all of context '{context}'",
@@ -143,6 +149,11 @@ def of_context(permission: Permission) -> Callable[[Any], Required]:
     return lambda request: (on_context(permission, request.context),)
 
 
+def of_vendor(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on all schemas of the request's vendor."""
+    return lambda request: (RequiredPermission((permission,), VENDOR, request.vendor, "/vendor"),)
+
+
 def of_scope(permission: Permission) -> Callable[[Any], Required]:
     """Require a permission on the scope of a setting: a subject, all of a context, or everything."""
 
@@ -184,6 +195,11 @@ def _chooses_policy(origin: str, policy: Config | None) -> bool:
     return policy is not None and policy != g.ORIGIN_POLICIES.get(origin)
 
 
+def of_published(subject: Subject, path: str = "") -> RequiredPermission[Subject]:
+    """Return the need to add a version to a subject, or to make the subject with it."""
+    return RequiredPermission(("bump", "create"), PUBLISHED, subject, path)
+
+
 def of_register(request: q.Register) -> Required:
     """Require the permission to change the config for a registration that skips the policy or chooses one, and the
     permission to set the mode of the context for one with an id or a time.
@@ -193,7 +209,7 @@ def of_register(request: q.Register) -> Required:
     config = tuple(on_subject("config", request.subject, path) for path in paths)
     given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
     importing = tuple(on_context("mode", request.subject.context, path) for path in given)
-    return (on_subject("register", request.subject), *config, *importing, *_references(request.subject, request.draft))
+    return (of_published(request.subject), *config, *importing, *_references(request.subject, request.draft))
 
 
 def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:

@@ -1,7 +1,7 @@
 """Rights: rules that allow principals actions on subjects. What no rule allows is denied.
 
 A principal is ``user:alice`` (password), ``token:alice`` (bearer token), ``cert:alice`` (client certificate),
-``group:team`` or ``anonymous``. The prefix keeps equal names of different kinds of credentials apart.
+``key:…`` (API key), ``group:team`` or ``anonymous``. The prefix keeps equal names of different kinds of credentials apart.
 """
 
 import re
@@ -13,10 +13,17 @@ from typing import Literal, NamedTuple, get_args
 from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 
-Permission = Literal["read", "register", "delete", "config", "mode", "admin"]
+Permission = Literal["read", "bump", "create", "register", "delete", "config", "mode", "admin"]
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
-INCLUDED: Mapping[Permission, tuple[Permission, ...]] = {"register": ("read",), "admin": PERMISSIONS}
-"""Implied permissions: the answer to a registration contains the stored schema, so register implies read."""
+INCLUDED: Mapping[Permission, tuple[Permission, ...]] = {
+    "bump": ("read",),
+    "create": ("read", "bump"),
+    "register": ("read", "bump", "create"),
+    "admin": PERMISSIONS,
+}
+"""Implied permissions. `bump` adds versions to subjects, `create` also makes subjects; the answer to both contains the
+stored schema, so they imply read.
+"""
 ANONYMOUS = "anonymous"
 """The principal of requests without credentials. Its permissions apply to every principal."""
 
@@ -42,6 +49,14 @@ class AccessRule:
     subjects: tuple[str, ...] = ("*",)
     contexts: tuple[str, ...] = (".",)
     topics: tuple[str, ...] | None = None
+    private: bool = False
+    """Whether patterns of subjects that begin with a wildcard, and so name no vendor, cover private subjects too."""
+
+    def subjects_for(self, *, private: bool) -> tuple[str, ...]:
+        """Return the patterns of subjects that count for private subjects, or (all of them) for the others."""
+        if not private or self.private:
+            return self.subjects
+        return tuple(one for one in self.subjects if one and one[0] not in "*?")
 
     def covers_topic(self, topic: TopicPart) -> bool:
         """Return whether the rule is about the keys or values of a topic."""
@@ -63,14 +78,25 @@ class Access:
 
     rules: tuple[AccessRule, ...]
 
-    def may(self, permission: Permission, subject: Subject) -> bool:
-        """Return whether the permission is given on a subject."""
-        return _may(self, permission, subject)
+    def may(self, permission: Permission, subject: Subject, *, private: bool = False) -> bool:
+        """Return whether the permission is given on a subject, which is private or not."""
+        return _may(self, permission, subject, private=private)
 
     @property
     def sees_all(self) -> bool:
         """Return whether everything is readable, so that no filter is needed."""
         return _sees_all(self)
+
+    @property
+    def sees_private(self) -> bool:
+        """Return whether everything is readable, private subjects too."""
+        return _sees_private(self)
+
+    def may_vendor(self, permission: Permission, vendor: str) -> bool:
+        """Return whether the permission is given on all schemas of a vendor and of the vendors below it, private ones too."""
+        return all(
+            any(one.has(text) for one in _areas(self, permission, private=True)) for text in patterns_of_vendor(vendor)
+        )
 
     def may_whole(self, permission: Permission, context: str) -> bool:
         """Return whether the permission is given on every subject of a context (``*``: of all contexts)."""
@@ -124,6 +150,11 @@ class Rights:
         return self.classes.setdefault(held, Access(tuple(self.rules[place] for place in held)))
 
 
+def patterns_of_vendor(vendor: str) -> tuple[str, str]:
+    """Return the patterns of the subjects of a vendor, and of those of the vendors below it."""
+    return f"{vendor}/*", f"{vendor}.*/*"
+
+
 def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
     """Return permissions with the implied ones."""
     named = tuple(may)
@@ -155,8 +186,9 @@ class AccessArea:
 
 
 @lru_cache(RIGHTS_KNOWN)
-def _may(access: Access, permission: Permission, subject: Subject) -> bool:
-    return any(one.holds_in(subject.context) and one.has(subject.name) for one in _areas(access, permission))
+def _may(access: Access, permission: Permission, subject: Subject, *, private: bool) -> bool:
+    areas = _areas(access, permission, private=private)
+    return any(one.holds_in(subject.context) and one.has(subject.name) for one in areas)
 
 
 @lru_cache(1024)
@@ -165,11 +197,17 @@ def _sees_all(access: Access) -> bool:
 
 
 @lru_cache(1024)
-def _areas(access: Access, permission: Permission) -> tuple[AccessArea, ...]:
+def _sees_private(access: Access) -> bool:
+    return any(one.holds_in(EVERYWHERE) and "*" in one.names for one in _areas(access, "read", private=True))
+
+
+@lru_cache(1024)
+def _areas(access: Access, permission: Permission, *, private: bool = False) -> tuple[AccessArea, ...]:
     grouped: dict[tuple[str, ...], set[str]] = {}
     for rule in access.rules:
-        if permission in rule.may and rule.subjects:
-            grouped.setdefault(rule.contexts, set()).update(rule.subjects)
+        subjects = rule.subjects_for(private=private)
+        if permission in rule.may and subjects:
+            grouped.setdefault(rule.contexts, set()).update(subjects)
     return tuple(_area(contexts, subjects) for contexts, subjects in grouped.items())
 
 

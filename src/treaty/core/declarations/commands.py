@@ -68,7 +68,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
     Operation(
-        "derive", q.Derive, a.RegisteredVersion, register.derive, permissions.of_subject("register", "read"), VERSION_LIMITS,
+        "derive", q.Derive, a.RegisteredVersion, register.derive, permissions.of_subject("bump", "read"), VERSION_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(

@@ -1,14 +1,15 @@
-"""Operations on groups, codecs and encodings."""
+"""Operations on groups, codecs, encodings and API keys."""
 
 from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
-from treaty.core.handlers import deletion, encodings
+from treaty.core.handlers import api_keys, deletion, encodings
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.handlers.groups import versions as group_versions
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.requests import Request
@@ -83,5 +84,16 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
+    ),
+    Operation(
+        "add-api-keys", k.AddApiKeys, k.ApiKeys, api_keys.add_api_keys, permissions.of_vendor("admin"),
+        ("NAME_LENGTH", "API_KEYS", "API_KEYS_AT_ONCE"), writes=True, answer_name="api-keys", is_idempotent=is_always,
+    ),
+    Operation(
+        "remove-api-key", k.RemoveApiKey, k.ApiKeyRemoved, api_keys.remove_api_key, permissions.anywhere("admin"),
+        writes=True, answer_name="api-key-removed",
+    ),
+    Operation(
+        "list-api-keys", k.ListApiKeys, k.ApiKeys, api_keys.list_api_keys, permissions.anywhere("admin"), ("API_KEYS_PAGE",),
     ),
 )  # fmt: skip

@@ -93,9 +93,10 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     request = command.request
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
-    if request.create_with.origin == "confluent":
+    home = view.get(SUBJECT, request.subject)
+    if {request.create_with.origin, home.origin if home and request.require_subject else "confluent"} == {"confluent"}:
         refuse_unknown_format(request.draft, engine)
-    if view.get(SUBJECT, request.subject) is None:
+    if home is None:
         if request.require_subject:
             raise no_subject(request.subject)
         refuse_bad_settings(request.create_with, CREATION)

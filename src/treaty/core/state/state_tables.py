@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.state import values
+from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.table import Index, Table
 
@@ -164,7 +165,7 @@ NAME_BY_VERSION = Index("name.version", NameKey, _name_by_version, (0, 1, 2, Non
 ENCODING_BY_VERSION = Index("encoding.version", EncodingKey, _encoding_by_version, (0, 1, None, None))
 """By (context, subject, generation, ordinal)."""
 SUBJECT = Table(
-    "subject", Subject, values.SubjectValue, (SUBJECT_ELSEWHERE,), ordered=True, counted=lambda key, _: key[:1],
+    "subject", Subject, values.SubjectValue, (SUBJECT_ELSEWHERE, SUBJECT_PRIVATE), ordered=True, counted=lambda key, _: key[:1],
     parts=(("context", str), ("subject", str)),
 )  # fmt: skip
 """Counted by (context)."""
@@ -334,7 +335,7 @@ AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
     CONTENT, SCHEMA, SUBJECT, VERSION, NAME, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
-    OUTCOME, RUNNER, TOPIC, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
+    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning

@@ -56,6 +56,7 @@ class SubjectValue:
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
     `identity`: canonical, normalised, exact. Its policy is that of the config at its scope.
+    A `private` one does not exist for callers without a right that names its vendor.
     """
 
     generation: int
@@ -65,6 +66,7 @@ class SubjectValue:
     identity: str = "canonical"
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
+    private: bool = False
     extra: Extra = ()
 
 
@@ -270,6 +272,18 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of Iglu's API, found by its digest: what it may do on the schemas of a vendor, and who made it when."""
+
+    vendor: str
+    action: str
+    """READ, BUMP, CREATE or CREATE_VENDOR."""
+    created: int = 0
+    creator: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EncryptionKeyUse:
     """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
 
@@ -318,6 +332,6 @@ class SnapshotPointer:
 
 StoredValue = (
     Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
-    | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+    | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

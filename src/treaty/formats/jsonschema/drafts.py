@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import jsonschema_rs
 
+from treaty.core.iglu_key import SELF_DESCRIBING
 from treaty.formats.jsonschema.model import Json, JsonSchemaDraft
 
 DRAFTS: Mapping[int, JsonSchemaDraft] = {
@@ -117,7 +118,10 @@ def find_draft(uri: Json) -> JsonSchemaDraft | None:
     return _BY_NAME.get(uri.removesuffix("#").removeprefix("https:").removeprefix("http:"))
 
 
-_BY_NAME = {draft.uri.partition(":")[2]: draft for draft in DRAFTS.values()}
+_BY_NAME = {
+    **{draft.uri.partition(":")[2]: draft for draft in DRAFTS.values()},
+    SELF_DESCRIBING.removesuffix("#").partition(":")[2]: DRAFTS[4],
+}
 
 
 def get_draft(value: Json, default: JsonSchemaDraft = DEFAULT) -> JsonSchemaDraft:

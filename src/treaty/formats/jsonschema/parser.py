@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from treaty.core.iglu_key import SELF_DESCRIBING
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCHEMAS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
@@ -18,7 +19,7 @@ from treaty.formats.jsonschema.references import (
     locate_schema,
     own_uri,
 )
-from treaty.formats.jsonschema.uri import NOWHERE, join_uri, split_uri
+from treaty.formats.jsonschema.uri import NOWHERE, join_uri, parse_pointer, split_uri
 from treaty.formats.jsonschema.validity import check_document
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
@@ -113,6 +114,8 @@ class DocumentBuilder:
     names: dict[str, int] = field(default_factory=dict)
     dynamic: set[str] = field(default_factory=set)
     blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
+    empty: dict[str, SchemaNode] = field(default_factory=dict)
+    """Empty schemas by the URIs of what is never fetched, in schemas of Iglu."""
     own: list[SchemaNode] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
@@ -158,10 +161,33 @@ class DocumentBuilder:
             at += 1
             spend(5 + (len(to) >> 2))
             target = locate_schema(self, node, to) or self._meta(node, to, referring)
-            if target is None:
+            if target is None and self._ignores(node, to):
+                self._bind_empty(node, to)
+            elif target is None:
                 self.blocked.append((node, to))
             elif target.key not in self._seen:
                 self._visit(target, referring)
+
+    def _ignores(self, node: SchemaNode, to: str) -> bool:
+        """Whether a reference leads out of a self-describing schema of Iglu, whose clients read it as the empty schema."""
+        top = self.roots[node.text].value
+        is_iglu = isinstance(top, dict) and top.get("$schema") == SELF_DESCRIBING and isinstance(top.get("self"), dict)
+        uri = join_uri(node.base, split_uri(to)[0])
+        return is_iglu and uri.startswith(("http://", "https://")) and (uri in self.empty or uri not in self.resources)
+
+    def _bind_empty(self, node: SchemaNode, to: str) -> None:
+        """Let a reference lead to an empty schema."""
+        before, fragment = split_uri(to)
+        uri = join_uri(node.base, before)
+        root = self.empty[uri] = self.empty.get(uri) or self.roots[self.add({}, uri)]
+        steps = parse_pointer(fragment)
+        if steps is None:
+            self.anchors[f"{root.base}#{fragment}"] = root
+            return
+        value = root.value
+        for step in steps:
+            if isinstance(value, dict):
+                value = value.setdefault(step, {})
 
     def _visit(self, start: SchemaNode, referring: list[tuple[SchemaNode, str]]) -> None:
         """Take in what a schema and all schemas inside it name, and note their references."""

@@ -42,7 +42,11 @@ def schema_format_of(body: SerializationFormatBody | None) -> tuple[str, Pairs]:
         )
     if name in PARSED:
         return PARSED[name], ()
-    full = body.full_type_name or ""
+    return custom_format(body.full_type_name or "")
+
+
+def custom_format(full: str) -> tuple[str, Pairs]:
+    """Return the registry's word of a custom format, and the property that keeps its name; raises `Invalid`."""
     word = custom_word(full)
     return word, (((FULL_NAME, full),) if word != full else ())
 

@@ -13,6 +13,7 @@ from tests.simulation.judging.model import (
     encodings,
     formats_left_open,
     grouping,
+    keys,
     listing,
     outcomes,
     reading,
@@ -28,6 +29,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
 from treaty.core import requests as q
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
@@ -94,6 +96,9 @@ RULES: Mapping[type, Rule] = {
     q.ListContexts: Rule(listing.list_contexts, rights.somewhere("read")),
     q.UsesOf: Rule(reading.uses_of, rights.somewhere("read"), follows_alias=True),
     q.ReferencedBy: Rule(reading.referenced_by, rights.on_subject("read"), follows_alias=True),
+    k.AddApiKeys: Rule(keys.add_api_keys, rights.of_vendor, writes=True),
+    k.RemoveApiKey: Rule(keys.remove_api_key, rights.somewhere("admin"), writes=True),
+    k.ListApiKeys: Rule(keys.list_api_keys, rights.somewhere("admin")),
     q.GetOutcome: Rule(outcomes.get_outcome, rights.of_get_outcome),
     t.ListAssociations: Rule(associating.list_associations, rights.of_list_associations, follows_alias=True),
     t.GetAssociations: Rule(associating.get_associations, rights.somewhere("read")),
@@ -130,6 +135,7 @@ def decide(past: Past, asking: Asking) -> Yes | No:
             return outcomes.recall(past, asking)
         request = follow_alias(past, asking) if rule.follows_alias else asking.request
         rights.refuse_unless_allowed(asking, request, rule.needs(request))
+        rights.refuse_unless_publisher(past, asking, request, rule.needs(request))
         shown = past if rule.writes else rights.seen(past, asking.access)
         return rule.decide(shown, replace(asking, request=request), request)
     except No as no:

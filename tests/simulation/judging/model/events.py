@@ -128,6 +128,21 @@ class EncodingMade:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyMade:
+    """An API key was added."""
+
+    digest: str
+    value: values.ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRemoved:
+    """An API key was removed."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The config at a scope is this one now; None: there is none."""
 
@@ -180,5 +195,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

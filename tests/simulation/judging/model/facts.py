@@ -11,6 +11,8 @@ from tests.simulation.judging.model.events import (
     EncodingMade,
     Event,
     IdsReserved,
+    KeyMade,
+    KeyRemoved,
     ModeChanged,
     SubjectChanged,
     SubjectMade,
@@ -73,6 +75,8 @@ def fact(past: Past, place: Place) -> object:
     if table == "encoding":
         made = past.encodings.get((Subject(str(key[0]), str(key[1])), int(key[2])))
         return None if made is None else values.Encoding(made.schema_id, made.generation, made.ordinal, made.codec)
+    if table == "api_key":
+        return past.api_keys.get(str(key[0]))
     if table == "counter":
         highest = _highest(past, key)
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
@@ -136,8 +140,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from _places_of_encoding(event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
-        elif isinstance(event, IdsReserved):
-            yield "counter", ("ids", event.context, "", 0, "")
+        elif isinstance(event, IdsReserved | KeyMade | KeyRemoved):
+            yield (
+                ("counter", ("ids", event.context, "", 0, ""))
+                if isinstance(event, IdsReserved)
+                else ("api_key", (event.digest,))
+            )
         elif isinstance(event, ConfigChanged):
             yield "config", scope_key(event.scope)
         elif isinstance(event, ModeChanged):

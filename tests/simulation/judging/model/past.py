@@ -16,6 +16,8 @@ from tests.simulation.judging.model.events import (
     Event,
     IdsFreed,
     IdsReserved,
+    KeyMade,
+    KeyRemoved,
     ModeChanged,
     Name,
     OutcomeDropped,
@@ -276,6 +278,22 @@ class Past:
         made = [at for at, one in enumerate(order) if type(one) is SubjectMade and one.subject == subject]
         answered = [at for at, one in enumerate(order) if type(one) is Answered and one.name == name]
         return made[-1] > answered[-1]
+
+    # -------------------------------------------------------------------------------------------------- API keys
+
+    @property
+    def api_keys(self) -> dict[str, values.ApiKey]:
+        """API keys by digest."""
+        return self._once("api_keys", self._api_keys)
+
+    def _api_keys(self) -> dict[str, values.ApiKey]:
+        there: dict[str, values.ApiKey] = {}
+        for event in self.events:
+            if type(event) is KeyMade:
+                there[event.digest] = event.value
+            elif type(event) is KeyRemoved:
+                del there[event.digest]
+        return there
 
     # ------------------------------------------------------------------------------------------------- encodings
 

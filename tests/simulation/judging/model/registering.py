@@ -67,9 +67,11 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     """In the order that clients can observe: rules, name, is it there already, mode, text, policy, number, id."""
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
-    if request.create_with.origin == "confluent":
+    there_already = past.subjects.get(request.subject)
+    of_another_api = there_already is not None and there_already.origin != "confluent"
+    if request.create_with.origin == "confluent" and not (request.require_subject and of_another_api):
         refuse_other_formats(request.draft)
-    if request.subject not in past.subjects:
+    if there_already is None:
         if request.require_subject:
             raise no_subject(request.subject)
         refuse_bad_settings(request.create_with)

@@ -9,6 +9,7 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import requests as q
+from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
 from treaty.core.names import Subject, subject_of
@@ -16,7 +17,7 @@ from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
 from treaty.core.state import values
 
-EVERY = ("read", "register", "delete", "config", "mode", "admin")
+EVERY = ("read", "bump", "create", "register", "delete", "config", "mode", "admin")
 
 
 class Need(NamedTuple):
@@ -31,6 +32,10 @@ class Need(NamedTuple):
     anywhere: bool = False
     topic: tuple[str, str, str] | None = None
     """Name, namespace and kind."""
+    publishing: bool = False
+    """Whether a version is added to the subject: `bump` is needed where it exists, `create` where it does not."""
+    vendor: str | None = None
+    """All subjects of a vendor, by rules that name it."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -77,7 +82,22 @@ def may_bind(access: Any, topic: tuple[str, str, str]) -> bool:
     return False
 
 
+def may_vendor(access: Any, permission: str, vendor: str) -> bool:
+    """Whether rules allow this on all that a vendor has, private or not, and on what the vendors below it have."""
+    return all(
+        any(
+            permission in rule.may and matches(pattern, wanted)
+            for rule in access.rules
+            for pattern in rule.subjects
+            if rule.private or pattern[:1] not in ("", "*", "?")
+        )
+        for wanted in (f"{vendor}/*", f"{vendor}.*/*")
+    )
+
+
 def _met(access: Any, need: Need) -> bool:
+    if need.vendor is not None:
+        return any(may_vendor(access, permission, need.vendor) for permission in need.permissions)
     if need.topic is not None:
         return may_bind(access, need.topic)
     for permission in need.permissions:
@@ -109,6 +129,16 @@ def refuse_unless_allowed(asking: Asking, request: q.Request[Any], needs: list[N
         raise No(Forbidden, "RIGHTS", new=tag_of(type(request)))
 
 
+def refuse_unless_publisher(past: Past, asking: Asking, request: q.Request[Any], needs: list[Need]) -> None:
+    """Who adds a version to a subject may bump it; who makes one with its first version may create it."""
+    if asking.access is None:
+        return
+    for need in needs:
+        if need.publishing:
+            there = Subject(need.context or "", need.name or "") in past.subjects
+            refuse_unless_allowed(asking, request, [need._replace(permissions=("bump" if there else "create",))])
+
+
 # ---------------------------------------------------------------------------------------------------------- needs
 
 
@@ -125,7 +155,8 @@ def of_register(request: q.Register) -> list[Need]:
     config = [Need(("config",), *request.subject)] if changing else []
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
-    return [Need(("register",), *request.subject), *config, *mode, *_references(request.subject, request.draft)]
+    publishing = Need(("bump", "create"), *request.subject, publishing=True)
+    return [publishing, *config, *mode, *_references(request.subject, request.draft)]
 
 
 def of_create_subject(request: g.CreateSubject) -> list[Need]:
@@ -203,6 +234,10 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
     return [Need(("delete",), *request.subject), *forced]
 
 
+def of_vendor(request: k.AddApiKeys) -> list[Need]:
+    return [Need(("admin",), vendor=request.vendor)]
+
+
 def somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need(permissions)]
 
@@ -225,7 +260,7 @@ def of_list_associations(request: t.ListAssociations) -> list[Need]:
 
 
 def of_derive(request: q.Derive) -> list[Need]:
-    return [Need(("register",), *request.subject), Need(("read",), *request.subject)]
+    return [Need(("bump",), *request.subject), Need(("read",), *request.subject)]
 
 
 def of_delete_context(request: q.DeleteContext) -> list[Need]:

@@ -7,6 +7,7 @@ expects, then who uses what a removal takes, and the mode last.
 from dataclasses import replace
 from itertools import chain, islice
 
+from treaty.core.access.private_subjects import may_read
 from treaty.core.access.rights import Access
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
@@ -138,7 +139,7 @@ def _refuse_if_referenced(view: View, subject: Subject, going: GoingRows, access
     first = [key for _, key in islice(chain.from_iterable(found), USERS_NAMED)]
     if not first:
         return
-    named = [_format_user(view, key) for key in first if access is None or access.may("read", subject_of_key(key))]
+    named = [_format_user(view, key) for key in first if may_read(view, access, subject_of_key(key))]
     users = ", ".join(dict.fromkeys(named)) or "a schema of another subject"
     raise Referenced.of(
         "SUBJECT_REFERENCED",

@@ -1,5 +1,6 @@
 """Validation as Iglu has it: schemas of draft 4, formats checked, remote references bound to the empty schema, depth bounded."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,13 +11,23 @@ from typing import Any
 import jsonschema_rs
 
 from treaty.core.iglu_key import SELF_DESCRIBING
-from treaty.core.limits import FAULTS, REGEXES
+from treaty.core.limits import FAULTS, REGEXES, VALUE_STEPS
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.jsonschema.bundle import list_nodes
+from treaty.formats.jsonschema.cycles import find_cycles
+from treaty.formats.jsonschema.data.cost import count_steps, count_values, measure_weight
 from treaty.formats.jsonschema.drafts import DRAFTS, HOLDING, find_draft
-from treaty.formats.jsonschema.model import Json
+from treaty.formats.jsonschema.model import Json, JsonSchema
+from treaty.formats.jsonschema.parser import parse_schema
 from treaty.formats.jsonschema.regex import ENGINES, count_regexes
 
 TOO_DEEP = "Maximum allowed JSON depth exceeded"
 _DRAFT = DRAFTS[4]
+_CALM = 100_000_000
+"""Steps, counted roughly, up to which they are not counted one by one."""
+_ALL_VIOLATIONS = 100_000
+"""Steps up to which every violation of a value is reported; past it the first one is."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IPV4 = "^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$"
 _FORMATS = {
@@ -58,22 +69,40 @@ class SchemaIssuesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Draft4Schema:
-    """A compiled schema; `depth` is the most levels of nesting of a value."""
+    """A compiled schema; `depth` is the most levels of nesting of a value. `weight` is the most steps for one place of a
+    value, None where that depends on the value.
+    """
 
     compiled: Any
     depth: int
+    model: JsonSchema
+    weight: int | None
 
     def find_violations(self, value: Json) -> tuple[DataViolation, ...]:
-        """Return what is wrong with a value; empty if it is valid."""
+        """Return what is wrong with a value; empty if it is valid. Raises `SchemaIssuesError` if that takes too long."""
         if is_too_deep(value, self.depth):
             return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
+        steps = self._count_steps(value)
         try:
             if self.compiled.is_valid(value):
                 return ()
-            errors = list(islice(self.compiled.iter_errors(value), FAULTS))
+            if steps <= _ALL_VIOLATIONS:
+                errors = list(islice(self.compiled.iter_errors(value), FAULTS))
+            else:
+                self.compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            errors = [error]
         except (ValueError, TypeError) as error:
             return (DataViolation(f"$: the value is not JSON: {error}", "$", "type"),)
         return tuple(islice((one for error in errors for one in _violations(error)), FAULTS))
+
+    def _count_steps(self, value: Json) -> int:
+        if self.weight is not None and (total := self.weight * count_values(value)) <= _CALM:
+            return total
+        counted = count_steps(self.model, value)
+        if counted is None:
+            raise _issue("$", f"the value takes more steps to check than the limit VALUE_STEPS of {VALUE_STEPS}")
+        return counted
 
 
 def compile_draft4(document: Json, depth: int) -> Draft4Schema:
@@ -93,6 +122,7 @@ def compile_draft4(document: Json, depth: int) -> Draft4Schema:
     if _count_regexes(body) > REGEXES:
         raise _issue("$", f"more regular expressions than the limit REGEXES of {REGEXES}")
     bound: Any = _bind_remote(body)
+    model = _parse(bound)
     wrong: Exception | None = None
     for engine in ENGINES:
         try:
@@ -102,8 +132,25 @@ def compile_draft4(document: Json, depth: int) -> Draft4Schema:
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             wrong = error
         else:
-            return Draft4Schema(compiled, depth)
+            return Draft4Schema(compiled, depth, model, measure_weight(model))
     raise _issue("$", str(wrong).partition("\n")[0][:300])
+
+
+def _parse(body: dict[str, Json]) -> JsonSchema:
+    """The model of a schema without references to other documents. Raises `SchemaIssuesError`."""
+    try:
+        model = parse_schema(ResolvedSchema("JSON", json.dumps({**body, "$schema": f"{_DRAFT.uri}#"})), False)
+    except InvalidSchemaError as error:
+        raise SchemaIssuesError(
+            tuple(SchemaIssue("$" + one.path.replace("/", "."), one.message) for one in error.faults)
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise _issue("$", f"the document is not JSON: {error}") from None
+    if cycles := tuple(find_cycles(model, list(list_nodes(model)))):
+        raise SchemaIssuesError(
+            tuple(SchemaIssue("$" + one.path.replace("/", "."), one.message) for one in cycles[:FAULTS])
+        )
+    return model
 
 
 def is_draft4_schema(document: Json) -> bool:

@@ -1,0 +1,169 @@
+"""Values as JSON texts: examples from a seed, and the faults of values that others wrote."""
+
+import json
+import math
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.finding import Diagnostic
+from treaty.core.limits import EXAMPLE_VALUES, VALUE_BYTES
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.json_pointer import find_positions
+from treaty.formats.json_reader import read_json
+from treaty.formats.seeded_random import SeededRandom
+from treaty_thrift.model import NUMBERS, Container, Enum, Primitive, Record, ThriftSchema, Type, resolve_type
+from treaty_thrift.shapes import MisfitError
+from treaty_thrift.values import ValueShapes
+from treaty_thrift.writers import BinaryWriter
+
+OPENED = 4
+"""Levels of records to which fields are set that may be left out."""
+Key = tuple[bytes, str]
+
+
+def check_value(schema: ThriftSchema, text: str) -> tuple[Diagnostic, ...]:
+    """The first fault of a JSON value, with its place; none if it is a value of the root.
+
+    A record is an object, an enum the name or number of a symbol, bytes are characters up to U+00FF, and the keys of a map are
+    texts; a map whose keys are records or containers is an array of objects with ``key`` and ``value``.
+    """
+    try:
+        value: Any = read_json(text, VALUE_BYTES)
+    except InvalidSchemaError as wrong:
+        return wrong.faults
+    try:
+        ValueShapes().of_root(schema).write(BinaryWriter(), value)
+    except MisfitError as wrong:
+        line, column = find_positions(text, {wrong.path})[wrong.path]
+        return (Diagnostic("VALUE_MISFIT", wrong.path, wrong.message, "a value of the field's type", line, column),)
+    except ValueError as wrong:
+        return (Diagnostic("ROOT_MISSING", "", str(wrong), "a schema with a record", 1, 1),)
+    return ()
+
+
+def generate_example(schema: ThriftSchema, seed: int) -> str:
+    """A value of the root as JSON text, the same for the same seed. Raises `ValueError` where there is none."""
+    root = schema.root
+    if root is None:
+        raise ValueError("the schema has no struct, union or exception")
+    generator = _ExampleGenerator(SeededRandom(seed), _find_ranks(schema))
+    try:
+        return json.dumps(generator.record(schema, root, OPENED), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        raise ValueError("each value of the schema has too many levels") from None
+
+
+def _find_ranks(schema: ThriftSchema) -> dict[Key, float]:
+    """For each record how many levels its smallest value has; infinite where it has none."""
+    records: dict[Key, tuple[ThriftSchema, Record]] = {}
+    left: list[tuple[ThriftSchema, Type]] = []
+
+    def add(home: ThriftSchema, record: Record) -> None:
+        if (home.digest, record.name) not in records:
+            records[home.digest, record.name] = home, record
+            left.extend((home, one.type) for one in record.fields)
+
+    assert schema.root is not None
+    add(schema, schema.root)
+    while left:
+        found = resolve_type(*left.pop())
+        if isinstance(found.type, Record):
+            add(found.schema, found.type)
+        elif isinstance(found.type, Container):
+            left.extend((found.schema, one) for one in found.type.parts)
+    ranks = dict.fromkeys(records, math.inf)
+    changed = True
+    while changed:
+        changed = False
+        for key, (home, record) in reversed(records.items()):
+            rank = 1 + _rank_fields(home, record, ranks)
+            changed = changed or rank < ranks[key]
+            ranks[key] = min(rank, ranks[key])
+    return ranks
+
+
+def _rank_fields(home: ThriftSchema, record: Record, ranks: dict[Key, float]) -> float:
+    needed = [one for one in record.fields if one.requiredness == "required" or record.kind == "union"]
+    found = [rank_of(home, one.type, ranks) for one in needed]
+    if record.kind == "union":
+        return min(found, default=math.inf)
+    return max(found, default=0)
+
+
+def rank_of(home: ThriftSchema, type_: Type, ranks: dict[Key, float]) -> float:
+    """Levels of the smallest value of a type; a container may be empty."""
+    found = resolve_type(home, type_)
+    if isinstance(found.type, Record):
+        return ranks[found.schema.digest, found.type.name]
+    return math.inf if isinstance(found.type, Enum) and not found.type.symbols else 0
+
+
+@dataclass(slots=True)
+class _ExampleGenerator:
+    random: SeededRandom
+    ranks: dict[Key, float]
+    count: int = field(default=0)
+
+    def record(self, schema: ThriftSchema, record: Record, left: int) -> dict[str, Any]:
+        """A value of a record; with no levels left only what it must have."""
+        if self.ranks[schema.digest, record.name] == math.inf:
+            raise ValueError(f"{record.name} has no finite value")
+        if record.kind == "union":
+            by_rank = sorted(record.fields, key=lambda one: rank_of(schema, one.type, self.ranks))
+            able = [one for one in by_rank if rank_of(schema, one.type, self.ranks) < math.inf]
+            chosen = self.random.pick(able) if left > 0 else able[0]
+            return {chosen.name: self.value(schema, chosen.type, left - 1)}
+        return dict(self._members(schema, record, left))
+
+    def _members(self, schema: ThriftSchema, record: Record, left: int) -> Iterator[tuple[str, Any]]:
+        for one in record.fields:
+            is_finite = rank_of(schema, one.type, self.ranks) < math.inf
+            if one.requiredness == "required" or (left > 0 and is_finite and self.random.chance(75)):
+                yield one.name, self.value(schema, one.type, left - 1)
+
+    def value(self, schema: ThriftSchema, type_: Type, left: int) -> Any:
+        """A value of a type."""
+        self.count += 1
+        if self.count > EXAMPLE_VALUES:
+            raise ValueError(f"an example has more than {EXAMPLE_VALUES} values")
+        found = resolve_type(schema, type_)
+        match found.type:
+            case Primitive(name):
+                return self._primitive(name)
+            case Enum(symbols=symbols):
+                return self.random.pick(symbols).name
+            case Record():
+                return self.record(found.schema, found.type, left)
+        return self._container(found.schema, found.type, left)
+
+    def _container(self, schema: ThriftSchema, type_: Container, left: int) -> Any:
+        finite = all(rank_of(schema, one, self.ranks) < math.inf for one in type_.parts)
+        rows = [[self.value(schema, one, left - 1) for one in type_.parts] for _ in range(self._length(left, finite))]
+        if type_.kind == "list":
+            return [row[0] for row in rows]
+        if type_.kind == "set":
+            return list({json.dumps(row[0]): row[0] for row in rows}.values())
+        key = resolve_type(schema, type_.parts[0]).type
+        if isinstance(key, Container | Record):
+            return [{"key": one, "value": two} for one, two in rows]
+        return {_print_key(one): two for one, two in rows}
+
+    def _length(self, left: int, finite: bool) -> int:  # noqa: FBT001 - a fact of the type, not a switch
+        return self.random.below(4) if left > 0 and finite else 0
+
+    def _primitive(self, name: str) -> Any:
+        if name in NUMBERS:
+            bits = self.random.pick((3, 7, NUMBERS[name] - 1))
+            return self.random.below(1 << bits) * self.random.pick((1, -1))
+        if name == "bool":
+            return self.random.chance(50)
+        if name == "double":
+            return (self.random.below(2_000_001) - 1_000_000) / self.random.pick((1, 4, 1000))
+        letters = string.ascii_lowercase if name == "string" else "".join(map(chr, range(256)))
+        return "".join(self.random.pick(letters) for _ in range(self.random.below(12)))
+
+
+def _print_key(key: Any) -> str:
+    return key if isinstance(key, str) else json.dumps(key)

@@ -1,0 +1,168 @@
+"""The tree of a text by thriftpy2's lexer and grammar, without any of thriftpy2's actions.
+
+Those actions open included files, and addresses, while they parse. Here each rule of the grammar gets an action that
+keeps what was matched and does nothing else: an include is a node with a path, and nobody looks there.
+"""
+
+import copy
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ply import lex, yacc
+from thriftpy2.parser import lexer as thrift_lexer
+from thriftpy2.parser import parser as thrift_parser
+from thriftpy2.parser.exc import ThriftParserError
+
+from treaty.core.finding import Diagnostic
+from treaty.core.limits import SCHEMA_DEPTH
+from treaty.formats.budget import spend
+from treaty.formats.format import InvalidSchemaError
+
+TOKEN_STEPS = 30
+"""Steps for one token."""
+OPENING, CLOSING = frozenset("<[{("), frozenset(">]})")
+_RIGHT = frozenset(
+    ("header", "const_list_seq", "const_map_seq", "enum_seq", "field_seq", "function_seq", "type_annotation_seq")
+)
+"""Rules for rows of things whose rest is their last part: kept backwards, so that a long one is no deep tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the text: its kind, its value, and where it stands."""
+
+    kind: str
+    value: Any
+    line: int
+    offset: int
+
+
+@dataclass(slots=True)
+class Node:
+    """What a rule matched."""
+
+    rule: str
+    parts: list["Node | Token"] = field(default_factory=list)
+
+    def __iter__(self) -> "Iterator[Node | Token]":
+        return reversed(self.parts) if self.rule in _RIGHT else iter(self.parts)
+
+    def nodes(self) -> "Iterator[Node]":
+        """The parts that are no words."""
+        return (one for one in self if isinstance(one, Node))
+
+    def tokens(self) -> Iterator[Token]:
+        """The parts that are words."""
+        return (one for one in self if isinstance(one, Token))
+
+    def find(self, rule: str) -> "Node | None":
+        """The first part that this rule matched."""
+        return next((one for one in self.nodes() if one.rule == rule), None)
+
+
+class _GrammarError(Exception):
+    """A token that no rule has a place for; None at the end of the text."""
+
+    def __init__(self, token: Any) -> None:
+        super().__init__(str(token))
+        self.token = token
+
+
+def _keep(production: Any) -> None:
+    """Keep what a rule matched, as the action of every rule."""
+    rule = production.slice[0].type
+    made: list[Any] = [
+        Token(one.type, one.value, one.lineno, one.lexpos) if isinstance(one, lex.LexToken) else one.value
+        for one in production.slice[1:]
+    ]
+    if rule in _RIGHT and made and made[-1].rule == rule:
+        made[-1].parts.extend(reversed(made[:-1]))
+        production[0] = made[-1]
+    elif rule == "definition" and made:
+        made[0].parts.append(made[1])
+        production[0] = made[0]
+    else:
+        production[0] = Node(rule, made)
+
+
+def _make_action(rule: Callable[..., None]) -> Callable[[Any], None]:
+    """The action of one of thriftpy2's rules: the rule is its docstring, its line decides the order."""
+
+    def action(production: Any) -> None:
+        _keep(production)
+
+    action.__name__, action.__doc__ = rule.__name__, rule.__doc__
+    action.co_firstlineno = rule.__code__.co_firstlineno  # type: ignore[attr-defined]  # where ply looks first
+    return action
+
+
+def _refuse(token: Any) -> None:
+    raise _GrammarError(token)
+
+
+@cache
+def load_grammar() -> tuple[Any, Any]:
+    """Lexer and parser, made once in a process; nothing is written, and no table of another program is read."""
+    rules = types.ModuleType(__name__)
+    for name, rule in vars(thrift_parser).items():
+        if name.startswith("p_") and name != "p_error":
+            setattr(rules, name, _make_action(rule))
+    tables = types.ModuleType("treaty_thrift.tables")
+    vars(rules).update(p_error=_refuse, tokens=thrift_lexer.tokens, literals=thrift_lexer.literals, __file__=__file__)
+    vars(tables).update(_tabversion="", __file__=__file__)
+    quiet = yacc.NullLogger()
+    made = yacc.yacc(module=rules, debug=False, write_tables=False, errorlog=quiet, tabmodule=tables)
+    return lex.lex(module=thrift_lexer, errorlog=quiet), made
+
+
+class _BoundedLexer:
+    """A lexer that counts steps and depth."""
+
+    __slots__ = ("_depth", "lexer")
+
+    def __init__(self, text: str) -> None:
+        self.lexer = load_grammar()[0].clone()
+        self.lexer.lineno = 1
+        self.lexer.input(text)
+        self._depth = 0
+
+    def token(self) -> Any:
+        spend(TOKEN_STEPS)
+        found = self.lexer.token()
+        if found is not None and found.type in OPENING:
+            self._depth += 1
+            if self._depth > SCHEMA_DEPTH:
+                raise InvalidSchemaError(
+                    (Diagnostic("TOO_DEEP", "", f"more than {SCHEMA_DEPTH} levels", "fewer levels", found.lineno, 1),)
+                )
+        elif found is not None and found.type in CLOSING:
+            self._depth -= 1
+        return found
+
+
+def read_tree(text: str) -> Node:
+    """The tree of a text. Raises `InvalidSchemaError` with the place of the first fault."""
+    words = _BoundedLexer(text)
+    parser = copy.copy(load_grammar()[1])
+    try:
+        found: Node = parser.parse(lexer=words)
+    except _GrammarError as wrong:
+        token = wrong.token
+        line, column = place_of(text, len(text) if token is None else token.lexpos)
+        said = "the text ends too early" if token is None else f"{str(token.value)[:40]!r} has no place here"
+        raise InvalidSchemaError((Diagnostic("SYNTAX", "", said, "a definition of Thrift", line, column),)) from None
+    except (ThriftParserError, ValueError, IndexError) as wrong:
+        if isinstance(wrong, InvalidSchemaError):
+            raise
+        line, column = place_of(text, min(words.lexer.lexpos, len(text)))
+        said = str(wrong).split(" at line ", maxsplit=1)[0][:200]
+        raise InvalidSchemaError((Diagnostic("SYNTAX", "", said, "a word of Thrift", line, column),)) from None
+    return found
+
+
+def place_of(text: str, offset: int) -> tuple[int, int]:
+    """Line and column, from 1, of an offset."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)

@@ -1,0 +1,237 @@
+"""Values and payloads: what a schema makes of both, for every protocol."""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.formats.format import BadPayloadError, PayloadEncoding
+from treaty_thrift.model import (
+    Container,
+    Enum,
+    Field,
+    Primitive,
+    Record,
+    Resolved,
+    ThriftSchema,
+    Type,
+    Value,
+    resolve_type,
+)
+from treaty_thrift.protocols import BOOL, NESTING, STRUCT, WORDS, PayloadReader, malformed, skip
+from treaty_thrift.shapes import (
+    CONTAINERS,
+    PRIMITIVES,
+    MisfitError,
+    Shape,
+    make_enum,
+    make_list,
+    make_map,
+    show_value,
+    take_bool,
+)
+from treaty_thrift.validation import find_constant
+from treaty_thrift.writers import PROTOCOLS, PayloadWriter
+
+
+def make_encoding(protocol: str) -> PayloadEncoding[ThriftSchema]:
+    """One protocol as a way to write values."""
+    make_reader, writer = PROTOCOLS[protocol]
+
+    def write(schema: ThriftSchema) -> Callable[[Any], bytes]:
+        made = ValueShapes().of_root(schema)
+
+        def write_payload(value: Any) -> bytes:
+            try:
+                return made.write(writer, value)
+            except RecursionError:
+                raise MisfitError("", "the value has too many levels") from None
+
+        return write_payload
+
+    def read(written: ThriftSchema, schema: ThriftSchema) -> Callable[[bytes], Any]:
+        del written  # payloads say the ids and types of their fields
+        made = ValueShapes().of_root(schema)
+
+        def read_payload(payload: bytes) -> Any:
+            reader = make_reader(payload)
+            value = made.read(reader, 0)
+            if reader.left:
+                raise BadPayloadError("TRAILING", f"{reader.left} bytes follow the record")
+            return value
+
+        return read_payload
+
+    return PayloadEncoding(write, read)
+
+
+@dataclass(slots=True)
+class ValueShapes:
+    """Makes shapes; those of records are made once, so that a record may hold itself."""
+
+    known: dict[tuple[bytes, str], Shape] = field(default_factory=dict)
+
+    def of_root(self, schema: ThriftSchema) -> Shape:
+        """The shape of the record that payloads hold. Raises `ValueError` for a schema without one."""
+        if schema.root is None:
+            raise ValueError("the schema has no struct, union or exception, so no payload is one of it")
+        return self._of_record(schema, schema.root)
+
+    def of(self, schema: ThriftSchema, type_: Type) -> Shape:
+        """The shape of a type."""
+        found = resolve_type(schema, type_)
+        match found.type:
+            case Primitive(name):
+                return PRIMITIVES[name]
+            case Enum():
+                return make_enum(found.type)
+            case Record():
+                return self._of_record(found.schema, found.type)
+        return self._of_container(found)
+
+    def _of_container(self, found: Resolved) -> Shape:
+        assert isinstance(found.type, Container)
+        parts = [self.of(found.schema, one) for one in found.type.parts]
+        if found.type.kind == "map":
+            key = resolve_type(found.schema, found.type.parts[0]).type
+            return make_map(parts[0], parts[1], pairs=isinstance(key, Container | Record))
+        return make_list(CONTAINERS[found.type.kind], parts[0])
+
+    def _of_record(self, schema: ThriftSchema, record: Record) -> Shape:
+        """A shape whose fields are made when it is first used: a record may hold itself, and chains of records are long."""
+        key = (schema.digest, record.name)
+        if key not in self.known:
+            made: list[_RecordShape] = []
+
+            def find() -> _RecordShape:
+                if not made:
+                    fields = tuple(
+                        _FieldShape(one, self.of(schema, one.type), _default(schema, one)) for one in record.fields
+                    )
+                    made.append(_RecordShape(record, fields, {one.field.id: one for one in fields}))
+                return made[0]
+
+            self.known[key] = Shape(
+                STRUCT,
+                lambda reader, depth: find().read(reader, depth),
+                lambda writer, value: find().write(writer, value),
+            )
+        return self.known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldShape:
+    field: Field
+    shape: Shape
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordShape:
+    record: Record
+    fields: tuple[_FieldShape, ...]
+    by_id: Mapping[int, _FieldShape]
+
+    def read(self, reader: PayloadReader, depth: int) -> dict[str, Any]:
+        if depth > NESTING:
+            raise malformed(f"more than {NESTING} levels")
+        value = {one.field.name: copy.deepcopy(one.default) for one in self.fields}
+        there: set[int] = set()
+        last = 0
+        while head := reader.read_field(last):
+            type_, last = head
+            found = self.by_id.get(last)
+            if found is None:
+                skip(reader, type_, depth + 1)
+                continue
+            if type_ != found.shape.number:
+                said = f"field {last} ({found.field.name}) is {WORDS[type_]}, not {WORDS[found.shape.number]}"
+                raise malformed(said)
+            value[found.field.name] = found.shape.read(reader, depth + 1)
+            there.add(last)
+        self._check(there)
+        return value
+
+    def _check(self, there: set[int]) -> None:
+        missing = [
+            one.field.name for one in self.fields if one.field.requiredness == "required" and one.field.id not in there
+        ]
+        if missing:
+            raise BadPayloadError(
+                "INVALID", f"required fields of {self.record.name} are missing: {', '.join(missing[:3])}"
+            )
+        if self.record.kind == "union" and len(there) != 1:
+            raise BadPayloadError("INVALID", f"the union {self.record.name} has {len(there)} of its fields, not one")
+
+    def write(self, writer: PayloadWriter, value: Any) -> bytes:
+        if not isinstance(value, Mapping):
+            raise MisfitError("", f"{show_value(value)} is no object of {self.record.name}")
+        names = {one.field.name for one in self.fields}
+        strange = next((name for name in value if name not in names), None)
+        if strange is not None:
+            raise MisfitError(
+                f"/{strange}", f"{self.record.name} has no such field; it has {', '.join(sorted(names)) or 'none'}"
+            )
+        parts: list[bytes] = []
+        last = 0
+        for one in self.fields:
+            held = value.get(one.field.name)
+            if held is None and self.record.kind != "union" and one.field.requiredness != "optional":
+                held = one.default
+            if held is None:
+                if one.field.requiredness == "required":
+                    raise MisfitError(f"/{one.field.name}", "the field is required")
+                continue
+            try:
+                parts.append(_write_field(writer, one, held, last))
+            except MisfitError as wrong:
+                raise wrong.under(one.field.name) from None
+            last = one.field.id
+        if self.record.kind == "union" and len(parts) != 1:
+            raise MisfitError("", f"a value of the union {self.record.name} has one field, and this one {len(parts)}")
+        return b"".join((*parts, b"\0"))
+
+
+def _write_field(writer: PayloadWriter, one: _FieldShape, held: Any, last: int) -> bytes:
+    if one.shape.number == BOOL:
+        return writer.bool_field(one.field.id, last, value=take_bool(held))
+    return writer.field_head(one.shape.number, one.field.id, last) + one.shape.write(writer, held)
+
+
+def _default(schema: ThriftSchema, one: Field) -> Any:
+    return None if one.default is None else value_of(schema, one.type, schema, one.default)
+
+
+def value_of(schema: ThriftSchema, type_: Type, home: ThriftSchema, constant: Value) -> Any:
+    """The value of a constant, whose names are looked up in `home`, as a field has it."""
+    if constant.kind == "name":
+        found = find_constant(home, str(constant.value))
+        return None if found is None else value_of(schema, type_, *found)
+    inner = resolve_type(schema, type_)
+    held: Any = constant.value
+    match inner.type:
+        case Primitive(name="bool"):
+            return bool(held)
+        case Primitive(name="double"):
+            return float(held)
+        case Primitive(name="binary"):
+            return str(held).encode()
+        case Primitive():
+            return held
+        case Enum(symbols=symbols):
+            return next((one.name for one in symbols if one.number == held), None)
+        case Record(fields=fields):
+            types = {one.name: one.type for one in fields}
+            return {
+                one.value: value_of(inner.schema, types[one.value], home, two)
+                for one, two in held
+                if one.value in types
+            }
+        case Container(kind="map", parts=(key, value)):
+            made = [
+                (value_of(inner.schema, key, home, one), value_of(inner.schema, value, home, two)) for one, two in held
+            ]
+            if isinstance(resolve_type(inner.schema, key).type, Container | Record):
+                return [{"key": one, "value": two} for one, two in made]
+            return dict(made)
+    return [value_of(inner.schema, inner.type.parts[0], home, one) for one in held]

@@ -1,0 +1,144 @@
+"""`treaty iglu push FOLDER` and `treaty iglu pull FOLDER`: schemas from files to a server, and back."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treaty.cli.iglu.server_options import report_unreachable, server_options
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.iglu.schema_folder import SchemaPath, read_folder
+from treaty.client.iglu.server_client import JSON_SCHEMA, IgluServer, ServerAnswer
+
+DONE, REFUSED = 0, 1
+"""Exit codes: all is done; the server refused a schema."""
+
+
+@click.command(
+    "push",
+    epilog="Exit code 0: all schemas are on the server. 1: the server refused one. 2: FOLDER or the server is unusable.",
+)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@server_options
+@click.option("--public", is_flag=True, help="Publish the schemas as public ones.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, in its order. Nothing is sent.")
+@options.as_json
+def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_json: bool) -> None:
+    """Publish the schemas of FOLDER (VENDOR/NAME/FORMAT/VERSION, or below its folder schemas) on an Iglu server.
+
+    They are sent by vendor, name and version, 1-0-2 before 1-0-10. A schema that is there already with the same content
+    is left as it is. At the first one that the server refuses the command stops.
+
+    \b
+    Examples:
+      treaty iglu push . --registry http://127.0.0.1:8081/api --public
+      treaty iglu push . --registry https://iglu.example.org/api --apikey "$KEY" --json
+    """  # noqa: D301 - click wants the control character
+    schemas = _schemas_of(folder)
+    if dry_run:
+        for one in schemas:
+            screen.say(str(one.key))
+        return
+    counts = {"created": 0, "updated": 0, "unchanged": 0}
+    refused: dict[str, Any] | None = None
+    with server, report_unreachable(), screen.show_progress() as progress:
+        for number, one in enumerate(schemas, 1):
+            done, answer = _push_one(server, one, public=public)
+            if not done:
+                refused = {
+                    "schema": str(one.key),
+                    "file": str(one.path),
+                    "status": answer.status,
+                    "message": answer.message,
+                }
+                break
+            counts[done] += 1
+            progress("publishing", number, len(schemas))
+    if as_json:
+        screen.say_json({"schemas": len(schemas), **counts, "refused": refused})
+    else:
+        screen.say_facts({name: f"{count:,}" for name, count in counts.items()})
+        if refused is not None:
+            screen.say(f"{refused['schema']} is refused: {refused['status']} {refused['message']}", "red", err=True)
+            left = len(schemas) - sum(counts.values()) - 1
+            screen.say(
+                f"{screen.format_count(left, 'schema')} after it {'is' if left == 1 else 'are'} not sent.",
+                "red",
+                err=True,
+            )
+    sys.exit(REFUSED if refused is not None else DONE)
+
+
+def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:
+    found = read_folder(folder)
+    if not found.schemas:
+        raise UnusableError(f"{folder} has no schemas; allowed are files at VENDOR/NAME/FORMAT/VERSION")
+    for path in found.strangers:
+        screen.say(f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION", "yellow", err=True)
+    return found.schemas
+
+
+def _push_one(server: IgluServer, one: SchemaPath, *, public: bool) -> tuple[str, ServerAnswer]:
+    """Publish a schema; returns what became of it, empty where it was refused."""
+    data = one.path.read_bytes()
+    answer = server.put(one.key, data, public=public)
+    if answer.status in {200, 201}:
+        return ("created" if answer.status == 201 else "updated"), answer
+    if answer.status == 409:
+        there = server.get(one.key)
+        if there.status == 200 and _is_same(one, data, there.data):
+            return "unchanged", there
+    return "", answer
+
+
+def _is_same(one: SchemaPath, sent: bytes, there: bytes) -> bool:
+    if one.key.format != JSON_SCHEMA:
+        return sent == there
+    try:
+        mine, other = json.loads(sent), json.loads(there)
+    except ValueError:
+        return False
+    for document in (mine, other):
+        if isinstance(document, dict):
+            document.pop("$supersededBy", None)
+    return bool(mine == other)
+
+
+@click.command(
+    "pull",
+    epilog="Exit code 0: all schemas are in FOLDER. 1: a schema could not be read. 2: the server or FOLDER is unusable.",
+)
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@server_options
+@options.as_json
+def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
+    """Write all schemas of an Iglu server that may be read into FOLDER, at schemas/VENDOR/NAME/FORMAT/VERSION.
+
+    \b
+    Examples:
+      treaty iglu pull mirror --registry https://iglu.example.org/api --apikey "$KEY"
+    """  # noqa: D301 - click wants the control character
+    problems: list[dict[str, Any]] = []
+    written = 0
+    with server, report_unreachable(), screen.show_progress() as progress:
+        keys = server.list_keys()
+        for number, key in enumerate(keys, 1):
+            answer = server.get(key)
+            if answer.status == 200:
+                path = folder / "schemas" / key.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(answer.data)
+                written += 1
+            else:
+                problems.append({"schema": str(key), "status": answer.status, "message": answer.message})
+            progress("reading", number, len(keys))
+    if as_json:
+        screen.say_json({"written": written, "problems": problems})
+    else:
+        for one in problems:
+            screen.say(f"{one['schema']}: {one['status']} {one['message']}", "red", err=True)
+        screen.say(f"{screen.format_count(written, 'schema')} written to {folder}.", "green")
+    sys.exit(REFUSED if problems else DONE)

@@ -1,0 +1,1 @@
+"""Messages of Iglu Server, both ways: schemas, lists, keys and reports; and the checks of its linter."""

@@ -1,0 +1,205 @@
+"""Schemas and data of Iglu as bodies of requests and answers."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from treaty.core.answers import VersionFound
+from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey, IgluKeyError, SchemaVer
+from treaty.core.limits import IGLU_BODY_BYTES, IGLU_DEPTH
+from treaty.core.messages.schemaver import JSON_SCHEMA, Publish, PublishedSchema
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.schema import Draft
+
+Representation = Literal["canonical", "meta", "uri"]
+REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
+MALFORMED = "The request body was malformed."
+TOO_DEEP = "Maximum allowed JSON depth exceeded"
+_OWN = ("$supersedes", "$supersededBy")
+"""Members that stand beside a schema and are no part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgluSettings:
+    """Limits of the API, and whether a schema may be replaced and deleted."""
+
+    body_bytes: int = IGLU_BODY_BYTES
+    depth: int = IGLU_DEPTH
+    patches_allowed: bool = False
+
+
+class IgluBodyError(Exception):
+    """A request that can't be read: its status, and the members of the answer beside the message."""
+
+    def __init__(self, status: int, message: str, **members: Any) -> None:
+        """Keep the status."""
+        super().__init__(message)
+        self.status = status
+        self.members = members
+
+
+@dataclass(frozen=True, slots=True)
+class IgluDocument:
+    """A body that is JSON: its text as sent, and its value."""
+
+    text: str
+    value: Any
+
+    @property
+    def key(self) -> IgluKey | None:
+        """The key of a self-describing schema; None for another document. Raises `IgluBodyError` for a bad one."""
+        own = self.value.get("self") if isinstance(self.value, Mapping) else None
+        if own is None:
+            return None
+        words = ("vendor", "name", "format", "version")
+        if not isinstance(own, Mapping) or not all(isinstance(own.get(word), str) for word in words):
+            raise IgluBodyError(400, f"Cannot decode JSON schema: self needs the members {', '.join(words)}")
+        try:
+            return IgluKey.parse_path("/".join(own[word] for word in words))
+        except IgluKeyError as wrong:
+            raise IgluBodyError(400, f"Cannot decode JSON schema: {wrong}") from None
+
+
+# ------------------------------------------------------------------------------------------------------ what is sent
+
+
+def read_document(data: bytes, depth: int) -> IgluDocument:
+    """Read a body. Raises `IgluBodyError` where it is no JSON (400), or nested more deeply than `depth` (422)."""
+    try:
+        text = data.decode()
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_deep(depth) from None
+    except ValueError:
+        raise IgluBodyError(400, MALFORMED) from None
+    if _is_deeper(value, depth):
+        raise _too_deep(depth)
+    return IgluDocument(text, value)
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(word)
+
+
+def _too_deep(depth: int) -> IgluBodyError:
+    return IgluBodyError(422, f"{TOO_DEEP}: allowed are {depth} levels (limit IGLU_DEPTH)")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    level = [value]
+    for _ in range(depth):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
+
+
+def read_version(text: str) -> SchemaVer:
+    """Read the version in a path; raises `IgluBodyError` 400."""
+    try:
+        return SchemaVer.parse(text)
+    except IgluKeyError:
+        shown = text[:100]
+        raise IgluBodyError(400, f"Cannot parse version part '{shown}' as SchemaVer, INVALID_SCHEMAVER") from None
+
+
+def read_key(vendor: str, name: str, format_: str, version: str) -> IgluKey:
+    """Read the key in a path; raises `IgluBodyError` 400."""
+    read_version(version)
+    try:
+        return IgluKey.parse_path(f"{vendor}/{name}/{format_}/{version}")
+    except IgluKeyError as wrong:
+        raise IgluBodyError(400, str(wrong)) from None
+
+
+def subject_of_key(key: IgluKey) -> Subject:
+    """Return the subject of a schema."""
+    return Subject(DEFAULT_CONTEXT, f"{key.vendor}/{key.name}/{key.format}")
+
+
+def publication_of(key: IgluKey, document: IgluDocument, *, public: bool, patch: bool) -> Publish:
+    """Return the request to publish a JSON schema under a key. Raises `IgluBodyError` 400 where `self` differs."""
+    own = document.key
+    if own is not None and own != key:
+        raise IgluBodyError(
+            400,
+            "Mismatch: the schema metadata in the payload and the URI do not match",
+            uriSchemaKey=str(key),
+            payloadSchemaKey=str(own),
+        )
+    if not isinstance(document.value, Mapping):
+        raise IgluBodyError(400, "Cannot decode JSON schema: a schema is a JSON object")
+    named = document.value.get("$supersedes", [])
+    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        raise IgluBodyError(400, "Cannot decode JSON schema: $supersedes is a list of versions")
+    supersedes = tuple(str(read_version(one)) for one in named)
+    text = document.text
+    if any(word in document.value for word in _OWN):
+        bare = {word: one for word, one in document.value.items() if word not in _OWN}
+        text = json.dumps(bare, ensure_ascii=False, indent=2)
+    return Publish(subject_of_key(key), str(key.version), Draft(text, "JSON"), not public, supersedes, patch)
+
+
+def publication_of_bytes(key: IgluKey, data: bytes, *, public: bool, patch: bool) -> Publish:
+    """Return the request to publish a schema of another format, which is stored as it is."""
+    draft = Draft("", f"IGLU-{key.format.upper()}", data=data)
+    return Publish(subject_of_key(key), str(key.version), draft, not public, (), patch)
+
+
+# ----------------------------------------------------------------------------------------------------- what is shown
+
+
+def uri_of(found: PublishedSchema) -> str:
+    """Return the URI of a published schema."""
+    return f"iglu:{found.version.subject}/{found.label}"
+
+
+def canonical_text(found: PublishedSchema) -> str:
+    """Return the text of a JSON schema as Iglu shows it: with what it supersedes, and what supersedes it."""
+    beside: dict[str, Any] = {}
+    if found.supersedes:
+        beside["$supersedes"] = list(found.supersedes)
+    if found.superseded_by:
+        beside["$supersededBy"] = found.superseded_by
+    return _with_members(found.version.text, beside) if beside else found.version.text
+
+
+def schema_text(found: PublishedSchema, representation: Representation) -> str:
+    """Return a schema as JSON text in a representation. One that is no JSON schema is a JSON string."""
+    if representation == "uri":
+        return json.dumps(uri_of(found))
+    is_json = found.version.subject.endswith(f"/{JSON_SCHEMA}")
+    text = canonical_text(found) if is_json else json.dumps(raw_bytes(found.version).decode("utf-8", "replace"))
+    if representation == "canonical":
+        return text
+    created = datetime.fromtimestamp(found.version.time / 1000, UTC).isoformat(timespec="milliseconds")
+    created = created.replace("+00:00", "Z")
+    metadata = {"createdAt": created, "updatedAt": created, "isPublic": not found.private}
+    if not is_json:
+        return json.dumps({"text": json.loads(text), "metadata": metadata})
+    return _with_members(text, {"metadata": metadata})
+
+
+def raw_bytes(version: VersionFound) -> bytes:
+    """Return the bytes of a schema as they were sent."""
+    return version.data if version.data is not None else version.text.encode()
+
+
+def _with_members(text: str, members: Mapping[str, Any]) -> str:
+    """Return the text of an object with members before its own, which stay letter by letter."""
+    head, brace, rest = text.partition("{")
+    inside = json.dumps(members, ensure_ascii=False)[1:-1]
+    return f"{head}{brace}{inside}{'' if rest.lstrip().startswith('}') else ','}{rest}"
+
+
+def bare_schema(document: IgluDocument, key: IgluKey) -> dict[str, Any]:
+    """Return the self-describing schema that a document becomes under a key, for checks."""
+    own = {"vendor": key.vendor, "name": key.name, "format": key.format, "version": str(key.version)}
+    return {"$schema": SELF_DESCRIBING, "self": own, **document.value}

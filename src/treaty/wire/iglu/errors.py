@@ -1,0 +1,106 @@
+"""Refusals as Iglu's statuses and bodies: a message, at times a report, and the facts in the member `treaty`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from treaty.core import refusals as r
+from treaty.core.finding import Finding
+from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.refusals import Refusal, RegistryError
+from treaty.wire.iglu.lint import LintFinding
+
+NO_SCHEMA = "The schema is not found"
+NO_SCHEMAS = "No schemas available"
+NO_ENDPOINT = "The endpoint does not exist"
+FORBIDDEN = "Authentication error: not authorized"
+INVALID_SCHEMA = "The schema does not conform to a JSON Schema v4 specification"
+INVALID_DATA = "The data for a field instance is invalid against its schema"
+
+STATUSES: Mapping[type[RegistryError], int] = {
+    r.Unauthenticated: 401,
+    r.Forbidden: 403,
+    r.NotPermitted: 403,
+    r.NotFound: 404,
+    r.Conflicting: 409,
+    r.Invalid: 400,
+    r.OutcomeUnknown: 504,
+    r.Unavailable: 503,
+}
+"""The status of a class of errors and of those below it, where they have none of their own."""
+LIMITS = {"SCHEMA_BYTES": 413, "OPAQUE_BYTES": 413, "NAME_LENGTH": 400}
+"""Limits that a request exceeds by itself, with their status; at others the registry is full: 403."""
+MESSAGES = {
+    "LABEL_EXISTS": "Schema already exists",
+    "LABEL_NOT_SEQUENTIAL": "The schema version is not sequential",
+    "LABEL_PRECEDING_MISSING": "Preceding SchemaVer in the group is missing, check that schemas published in proper order",
+    "VISIBILITY_DIFFERS": "Inconsistent schema availability: earlier versions are {old}, this one is {new}",
+}
+"""Messages of the original, by the rule of a refusal."""
+
+
+def status_of(error: RegistryError) -> int:
+    """Return the status of an error."""
+    if isinstance(error, r.TooLarge):
+        return LIMITS.get(error.reason.rule, 403)
+    return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
+
+
+def error_body(error: RegistryError) -> dict[str, Any]:
+    """Return the body of an error."""
+    if not isinstance(error, Refusal):
+        return {"message": str(error)[:ERROR_CHARACTERS]}
+    reason = error.reason
+    message = reason.message
+    if isinstance(error, r.Forbidden):
+        message = FORBIDDEN
+    elif isinstance(error, r.NotFound):
+        message = NO_SCHEMA
+    elif reason.rule in MESSAGES:
+        message = MESSAGES[reason.rule].format(old=reason.old, new=reason.new)
+    body: dict[str, Any] = {"message": message[:ERROR_CHARACTERS]}
+    if isinstance(error, r.InvalidSchema) and error.faults:
+        body["message"] = INVALID_SCHEMA
+        body["report"] = [
+            {
+                "message": f"{one.message}{one.expected and '; expected '}{one.expected}",
+                "level": "ERROR",
+                "pointer": one.path or "/",
+            }
+            for one in error.faults
+        ]
+    elif isinstance(error, r.Incompatible):
+        body["report"] = print_findings(error.findings)
+    if not isinstance(error, r.NotFound):
+        body["treaty"] = facts_of(reason)
+    return body
+
+
+def facts_of(reason: r.Reason) -> dict[str, Any]:
+    """Return the facts of a refusal."""
+    members = {
+        "rule": reason.rule,
+        "message": reason.message[:ERROR_CHARACTERS],
+        "path": reason.path,
+        "old": reason.old,
+        "new": reason.new,
+        "allowed": reason.allowed,
+    }
+    return {word: text for word, text in members.items() if text}
+
+
+def print_findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
+    """Return findings about two versions."""
+    return [
+        {
+            "rule": one.rule,
+            "path": one.path,
+            "message": one.message(reader="the new version", writer="the earlier version"),
+            "allowed": one.remedy,
+        }
+        for one in findings
+    ]
+
+
+def print_lint(findings: Iterable[LintFinding]) -> list[dict[str, str]]:
+    """Return findings of the linter in the form of a report."""
+    return [{"message": one.message, "level": one.level, "pointer": one.pointer or "/"} for one in findings]

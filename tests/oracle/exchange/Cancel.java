@@ -1,0 +1,11 @@
+package exchange;
+
+public class Cancel {
+    public String item;
+
+    public Cancel() {}
+
+    public Cancel(String item) {
+        this.item = item;
+    }
+}
