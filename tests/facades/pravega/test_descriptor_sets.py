@@ -75,7 +75,7 @@ def made(server: Running, request: pytest.FixtureRequest) -> str:
     """A group that compares backward with all versions."""
     policy = {"policy": "BackwardTransitive"}
     properties = {"serializationFormat": KIND, "compatibility": policy, "allowMultipleTypes": False}
-    name = request.node.name.replace("_", "-")[:60]
+    name: str = request.node.name.replace("_", "-")[:60]
     assert ask(server, "POST", "/v1/groups", {"groupName": name, "groupProperties": properties})[0] == 201
     return name
 
