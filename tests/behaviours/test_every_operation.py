@@ -16,6 +16,7 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import names as n
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
@@ -120,6 +121,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.FindSameVersion: (found_by_schema, (0, "shop.Order", 0)),
     g.FindSameSchema: (lambda it: [one.subject for one in it.find_same_schema(V1)], ["group"]),
     g.GetOrdinal: (lambda it: it.ordinal("group", 0).data, V1.encode()),
+    n.GetNamedVersion: (lambda it: it.named_version("group", "1").ordinal, 0),
     g.GetTypedVersion: (lambda it: it.typed_version("group", "AVRO", "shop.Order", 0).ordinal, 0),
     g.ListGroupVersions: (lambda it: [one.ordinal for one in it.group_versions("group", latest=True)], [0]),
     g.GetHistory: (lambda it: [one.policy and one.policy.deny for one in it.history("group")], [True]),
@@ -137,7 +139,7 @@ STORY: dict[type, tuple[Step, Any]] = {
 
 WITHOUT_CONFLUENT = {
     e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
-    g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
+    g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal, n.GetNamedVersion,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""

@@ -41,6 +41,25 @@ def run(registry: str) -> Run:
     return command
 
 
+def test_a_version_is_found_by_its_id_in_a_group(run: Run) -> None:
+    run("group", "create", "g", "--id-scheme", "crc-64-avro", "--id-scheme", "sequence", "--level", "NONE")
+    for text in ('"int"', '"null"'):
+        run("schema", "register", "g", "-", stdin=text)
+    assert run("schema", "get", "g/8a8f25cce724dd63", "--text").stdout == '"null"\n'
+    assert json.loads(run("schema", "get", "g", "g/8f5c393f1ad57572", "--json").stdout)["version"] == 1
+    assert json.loads(run("group", "get", "g", "--json").stdout)["idSchemes"] == ["crc-64-avro", "sequence"]
+    (first, _) = json.loads(run("group", "versions", "g", "--json").stdout)
+    assert first["names"] == {"crc-64-avro": "8f5c393f1ad57572", "sequence": "1"}
+    assert "not found" in run("schema", "get", "g/1", code=1).output
+    run("schema", "delete", "g", "g/8f5c393f1ad57572", "--yes")
+    assert json.loads(run("schema", "get", "g/8f5c393f1ad57572", "--json").stdout)["deleted"]
+
+    run("group", "create", "plain")
+    run("schema", "register", "plain", "-", stdin='"int"')
+    assert run("schema", "get", "plain/0", "--text").stdout == '"int"\n'
+    assert "allowed: each once: sequence, " in run("group", "create", "x", "--id-scheme", "nobody", code=1).output
+
+
 def test_a_group_is_created_changed_and_removed(run: Run) -> None:
     options = ("--types", "many", "--identity", "normalised", "--level", "backward=all", "--property", "owner=shop")
     told = json.loads(run("group", "create", "g", "--format", "avro", *options, "--json").stdout)
@@ -49,7 +68,7 @@ def test_a_group_is_created_changed_and_removed(run: Run) -> None:
     assert told == {
         "subject": "g", "origin": "treaty", "types": "many", "order": "registration", "identity": "normalised",
         "format": "AVRO", "level": "BACKWARD_TRANSITIVE", "properties": {"owner": "shop", "treaty.format": "AVRO"},
-        "latest": None, "created": True,
+        "idSchemes": [], "latest": None, "created": True,
     }  # fmt: skip
     assert "keeps its settings" in run("group", "create", "g", "--types", "one").output
     assert "types:           many" in run("group", "get", "g").output

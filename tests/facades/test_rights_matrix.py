@@ -143,7 +143,7 @@ ELSEWHERE = {
     "list-subjects", "list-schemas", "list-settings", "uses-of", "list-contexts", "get-associations", "get-outcome",
     "add-codec", "assign-encoding", "list-codecs", "get-encoding",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
-    "get-ordinal", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
+    "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
     "check-reading", "add-api-keys", "remove-api-key", "list-api-keys",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""

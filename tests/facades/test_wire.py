@@ -128,7 +128,7 @@ def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made
     body = through(register_body(q.Register(Subject(".", "s"), DRAFT, create_with=made)))
     with pytest.raises(r.Invalid, match="createWith") as refused:
         register_of(Subject(".", "s"), body, normalize=None, force=None)
-    assert refused.value.reason.allowed == "policy and properties"
+    assert refused.value.reason.allowed == "policy, properties and schemes"
 
 
 def test_a_change_of_config_tells_set_from_cleared_from_absent() -> None:

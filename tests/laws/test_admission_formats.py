@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -31,6 +32,7 @@ class Real:
 
     formats = find_formats().names
     validators: frozenset[str] = frozenset()
+    id_schemes: ClassVar[dict[str, str]] = {}
     parser = FormatEngine(find_formats())
 
     def ask(self, question: Question) -> Answer:

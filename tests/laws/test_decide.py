@@ -143,11 +143,11 @@ def test_an_explicit_number_must_be_the_next_one(bench: Bench) -> None:
 
 
 def test_names_are_unique_in_their_scheme(bench: Bench) -> None:
-    put(bench, S, "a", names=(("schemaver", "1-0-0"),))
+    put(bench, S, "a", names=(("imported", "x1"),))
 
     with pytest.raises(NameTaken):
-        put(bench, S, "a", "b?", names=(("schemaver", "1-0-0"),))
-    assert put(bench, S, "a", "b?", names=(("md5", "1-0-0"),)).number == 2
+        put(bench, S, "a", "b?", names=(("imported", "x1"),))
+    assert put(bench, S, "a", "b?", names=(("other", "x1"),)).number == 2
 
 
 def test_deletion_has_two_steps(bench: Bench) -> None:

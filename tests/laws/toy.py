@@ -5,9 +5,10 @@ has a default for every field that the writer lacks. The policies differ: a defa
 default ``^`` not under LOGICAL.
 """
 
+import hashlib
 import json
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, OpenQuestions
@@ -24,10 +25,12 @@ from treaty.core.schema_engine import (
     InspectionResult,
     InspectSchema,
     InvalidText,
+    NameVersion,
     ParsedSchema,
     ParseSchema,
     Question,
     ResolvedSchema,
+    VersionNames,
 )
 from treaty.core.state.commit import START, Commit, make_append
 from treaty.core.state.root import roots_after
@@ -63,6 +66,7 @@ class ToyGrammar:
 
     formats = ("TOY",)
     validators = frozenset({"NAME_SHORT"})
+    id_schemes: ClassVar[dict[str, str]] = {"md5": "", "sha-256": ""}
 
     def __init__(self, *, slow: bool = False) -> None:
         self.slow = slow
@@ -91,6 +95,13 @@ def toy_answer(question: Question) -> Answer:
         return InspectionResult(
             tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
         )
+    if isinstance(question, NameVersion):
+        sent, text = question.sent, question.meaning.text.encode()
+        known = {
+            "md5": hashlib.md5(sent.translate(None, b" \t\n\r\v\f"), usedforsecurity=False),
+            "sha-256": hashlib.sha256(text),
+        }
+        return VersionNames(tuple((one, known[one].hexdigest()) for one in question.schemes if one in known))
     if not isinstance(question, CompareSchemas):
         return InvalidText((Diagnostic("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)

@@ -1,5 +1,6 @@
 """What clients ask of subjects as groups: generators for each kind of request, and requests that belong together."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,9 +10,20 @@ from tests.simulation.texts import AVRO
 from treaty.core.answers import Config
 from treaty.core.messages import groups as grouped
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.messages.names import GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, Level
-from treaty.core.requests import Check, GetVersion, Lookup, Register, Request, Scope, SetConfig, SubjectCreation
+from treaty.core.requests import (
+    Check,
+    DeleteVersion,
+    GetVersion,
+    Lookup,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SubjectCreation,
+)
 from treaty.core.schema import Draft, Pairs
 
 TYPES = ("across", "one", "many")
@@ -34,6 +46,14 @@ def properties(ask: Asker) -> Pairs:
     return (("treaty.x", "1"),) if ask.often(0.05) else ask.properties()
 
 
+def schemes(ask: Asker) -> tuple[str, ...]:
+    """None, one that counts, some that are computed; at times one that nobody has, or one twice."""
+    if ask.often(0.6):
+        return ()
+    known = ["sequence", "md5", "crc-64-avro", "sha-256"]
+    return tuple(ask.chance.sample([*known, "md5", "nobody's"] if ask.often(0.1) else known, ask.chance.randint(1, 3)))
+
+
 def settings(ask: Asker) -> grouped.GroupSettings:
     return grouped.GroupSettings(
         ask.chance.choice(["pravega", "pravega", "schema-repo", "confluent", ""] if ask.often(0.2) else ["pravega"]),
@@ -42,6 +62,7 @@ def settings(ask: Asker) -> grouped.GroupSettings:
         ask.chance.choice([*IDENTITIES, "none"] if ask.often(0.2) else IDENTITIES),
         policy(ask),
         properties(ask),
+        schemes(ask),
     )
 
 
@@ -49,8 +70,10 @@ def creation(ask: Asker) -> SubjectCreation:
     """How a subject is made by a registration: mostly with a policy and properties alone, at times with other settings too."""
     made = settings(ask)
     if ask.often(0.4):
-        return SubjectCreation(made.origin, made.types, made.order, made.identity, made.policy, made.properties)
-    return SubjectCreation(policy=made.policy, properties=ask.properties())
+        return SubjectCreation(
+            made.origin, made.types, made.order, made.identity, made.policy, made.properties, made.schemes
+        )
+    return SubjectCreation(policy=made.policy, properties=ask.properties(), schemes=schemes(ask))
 
 
 def known_level(ask: Asker) -> Level:
@@ -76,6 +99,23 @@ def ordinal(ask: Asker) -> int:
 def typed(ask: Asker) -> Request[Any]:
     kind = ask.chance.choice(["TOY", "AVRO", "AVRO", "THRIFT"])
     return grouped.GetTypedVersion(ask.subject(), kind, ask.type_name(), ask.chance.choice([0, 0, 1, 2]))
+
+
+NAMES = (("imported", "a"), ("imported", "b"), ("other", "a"))
+"""Names that registrations give."""
+
+
+def md5(text: str) -> str:
+    """The name of a text by LinkedIn's scheme."""
+    return hashlib.md5("".join(text.split()).encode(), usedforsecurity=False).hexdigest()
+
+
+def named(ask: Asker) -> Request[Any]:
+    """By a number, by a name that was given, by the MD5 of a text that may be there."""
+    scheme, name = ask.chance.choice(
+        [("sequence", "1"), ("", "2"), ("sequence", "01"), ("md5", md5(ask.chance.choice(SPELLED))), *NAMES]
+    )
+    return GetNamedVersion(ask.subject(), name, scheme)
 
 
 def draft(ask: Asker) -> Draft:
@@ -105,6 +145,7 @@ GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
     ),
     grouped.GetOrdinal: (2, lambda a: grouped.GetOrdinal(a.subject(), ordinal(a))),
     grouped.GetTypedVersion: (1, typed),
+    GetNamedVersion: (2, named),
     grouped.ListGroupVersions: (
         1,
         lambda a: grouped.ListGroupVersions(a.subject(), a.type_name() if a.often(0.4) else "", a.often(0.4)),
@@ -124,7 +165,11 @@ def good_settings(ask: Asker) -> grouped.GroupSettings:
     """Settings that can be, with a policy that takes most."""
     chosen = ask.chance.choice(["NONE", "NONE", "BACKWARD"])
     return grouped.GroupSettings(
-        "pravega", ask.chance.choice(TYPES), identity=ask.chance.choice(IDENTITIES), policy=Config(level=chosen)
+        "pravega",
+        ask.chance.choice(TYPES),
+        identity=ask.chance.choice(IDENTITIES),
+        policy=Config(level=chosen),
+        schemes=schemes(ask) if ask.often(0.3) else (),
     )
 
 
@@ -164,6 +209,28 @@ def spell(ask: Asker) -> list[Request[Any]]:
         Lookup(subject, texts[1]),
         grouped.FindSameSchema(subject.context, texts[2]),
         GetVersion(subject, -1),
+    ]
+
+
+def name_versions(ask: Asker) -> list[Request[Any]]:
+    """Register spellings that share names, with names that are given, delete some and ask for all by their names."""
+    subject, identity = ask.subject(), ask.chance.choice(["exact", "exact", "canonical"])
+    chosen = ("md5", *ask.chance.sample(["sequence", "sha-256", "crc-64-avro"], 2))
+    made = grouped.GroupSettings("avro-1124", identity=identity, policy=Config(level="NONE"), schemes=chosen)
+    texts = [Draft(ask.chance.choice(SPELLED), "TOY") for _ in range(4)] + [ask.record()]
+    give = [Register(subject, one, names=(ask.chance.choice(NAMES),) if ask.often(0.5) else ()) for one in texts]
+    found = [GetNamedVersion(subject, md5(one), "md5") for one in SPELLED[::2]]
+    found += [GetNamedVersion(subject, name, scheme) for scheme, name in (*NAMES, ("sequence", "1"))]
+    return [
+        grouped.RemoveSubject(subject),
+        grouped.CreateSubject(subject, made),
+        *give,
+        *ask.chance.sample(found, 3),
+        grouped.DeleteOrdinal(subject, ask.chance.choice([0, 1])),
+        *ask.chance.sample(give, 3),
+        DeleteVersion(subject, ask.chance.choice([1, 2]), permanent=True),
+        *ask.chance.sample(found, 3),
+        grouped.ListGroupVersions(subject),
     ]
 
 
@@ -239,6 +306,7 @@ ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
     "groups made anew": (2, make_group_anew),
     "spellings": (2, spell),
     "types added": (2, add_types),
+    "versions named": (2, name_versions),
     "levels raced for": (2, race_for_level),
     "encoded versions deleted": (2, purge_encoded),
     "read far back": (2, read_far_back),

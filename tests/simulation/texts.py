@@ -1,6 +1,7 @@
 """Schemas that collide: a toy format and real Avro, with some that fit each other and some that never do."""
 
 import json
+from collections.abc import Mapping
 
 from tests.laws.toy import toy_answer
 from treaty.core.schema_engine import Answer, CompareSchemas, Question
@@ -8,6 +9,8 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import BUILT_IN, FormatRegistry
 
 FORMATS = ("AVRO", "TOY")
+SCHEMES = {"md5": "", "crc-64-avro": "", "sha-256": ""}
+"""Id schemes of the nodes, with their packages."""
 _PARSER = FormatEngine(FormatRegistry(BUILT_IN))
 _ANSWERS: dict[Question, Answer] = {}
 
@@ -27,6 +30,7 @@ class Truth:
 
     formats = FORMATS
     validators: frozenset[str] = frozenset()
+    id_schemes: Mapping[str, str] = SCHEMES
 
     def ask(self, question: Question) -> Answer | None:
         return answer(question)

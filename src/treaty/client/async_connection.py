@@ -63,6 +63,7 @@ class AsyncConnection:
     lookup = _as_coroutine(exchanges.lookup)
     check = _as_coroutine(exchanges.check)
     version = _as_coroutine(exchanges.version)
+    named_version = _as_coroutine(exchanges.named_version)
     find = _as_coroutine(exchanges.find)
     versions = _as_coroutine(exchanges.versions)
     subjects = _as_coroutine(exchanges.subjects)

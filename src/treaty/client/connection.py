@@ -64,6 +64,7 @@ class Connection:
     lookup = _blocking(exchanges.lookup)
     check = _blocking(exchanges.check)
     version = _blocking(exchanges.version)
+    named_version = _blocking(exchanges.named_version)
     find = _blocking(exchanges.find)
     versions = _blocking(exchanges.versions)
     subjects = _blocking(exchanges.subjects)

@@ -35,6 +35,7 @@ from treaty.core.messages.associations import (
     ResourceBound,
     ResourceChange,
 )
+from treaty.core.messages.names import GetNamedVersion
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.policy import Level
 from treaty.core.requests import (
@@ -108,10 +109,11 @@ def register(
     expected: ExpectedVersion | None = None,
     force: ForceReason | None = None,
     properties: Pairs = (),
+    names: Pairs = (),
     require_subject: bool = False,
 ) -> Exchange[RegisteredVersion]:
     """Register the schema as a version of the subject; an existing version is returned. `number` is the expected
-    version number; `schema_id` sets the id in mode IMPORT. With `require_subject` the subject is not created.
+    version number; `schema_id` sets the id in mode IMPORT. `names` are further names, (id scheme, name). With `require_subject` the subject is not created.
     """
     request = Register(
         subject_of(subject),
@@ -121,6 +123,7 @@ def register(
         schema_id,
         expected=expected,
         force=force,
+        names=names,
         properties=properties,
         require_subject=require_subject,
     )
@@ -129,7 +132,7 @@ def register(
 
 def derive(
     subject: str,
-    version: int = LATEST,
+    version: int | str = LATEST,
     *,
     add_tags: tuple[TaggedPath, ...] = (),
     remove_tags: tuple[TaggedPath, ...] = (),
@@ -138,7 +141,8 @@ def derive(
     number: int = 0,
 ) -> Exchange[RegisteredVersion]:
     """Register a copy of a version with tags added or removed, other metadata or other rules."""
-    request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
+    chosen = yield from number_of(subject, version)
+    request = Derive(subject_of(subject), chosen, number, add_tags, remove_tags, metadata, rules)
     return (yield from request_answer(request))
 
 
@@ -152,7 +156,7 @@ def lookup(
 def check(
     subject: str,
     schema: Draft | str,
-    version: int | None = None,
+    version: int | str | None = None,
     *,
     normalize: bool | None = None,
     level: Level | None = None,
@@ -160,14 +164,32 @@ def check(
     """Return whether the schema is compatible with one version, or with those that the subject's policy compares, or
     that this `level` would.
     """
-    return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize, level)))
+    chosen = None if version is None else (yield from number_of(subject, version))
+    return (yield from request_answer(Check(subject_of(subject), as_draft(schema), chosen, normalize, level)))
 
 
 def version(
-    subject: str, number: int = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()
+    subject: str, number: int | str = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()
 ) -> Exchange[VersionFound]:
-    """Return one version of the subject, the latest by default; `find_tags` asks for tags inside it (``*``: all)."""
+    """Return one version of the subject, the latest by default; `find_tags` asks for tags inside it (``*``: all).
+
+    A text is the id of the version in its group, or ``group/id``; here and wherever a method takes a version.
+    """
+    if isinstance(number, str) and not find_tags:
+        return (yield from named_version(subject, number))
+    number = yield from number_of(subject, number)
     return (yield from request_answer(GetVersion(subject_of(subject), number, deleted, find_tags)))
+
+
+def named_version(subject: str, name: str, scheme: str = "") -> Exchange[VersionFound]:
+    """Return the version with a name by an id scheme (default: that of the subject's ids), also if it is deleted."""
+    name = name.removeprefix(f"{subject}/")
+    return (yield from request_answer(GetNamedVersion(subject_of(subject), name, scheme)))
+
+
+def number_of(subject: str, version: int | str) -> Exchange[int]:
+    """Return the number of a version: as given, or of the version with this id."""
+    return version if isinstance(version, int) else (yield from named_version(subject, version)).number
 
 
 def find(subject: str, properties: Pairs, *, deleted: bool = False) -> Exchange[VersionFound]:
@@ -193,10 +215,11 @@ def schemas(
 
 
 def delete_version(
-    subject: str, number: int, *, permanent: bool = False, force: bool = False
+    subject: str, number: int | str, *, permanent: bool = False, force: bool = False
 ) -> Exchange[tuple[int, ...]]:
     """Soft-delete a version; with `permanent` delete a soft-deleted one permanently, with `force` its encodings too."""
-    return (yield from request_answer(DeleteVersion(subject_of(subject), number, permanent, force=force))).numbers
+    chosen = yield from number_of(subject, number)
+    return (yield from request_answer(DeleteVersion(subject_of(subject), chosen, permanent, force=force))).numbers
 
 
 def delete_subject(subject: str, *, permanent: bool = False, force: bool = False) -> Exchange[tuple[int, ...]]:
@@ -233,9 +256,10 @@ def uses(
     ).uses
 
 
-def referenced_by(subject: str, number: int = LATEST, *, deleted: bool = False) -> Exchange[tuple[int, ...]]:
+def referenced_by(subject: str, number: int | str = LATEST, *, deleted: bool = False) -> Exchange[tuple[int, ...]]:
     """Return ids of the schemas that refer to this version."""
-    return (yield from request_answer(ReferencedBy(subject_of(subject), number, deleted))).ids
+    chosen = yield from number_of(subject, number)
+    return (yield from request_answer(ReferencedBy(subject_of(subject), chosen, deleted))).ids
 
 
 # ------------------------------------------------------------------------------------------------------------ settings

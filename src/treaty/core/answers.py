@@ -95,6 +95,8 @@ class VersionFound:
     """The bytes as sent, where they differ from the text; in answers to requests of groups and of encodings alone."""
     imports: Pairs = ()
     """Files that came with the text and that it imports, by path; no subject has them."""
+    names: Pairs = ()
+    """Its further names, (scheme, name); in answers to registrations and to requests of groups and of encodings alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,10 +129,11 @@ def _content(view: View, key: t.ContentKey, value: Content) -> Iterator[Invarian
 
 def _name(view: View, key: t.NameKey, value: Name) -> Iterator[InvariantViolation]:
     yield from _generation(view, t.NAME, key, Subject(key.context, key.subject), key.generation)
-    if view.get(t.VERSION, t.VersionKey(key.context, key.subject, key.generation, value.ordinal)) is None:
-        yield InvariantViolation(
-            "VERSION_MISSING", t.NAME.name, key, f"there is no version with the ordinal {value.ordinal}"
-        )
+    for ordinal in (value.ordinal, *value.others):
+        if view.get(t.VERSION, t.VersionKey(key.context, key.subject, key.generation, ordinal)) is None:
+            yield InvariantViolation(
+                "VERSION_MISSING", t.NAME.name, key, f"there is no version with the ordinal {ordinal}"
+            )
 
 
 def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[InvariantViolation]:

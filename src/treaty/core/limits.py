@@ -64,6 +64,14 @@ GROUP_PROPERTY_CHARACTERS = 1_048_576
 """Characters of all properties of a subject, names and values."""
 ORIGIN_LENGTH = 100
 """Characters of the origin of a subject."""
+ID_SCHEMES = 8
+"""Id schemes of a subject."""
+NAMES_PER_VERSION = 16
+"""Names that a registration gives its version."""
+SCHEME_LENGTH = 100
+"""Characters of the name of an id scheme."""
+VERSIONS_PER_NAME = 1_000
+"""Versions of a subject that share a computed name."""
 GROUPS_PAGE = 1_000
 """Subjects in one page of a listing of groups."""
 USERS_NAMED = 10

@@ -159,7 +159,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
     there = replace(
-        describe_version(view, (key, value)), deleted=bare.deleted
+        describe_version(view, (key, value), names=True), deleted=bare.deleted
     )  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
     return there if same else bare

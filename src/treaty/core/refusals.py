@@ -13,7 +13,7 @@ RegistryError
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
-│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed
+│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed · LabelRefused
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -235,6 +235,10 @@ class FormatNotAllowed(Conflicting):
     """The subject is limited to another format."""
 
 
+class LabelRefused(Conflicting):
+    """The label of a version, or what the version supersedes, does not follow from the versions that are there."""
+
+
 class Unavailable(RegistryError):
     """Temporarily unavailable: nothing was written; the request can be retried after `retry_after` seconds."""
 
@@ -302,6 +306,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     Encoded: "encoded",
     PreviousLevelDiffers: "previous-level-differs",
     FormatNotAllowed: "format-not-allowed",
+    LabelRefused: "label-refused",
     Unavailable: "unavailable",
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",

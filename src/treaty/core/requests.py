@@ -66,7 +66,7 @@ class ExpectedVersion:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCreation:
-    """Settings of a subject that the registration creates: origin, policy and properties."""
+    """Settings of a subject that the registration creates: origin, policy, properties, id schemes."""
 
     origin: str = "confluent"
     types: str = "across"
@@ -75,6 +75,7 @@ class SubjectCreation:
     policy: Config | None = None
     """The policy in the subject's own config; None: the inherited one."""
     properties: Pairs = ()
+    schemes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,20 @@ class RetagSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class NameVersion:
+    """Compute the names of a version by these id schemes: from its bytes as sent, its canonical text, its subject and its
+    type.
+    """
+
+    meaning: ResolvedSchema
+    """Of the canonical text."""
+    sent: bytes
+    subject: str
+    type_name: str
+    schemes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedSchema:
     """A valid schema.
 
@@ -162,8 +176,15 @@ class RetaggedSchema:
     text: str
 
 
-Question = ParseSchema | CompareSchemas | InspectSchema | FindTags | RetagSchema
-Answer = ParsedSchema | InvalidText | ComparisonResult | InspectionResult | TagsFound | RetaggedSchema
+@dataclass(frozen=True, slots=True)
+class VersionNames:
+    """Names of a version, (scheme, name), in the order of the question; a scheme may have none for a schema."""
+
+    names: tuple[tuple[str, str], ...] = ()
+
+
+Question = ParseSchema | CompareSchemas | InspectSchema | FindTags | RetagSchema | NameVersion
+Answer = ParsedSchema | InvalidText | ComparisonResult | InspectionResult | TagsFound | RetaggedSchema | VersionNames
 Answers = Mapping[Question, Answer]
 
 
@@ -178,6 +199,11 @@ class SchemaEngine(Protocol):
     @property
     def validators(self) -> frozenset[str]:
         """Names of the installed validators."""
+        ...
+
+    @property
+    def id_schemes(self) -> Mapping[str, str]:
+        """Installed id schemes that compute names from a schema, each with the package that it comes from."""
         ...
 
     def ask(self, question: Question) -> Answer | None:

@@ -14,6 +14,7 @@ from treaty.core.schema_engine import (
     InspectionResult,
     InspectSchema,
     InvalidText,
+    NameVersion,
     ParsedSchema,
     ParseSchema,
     Question,
@@ -21,9 +22,11 @@ from treaty.core.schema_engine import (
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
@@ -61,6 +64,7 @@ class FormatEngine:
 
     formats: FormatRegistry
     cache: ModelCache = field(default_factory=ModelCache)
+    schemes: IdSchemeRegistry = field(default_factory=find_id_schemes)
 
     def model(self, schema: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
@@ -97,6 +101,8 @@ class FormatEngine:
                 case FindTags():
                     spend(count_characters(question.meaning) >> 3)
                     return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
+                case NameVersion():
+                    return self._named(question)
                 case RetagSchema(schema, add, remove, lenient):
                     form, model = self.model(schema, strict=False)
                     spend(count_characters(schema) >> 1)
@@ -121,6 +127,22 @@ class FormatEngine:
         lints = [form.lints[name] for name in question.validators if name in form.lints]
         spend(len(lints) * count_characters(question.meaning) >> 3)
         return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])
+
+    def _named(self, question: NameVersion) -> VersionNames | InvalidText:
+        meaning = question.meaning
+        spend(len(question.schemes) * count_characters(meaning) >> 2)
+        facts = VersionToName(question.sent, meaning.text, meaning.format, question.subject, question.type_name)
+        if meaning.format in self.formats.names:
+            form, model = self.model(meaning, strict=False)
+            facts = replace(facts, model=model, fingerprints=form.fingerprints)
+        names: list[tuple[str, str]] = []
+        for scheme in question.schemes:
+            name = self.schemes.compute(scheme, facts)
+            if isinstance(name, InvalidText):
+                return name
+            if name:
+                names.append((scheme, name))
+        return VersionNames(tuple(names))
 
 
 def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -1,6 +1,6 @@
 """A commit batch: commands decided one after the other, each on an overlay of those before, and sent as one append."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -195,6 +195,11 @@ class _FirstQuestion:
     def validators(self) -> frozenset[str]:
         """Names of the installed validators."""
         return self.session.validators
+
+    @property
+    def id_schemes(self) -> Mapping[str, str]:
+        """Installed id schemes, each with its package."""
+        return self.session.id_schemes
 
     def ask(self, question: Question) -> Answer | None:
         """Have the answer cached; the decision is made later."""

@@ -4,7 +4,7 @@ digest.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Diagnostic, Finding
@@ -18,15 +18,18 @@ from treaty.core.schema_engine import (
     InspectionResult,
     InspectSchema,
     InvalidText,
+    NameVersion,
     ParsedSchema,
     ParseSchema,
     Question,
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.engine import FormatEngine
+from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.model_cache import count_characters as reach
 from treaty.formats.registry import find_formats
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
@@ -52,6 +55,9 @@ def key_of(question: Question) -> Key:
             return ("inspect", meaning.digest, b"", validators)
         case FindTags(meaning):
             return ("tags", meaning.digest, b"", ())
+        case NameVersion(meaning, sent, subject, type_name, schemes):
+            facts = hashlib.sha256(repr((sent, subject, type_name)).encode("utf-8", "backslashreplace"))
+            return ("names", meaning.digest, facts.digest(), schemes)
         case RetagSchema(meaning, add, remove, lenient):
             edit = hashlib.sha256(repr((add, remove, lenient)).encode("utf-8", "backslashreplace"))
             return ("retag", meaning.digest, edit.digest(), ())
@@ -76,6 +82,8 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
         case RetaggedSchema():
             return ENTRY_BYTES + len(answer.text)
+        case VersionNames():
+            return ENTRY_BYTES + sum(len(scheme) + len(name) for scheme, name in answer.names)
 
 
 def _fault_size(one: Diagnostic) -> int:
@@ -104,6 +112,8 @@ class SchemaService:
     """Closes the pool of `run`."""
     validators: Callable[[], frozenset[str]] = frozenset
     """Returns names of validators; a function, because it imports all formats."""
+    id_schemes: Mapping[str, str] = field(default_factory=dict)
+    """Id schemes, each with its package."""
     workers: int = 1
     queue: QuestionQueue = field(init=False, repr=False)
     """The queue of open questions; equal ones share an answer."""
@@ -195,6 +205,11 @@ class SchemaSession:
         """Names of the validators that are here."""
         return self.service.validators()
 
+    @property
+    def id_schemes(self) -> Mapping[str, str]:
+        """Id schemes that are here, each with its package."""
+        return self.service.id_schemes
+
     def begin_round(self) -> None:
         """Start a new round, in another turn of the loop."""
         self.rounds += 1
@@ -244,5 +259,6 @@ def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
         pool.answer,
         release=pool.close,
         validators=formats.validators,
+        id_schemes=find_id_schemes().packages,
         workers=workers,
     )

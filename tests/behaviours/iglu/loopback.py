@@ -1,6 +1,7 @@
 """Iglu registries over HTTP on loopback: a server whose answers are bytes, and that may hang, stop half-way or send slowly."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,13 +54,16 @@ class LoopbackRegistry:
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     port: int = 0
     delay: float = 0.0
+    tls: ssl.SSLContext | None = None
 
     @property
     def base(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     def serve(self, connection: socket.socket) -> None:
         try:
+            if self.tls is not None:
+                connection = self.tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as file:
                 while line := file.readline():
                     headers = {}
@@ -75,9 +79,11 @@ class LoopbackRegistry:
 
 
 @contextmanager
-def run_registry(replies: dict[str, Reply] | None = None) -> Iterator[LoopbackRegistry]:
-    """Run a server with replies by path."""
-    registry = LoopbackRegistry(replies or {})
+def run_registry(
+    replies: dict[str, Reply] | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[LoopbackRegistry]:
+    """Run a server with replies by path, over TLS if a context is given."""
+    registry = LoopbackRegistry(replies or {}, tls=tls)
     threads: list[threading.Thread] = []
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         registry.port = listener.getsockname()[1]

@@ -199,6 +199,22 @@ def test_the_subject_of_a_schema_holds_its_versions() -> None:
             resolver.lookup(SECOND)
 
 
+def test_versions_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    with treaty.connect("memory:") as registry:
+        registry.set_level("", "NONE")
+        for addition in range(5):
+            registry.register("com.acme/click/jsonschema", treaty.Draft(text_of(f"1-0-{addition}"), "JSON"))
+        registry.register("com.acme/click/jsonschema-2", treaty.Draft("{}", "JSON"))
+        resolver = Resolver(ResolverConfig(0), registries=[treaty_registry("own", registry)])
+        for page in (1, 2, 5, 6):
+            monkeypatch.setattr("treaty.client.iglu.subjects._PAGE", page)
+            assert len(resolver.list_schemas("com.acme", "click", 1).schemas) == 5
+        monkeypatch.setattr("treaty.client.iglu.subjects.IGLU_FAMILY", 3)
+        monkeypatch.setattr("treaty.client.iglu.subjects._PAGE", 1)
+        with pytest.raises(IgluUnavailableError, match="IGLU_FAMILY"):
+            resolver.lookup(KEY)
+
+
 @pytest.mark.parametrize(
     ("error", "kind"), [(Unavailable("not now"), "RepoFailure"), (Forbidden.of("READ", "no"), "ClientFailure")]
 )

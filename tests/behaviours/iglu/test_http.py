@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.iglu.loopback import LoopbackRegistry, Reply, drip, hang, respond, run_registry, send_half
+from tests.facades.authority import Authority
 from treaty.client.iglu import (
     AsyncResolver,
     HttpLimits,
@@ -21,6 +23,7 @@ from treaty.client.iglu import (
     ResolverOptions,
     http_registry,
 )
+from treaty.client.settings import tls_of
 
 KEY = "iglu:com.acme/click/jsonschema/1-0-0"
 PATH, LIST = "/api/schemas/com.acme/click/jsonschema/1-0-0", "/api/schemas/com.acme/click/jsonschema/1"
@@ -173,3 +176,19 @@ def test_two_calls_use_one_connection_and_a_closed_resolver_opens_a_new_one(serv
         assert resolver.lookup(KEY).document == SCHEMA
         resolver.close()
     assert len(server.requests) == 2
+
+
+@ASKING
+def test_over_tls_a_certificate_is_checked_by_the_authorities_that_are_given(ask: object, tmp_path: Path) -> None:
+    assert callable(ask)
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.make("registry"))
+    trusting = ResolverOptions(http=HttpLimits(connect_timeout=5, timeout=5, tls=tls_of(authority.file)))
+    with run_registry({PATH: respond(200, BODY)}, context) as server:
+        assert ask(server.base, options=trusting).document == SCHEMA
+        assert ask(server.base.replace("https", "HTTPS"), options=trusting).document == SCHEMA
+        usual = ResolverOptions(http=HttpLimits(connect_timeout=5, timeout=5))
+        (failure,) = ask(server.base, options=usual).failures["r"].errors
+        assert failure.kind == "RepoFailure"
+        assert "certificate" in failure.message.lower()

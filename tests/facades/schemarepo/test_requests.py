@@ -15,6 +15,7 @@ from treaty.core import requests as q
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.limits import GZIP_BYTES, IN_FLIGHT, IN_FLIGHT_EACH, REQUEST_BYTES
 from treaty.core.messages import groups as g
+from treaty.core.messages import names as n
 from treaty.core.policy import LEVELS
 
 VERSION = VersionFound("s", 3, 2, 7, "guid", "AVRO", '"string"')
@@ -31,6 +32,7 @@ def member() -> Fixed:
         g.ListGroups: g.Groups(()),
         g.ListGroupVersions: g.GroupVersions((VERSION,)),
         g.GetOrdinal: VERSION,
+        n.GetNamedVersion: VERSION,
         g.FindSameVersion: VERSION,
         q.Register: RegisteredVersion(VERSION, created=True),
     }

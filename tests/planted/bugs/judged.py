@@ -43,7 +43,7 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is forgotten",
         "A registration that names the policy of its new subject follows the config that was there before.",
-        "handlers.register:case_of",
+        "handlers.registration.state:case_of",
         "config_in_force(view, scope, made)",
         "config_in_force(view, scope)",
     ),
@@ -177,14 +177,14 @@ JUDGED = (
     rule(
         "rule: an id is given without import mode",
         "Who registers says the id although the mode is not one of import.",
-        "handlers.register:refuse_by_mode",
+        "handlers.registration.state:refuse_by_mode",
         "elif case.request.schema_id >= 0 and not case.importing:",
         "elif case.request.schema_id >= 0 and not case:",
     ),
     rule(
         "rule: tags are only taken away",
         "Tags that a registration adds are left out.",
-        "handlers.register:_with_tags",
+        "handlers.registration.register:_with_tags",
         "add, remove = request.add_tags, request.remove_tags",
         "add, remove = (), request.remove_tags",
     ),

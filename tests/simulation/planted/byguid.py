@@ -4,6 +4,7 @@ from treaty.core.schema_engine import (
     CompareSchemas,
     FindTags,
     InspectSchema,
+    NameVersion,
     ParseSchema,
     Question,
     ResolvedSchema,
@@ -30,5 +31,7 @@ def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
             return ("inspect", guid(meaning), b"", validators)
         case FindTags(meaning):
             return ("tags", guid(meaning), b"", ())
+        case NameVersion(meaning, sent, subject, type_name, schemes):
+            return ("names", guid(meaning), repr((sent, subject, type_name)).encode(), schemes)
         case RetagSchema(meaning, add, remove, lenient):
             return ("retag", guid(meaning), repr((add, remove, lenient)).encode("utf-8", "backslashreplace"), ())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.handlers import register
+from treaty.core.handlers.registration import register
 from treaty.node.schema_service import SchemaSession
 
 LAWS = {"5"}

@@ -1,12 +1,16 @@
-"""Groups of the proposal AVRO-1124: lists, schemas by id, and registration. The id of a schema is its ordinal + 1."""
+"""Groups of the proposal AVRO-1124: lists, schemas by id, and registration.
+
+The scheme of its group says what the id of a schema is: its ordinal + 1, or what another id scheme computes.
+"""
 
 from dataclasses import replace
 
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
-from treaty.api.schemarepo.subjects import latest_version, subject_names, version_by_id
+from treaty.api.schemarepo.subjects import latest_version, subject_names
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
+from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.policy import word_of
 from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound
@@ -15,6 +19,8 @@ from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
     force_of,
     group_creation,
+    id_of,
+    id_scheme_of,
     model_of,
     new_subject_named,
     refuse_other_scheme,
@@ -22,8 +28,6 @@ from treaty.wire.schemarepo.requests import (
 )
 from treaty.wire.schemarepo.texts import sent_text
 
-FIRST = 1
-"""The id of the first schema of a group."""
 WORDS = frozenset({"latest", "groups"})
 """Words of paths, which no group has as its name."""
 
@@ -34,14 +38,17 @@ async def list_groups(x: SchemaRepoContext) -> str | bytes:
 
 
 async def list_ids(x: SchemaRepoContext) -> str | bytes:
-    """Ids of the schemas of a group, ascending, one in each line."""
-    found = await x.ask(ListGroupVersions(subject_named(x.values[0])))
-    return "".join(f"{one.ordinal + FIRST}\n" for one in found.versions)
+    """Ids of the schemas of a group, the oldest first, one in each line."""
+    subject = subject_named(x.values[0])
+    scheme = id_scheme_of(await x.ask(GetSubject(subject)))
+    found = await x.ask(ListGroupVersions(subject))
+    ids = dict.fromkeys(id_of(one, scheme) for one in found.versions)
+    return "".join(f"{one}\n" for one in ids if one)
 
 
 async def get_schema(x: SchemaRepoContext) -> str | bytes:
     """The schema with this id, exactly as it was sent; also one that was deleted."""
-    return sent_text(await version_by_id(x, subject_named(x.values[0]), x.values[1], FIRST))
+    return sent_text(await x.ask(GetNamedVersion(subject_named(x.values[0]), x.values[1])))
 
 
 async def get_latest(x: SchemaRepoContext) -> str | bytes:
@@ -53,23 +60,25 @@ async def register(x: SchemaRepoContext) -> str | bytes:
     """Registers the parameter `schema` and answers its id; the group is created with its first schema.
 
     `compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has no effect, and the header
-    `Treaty-Compatibility-Model` of the answer names its level. `force_override=true` skips the check, and the version records that.
+    `Treaty-Compatibility-Model` of the answer names its level. `id_scheme` is the scheme of ids of a new group: `sequence` (the
+    default), `md5`, `crc-64-avro`, `sha-256` or a plug-in's. `force_override=true` skips the check, and the version records that.
     """
     form = await x.form()
     text = form.get("schema", "")
     if not text:
         raise HttpError(400, "the parameter schema is missing or empty; allowed: the text of a schema")
     subject = _group_named(x.values[0])
-    refuse_other_scheme(form.get("id_scheme", ""))
+    scheme = form.get("id_scheme", "").strip().lower()
     word = form.get("compatibility_model", "")
     model = model_of(word) if word.strip() else None
     request = Register(subject, Draft(text, "AVRO"), force=force_of(form.get("force_override", "")))
     group = await _find_group(x, subject)
-    registered = await _create(x, request, model) if group is None else None
+    registered = await _create(x, request, model, scheme) if group is None else None
     if registered is None:
-        there = await x.ask(GetSubject(subject)) if group is None else group
-        registered = await _add(x, request, model, there)
-    return str(registered.version.ordinal + FIRST)
+        group = await x.ask(GetSubject(subject)) if group is None else group
+        refuse_other_scheme(group, scheme)
+        registered = await _add(x, request, model, group)
+    return id_of(registered.version, scheme or SEQUENCE if group is None else id_scheme_of(group))
 
 
 async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
@@ -79,10 +88,12 @@ async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | No
         return None
 
 
-async def _create(x: SchemaRepoContext, request: Register, model: Config | None) -> RegisteredVersion | None:
+async def _create(
+    x: SchemaRepoContext, request: Register, model: Config | None, scheme: str
+) -> RegisteredVersion | None:
     """Register the first schema of a group that does not exist; None where it exists by now."""
     new_subject_named(request.subject.name)
-    made = group_creation(model)
+    made = group_creation(model, scheme)
     try:
         return await x.ask(replace(request, create_with=made))
     except NotPermitted as refused:

@@ -155,9 +155,9 @@ async def get_schema(x: SchemaRepoContext) -> str | bytes:
     return sent_text(await version_by_id(x, subject, x.values[1]))
 
 
-async def version_by_id(x: SchemaRepoContext, subject: Subject, id_: str, first: int = 0) -> VersionFound:
-    """Return the version with this id, where ids count from `first`. Raises `NotFound`."""
-    ordinal = ordinal_of(id_, first)
+async def version_by_id(x: SchemaRepoContext, subject: Subject, id_: str) -> VersionFound:
+    """Return the version with this id, its ordinal. Raises `NotFound`."""
+    ordinal = ordinal_of(id_)
     if ordinal is None:
         await x.ask(GetSubject(subject))
         raise no_schema(subject, id_)

@@ -16,6 +16,7 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.subject_completion import complete_lints, complete_subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, SchemaFound, VersionFound
+from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import NotFound, PreviousLevelDiffers, Refusal, RegistryError, SubjectNotFound
 from treaty.core.requests import ListSubjects, Visible
@@ -99,13 +100,25 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
         raise UnusableError(message, UNREACHABLE) from error
 
 
-def parse_version(version: str) -> int:
-    """Parse a version: a number, or ``latest``."""
+def parse_version(version: str) -> int | str:
+    """Parse a version: a number, ``latest``, or the id of a version in its group as ``GROUP/ID``."""
     if version.strip().lower() == "latest":
         return -1
     if version.isascii() and version.isdecimal() and int(version) > 0:
         return int(version)
-    raise click.BadParameter(f"{version!r} is neither a version number nor 'latest'")
+    if "/" in version.strip("/"):
+        return version
+    raise click.BadParameter(f"{version!r} is neither a version number nor 'latest' nor GROUP/ID")
+
+
+def find_version(found: Connection, subject: str, version: int | str, *, deleted: bool = False) -> VersionFound:
+    """Return a version of a subject by its number or id. An id in a group without id schemes is an ordinal."""
+    if isinstance(version, int):
+        return found.version(subject, version, deleted=deleted)
+    name = version.removeprefix(f"{subject}/")
+    if name.isascii() and name.isdecimal() and len(name) <= len(str(COUNTER)) and not found.group(subject).schemes:
+        return found.ordinal(subject, int(name))
+    return found.named_version(subject, name)
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -162,6 +175,7 @@ def group_version_members(version: VersionFound) -> dict[str, Any]:
         "ordinal": version.ordinal,
         "typeName": version.type_name,
         "typeVersion": version.type_version,
+        "names": dict(version.names),
         "properties": dict(version.properties),
         "forced": forced,
         "imported": version.imported,

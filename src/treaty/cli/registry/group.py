@@ -80,6 +80,7 @@ class GroupOptions(TypedDict):
     partition: str | None
     validators: tuple[str, ...]
     properties: tuple[str, ...]
+    id_schemes: tuple[str, ...]
     origin: str
     registry: str
     as_json: bool
@@ -111,6 +112,13 @@ class GroupOptions(TypedDict):
 @click.option("--partition", metavar="PARTITION", help="Compare only versions of the same format and type: 'type'.")
 @connection.validators
 @properties_
+@click.option(
+    "--id-scheme",
+    "id_schemes",
+    multiple=True,
+    metavar="NAME",
+    help="Name versions by sequence, md5, crc-64-avro, sha-256 or a plug-in; the first is that of GROUP/ID. Repeatable.",
+)
 @click.option("--origin", default=ORIGIN, show_default=True, metavar="NAME", help="System that the group comes from.")
 @connection.registry
 @connection.as_json
@@ -129,6 +137,7 @@ def create(subject: str, **options: Unpack[GroupOptions]) -> None:
         identity=options["identity"],
         policy=_policy_of(options),
         properties=_properties(options["properties"], options["format_name"]),
+        schemes=options["id_schemes"],
     )
     with connection.open_registry(options["registry"], "create") as found:
         done = found.create_subject(subject, settings)
@@ -304,6 +313,7 @@ def _group_members(group: GroupFound) -> dict[str, Any]:
         **level_members(group.level),
         "config": connection.answer_members(group.config),
         "properties": dict(group.properties),
+        "idSchemes": list(group.schemes),
         "latest": None if group.latest < 0 else group.latest,
     }
 

@@ -21,7 +21,6 @@ from treaty.formats.registry import find_formats
 
 PAGE = 1000
 """Versions per page of a list request."""
-ORDINAL = re.compile(r"(.+)/([0-9]{1,10})")
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
@@ -75,7 +74,9 @@ def _parse_reference(found: Connection, word: str) -> Reference:
     if not (name and subject):
         raise click.BadParameter(f"{word!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
     number = connection.parse_version(version)
-    return Reference(name, subject, found.version(subject).number if number < 0 else number)
+    if not isinstance(number, int) or number < 0:
+        number = connection.find_version(found, subject, number).number
+    return Reference(name, subject, number)
 
 
 @command.command("register")
@@ -156,16 +157,17 @@ def lookup(
 
 
 @command.command("get")
-@click.argument("what", metavar="SUBJECT|ID|GUID|GROUP/ORDINAL", shell_complete=complete_subjects)
+@click.argument("what", metavar="SUBJECT|ID|GUID|GROUP/ID", shell_complete=complete_subjects)
 @click.argument("version", default="latest")
 @click.option("--text", is_flag=True, help="Print only the text of the schema.")
 @connection.registry
 @connection.as_json
 def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
-    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, of a GUID, or by its ORDINAL in a GROUP.
+    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, of a GUID, or by its ID in a GROUP.
 
     A number is taken for a subject if one of that name exists, else for an id; ``id:7`` is always an id.
-    A name with a slash and a number is taken for a subject if one of that name exists.
+    A name with a slash is taken for a subject if one of that name exists, else for a group and an id in
+    it: by the id scheme of the group, or the ordinal where it has none. VERSION can be GROUP/ID too.
 
     \b
     Examples:
@@ -188,13 +190,13 @@ def _find_schema(found: Connection, what: str, version: str) -> VersionFound | S
     if what.startswith("id:") and what[3:].isdecimal():
         return found.schema(int(what[3:]))
     try:
-        return found.version(what, connection.parse_version(version), deleted=version != "latest")
+        return connection.find_version(found, what, connection.parse_version(version), deleted=version != "latest")
     except NotFound:
         if what.isdecimal() and version == "latest":
             return found.schema(int(what))
-        named = ORDINAL.fullmatch(what) if version == "latest" else None
-        if named is not None:
-            return found.ordinal(named[1], int(named[2]))
+        group, slash, _ = what.rpartition("/")
+        if slash and group and version == "latest":
+            return connection.find_version(found, group, what)
         if GUID.fullmatch(what):
             return found.by_guid(what)
         raise
@@ -274,7 +276,7 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
     with connection.open_registry(registry) as found:
         connection.confirm(f"Delete version {version} of {subject}{' permanently' if permanent else ''}?", yes=yes)
         connection.refuse_missing_subject(found, subject, "all" if permanent else "live")
-        one = found.version(subject, number, deleted=permanent)
+        one = connection.find_version(found, subject, number, deleted=permanent)
         if not one.deleted:
             found.delete_version(subject, one.number)
         if permanent:

@@ -28,7 +28,7 @@ from treaty.client.iglu.registries import (
     memory_registry,
 )
 from treaty.client.iglu.resolver import Resolver
-from treaty.client.iglu.treaty_registry import treaty_registry
+from treaty.client.iglu.subjects import treaty_registry
 from treaty.client.iglu.validation import ValidationResult, read_client_error
 from treaty.core.iglu_key import IgluKey, IgluKeyError, SchemaCriterion, SchemaVer
 from treaty.formats.jsonschema.data.draft4 import DataViolation, SchemaIssue

@@ -11,6 +11,7 @@ import httpcore2
 
 from treaty.client.iglu.errors import NOT_FOUND, Kind, RegistryFailure, client_failure, repo_failure
 from treaty.client.iglu.registries import HttpSource, RegistryAnswer, RegistryQuestion, read_document
+from treaty.client.settings import tls_of
 from treaty.core.limits import IGLU_ANSWER_BYTES
 
 T = TypeVar("T")
@@ -38,9 +39,7 @@ class IgluHttpClient:
         """Send nothing yet."""
         self._limits = limits
         self._gate = asyncio.Semaphore(limits.connections)  # waiting for a connection is no time of the registry
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=limits.tls, max_connections=limits.connections, keepalive_expiry=30.0
-        )
+        self._pools: dict[bool, httpcore2.AsyncConnectionPool] = {}
 
     async def ask(self, source: HttpSource, question: RegistryQuestion) -> RegistryAnswer:
         """Return the document at the URL of a question, or the failure."""
@@ -62,13 +61,26 @@ class IgluHttpClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.aclose()
+
+    async def _find_pool(self, *, secure: bool) -> httpcore2.AsyncConnectionPool:
+        """Return the connections with TLS, or without. CA certificates are read once, in a thread."""
+        if secure not in self._pools:
+            tls = self._limits.tls or (await asyncio.to_thread(tls_of) if secure else None)
+            pool = httpcore2.AsyncConnectionPool(
+                ssl_context=tls, max_connections=self._limits.connections, keepalive_expiry=30.0
+            )
+            self._pools.setdefault(secure, pool)
+        return self._pools[secure]
 
     async def _get(self, url: str, headers: list[tuple[str, str]]) -> tuple[int, bytes]:
         """Return status and body; of a body that is too long one byte more than allowed."""
         limits, body = self._limits, bytearray()
         timeouts = {**dict.fromkeys(("read", "write", "pool"), limits.timeout), "connect": limits.connect_timeout}
-        async with self._pool.stream("GET", url, headers=headers, extensions={"timeout": timeouts}) as response:
+        pool = await self._find_pool(secure=url.startswith("https:"))
+        async with pool.stream("GET", url, headers=headers, extensions={"timeout": timeouts}) as response:
             if 200 <= response.status < 300:
                 async for chunk in response.aiter_stream():
                     body += chunk

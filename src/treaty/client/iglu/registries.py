@@ -125,7 +125,7 @@ def _check_base(uri: str) -> str:
         raise ResolverConfigError.of("uri", uri if "@" not in parts.netloc else "…", allowed)
     if "@" in parts.netloc:
         raise ResolverConfigError("uri", "it has a user or a password", f"{allowed}; a key goes into apikey")
-    return uri.removesuffix("/")
+    return f"{parts.scheme}{uri[len(parts.scheme) :]}".removesuffix("/")
 
 
 def memory_registry(

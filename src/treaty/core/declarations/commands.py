@@ -14,7 +14,8 @@ from treaty.core.declarations.operation import (
     Operation,
     is_always,
 )
-from treaty.core.handlers import any_format, association_changes, contexts, deletion, register, settings_changes
+from treaty.core.handlers import any_format, association_changes, contexts, deletion, settings_changes
+from treaty.core.handlers.registration import derivation
 from treaty.core.messages import associations as t
 from treaty.core.requests import Request
 
@@ -68,7 +69,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
     Operation(
-        "derive", q.Derive, a.RegisteredVersion, register.derive, permissions.of_subject("bump", "read"), VERSION_LIMITS,
+        "derive", q.Derive, a.RegisteredVersion, derivation.derive, permissions.of_subject("bump", "read"), VERSION_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(

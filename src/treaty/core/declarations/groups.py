@@ -6,12 +6,14 @@ from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
 from treaty.core.handlers import api_keys, deletion, encodings
+from treaty.core.handlers.drafts import version_names
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.handlers.groups import versions as group_versions
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import names as n
 from treaty.core.requests import Request
 
 
@@ -33,7 +35,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("get-encoding", e.GetEncoding, e.EncodingFound, encodings.get_encoding, permissions.of_subject("read"), alias=SUBJECT),
     Operation(
         "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, permissions.of_create_subject,
-        ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT"),
+        ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT", "ID_SCHEMES"),
         writes=True, answer_name="group-created", alias=SUBJECT, is_idempotent=is_always, query_before=_group_before,
     ),
     Operation(
@@ -60,6 +62,10 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "get-ordinal", g.GetOrdinal, a.VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
+    ),
+    Operation(
+        "get-named-version", n.GetNamedVersion, a.VersionFound, version_names.get_named_version, permissions.of_subject("read"),
+        alias=SUBJECT,
     ),
     Operation(
         "get-typed-version", g.GetTypedVersion, a.VersionFound, group_versions.get_typed_version,

@@ -81,9 +81,10 @@ def is_always(_request: object) -> bool:
 DRAFT_LIMITS = ("SCHEMA_BYTES", "OPAQUE_BYTES", "REFERENCES", "REFERENCE_DEPTH")
 VERSION_LIMITS = (
     *DRAFT_LIMITS, "RULES", "RULE_NAME", "TAGGED", "NAME_LENGTH", "SCHEMAS_PER_CONTEXT", "VERSIONS_PER_SUBJECT",
-    "VERSIONS_KEPT_PER_SUBJECT", "COUNTER",
+    "VERSIONS_KEPT_PER_SUBJECT", "COUNTER", "NAMES_PER_VERSION", "SCHEME_LENGTH", "VERSIONS_PER_NAME",
 )  # fmt: skip
 REGISTER_LIMITS = (
     *VERSION_LIMITS, "CONTEXTS", "SUBJECTS_PER_CONTEXT", "ID_GAP", "TIME_AHEAD", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS",
+    "ID_SCHEMES",
 )  # fmt: skip
 """Limits of a request that carries a schema, of one that makes a version, and of one that may make a subject."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.handlers.register import register
+from treaty.core.handlers.registration.register import register
 from treaty.core.handlers.versions import has_other_formats, latest_version
 from treaty.core.messages.groups import ANY_FORMAT, AVRO_1124, FORMAT, SCHEMA_REPO, TEXT_FORMAT
 from treaty.core.refusals import FormatNotAllowed, InvalidSchema, NotPermitted, Refusal

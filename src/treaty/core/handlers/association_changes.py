@@ -19,7 +19,7 @@ from treaty.core.handlers.association_queries import (
 )
 from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import purge_subject
-from treaty.core.handlers.register import register
+from treaty.core.handlers.registration.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions

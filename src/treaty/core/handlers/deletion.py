@@ -99,7 +99,7 @@ def delete_ordinal(view: View, command: Command[DeleteOrdinal], engine: SchemaEn
         )
     _refuse_if_needed(view, one, "live")
     refuse_if_readonly(view, Scope(*subject))
-    return Decision((_softly(one),), replace(describe_version(view, one), deleted=True))
+    return Decision((_softly(one),), replace(describe_version(view, one, names=True), deleted=True))
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:

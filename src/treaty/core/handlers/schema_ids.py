@@ -10,6 +10,7 @@ from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_
 from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
+from treaty.core.handlers.drafts.version_names import NewNames, name_rows
 from treaty.core.handlers.settings import scope_key
 from treaty.core.handlers.uses import (
     GoingRows,
@@ -22,9 +23,11 @@ from treaty.core.handlers.uses import (
 )
 from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
+from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.refusals import InvalidSchema, NotPermitted, TooLarge
 from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
     CONFIG,
@@ -40,24 +43,13 @@ from treaty.core.state.state_tables import (
     ContentKey,
     ContextKey,
     CounterKey,
-    NameKey,
     SchemaKey,
     VersionKey,
     ids_key,
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import (
-    ConfigValue,
-    Content,
-    Context,
-    Counter,
-    Name,
-    PolicyValue,
-    Schema,
-    SubjectValue,
-    Version,
-)
+from treaty.core.state.values import ConfigValue, Content, Context, Counter, PolicyValue, Schema, SubjectValue, Version
 from treaty.core.state.view import View
 
 
@@ -122,6 +114,7 @@ def new_version(
     *,
     imported: bool,
     policy: PolicyValue,
+    names: NewNames,
     made: ConfigValue | None = None,
 ) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
@@ -132,7 +125,7 @@ def new_version(
     request = command.request
     number = _number(view, request, imported=imported)
     schema_id, schema_rows = _schema(view, command, new)
-    home, generation = make_home(view, request.subject, request.create_with)
+    home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
     ordinal, type_version = _next(view, ordinals), _next(view, types)
@@ -157,22 +150,37 @@ def new_version(
         identity=new.identity,
     )
     key = VersionKey(*request.subject, generation, ordinal)
+    going = {one[0] for one in removed} | {row.key for row in vanishing}
+    named = name_rows(view, key, version, names, going)
     rows = (
         *home,
         *own_config_rows(view, request.subject, made),
         *schema_rows,
         *vanishing,
-        *remove_versions(view, removed, spare_schema=schema_id),
+        *_other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
-        *_names(view, request, generation, ordinal),
+        *named,
     )
-    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal), created=True))
+    told = _all_names(view, request, names, ordinal)
+    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal, told), created=True))
 
 
-def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int) -> VersionFound:
+def _other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
+    """Rows of versions that go, without those of names that the new version has too."""
+    renamed = {row.key for row in named}
+    return [row for row in rows if row.table != NAME.name or row.key not in renamed]
+
+
+def _all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+    there = view.get(SUBJECT, request.subject) or request.create_with
+    counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in there.schemes else ()
+    return tuple(sorted((*names.computed, *names.given, *counted)))
+
+
+def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
     return VersionFound(
         subject=str(request.subject),
         number=version.number,
@@ -191,6 +199,7 @@ def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal
         type_name=version.type_name,
         type_version=version.type_version,
         imports=new.draft.imports,
+        names=names,
     )
 
 
@@ -303,8 +312,13 @@ def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, r
     ]
 
 
-def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
-    """Return the rows for a context and a subject that are not there yet, and the generation of the subject."""
+def make_home(
+    view: View, subject: Subject, creation: SubjectCreation, packages: Pairs = ()
+) -> tuple[tuple[Row, ...], int]:
+    """Return the rows for a context and a subject that are not there yet, and the generation of the subject.
+
+    `packages` are those of its id schemes.
+    """
     rows: list[Row] = []
     if view.get(CONTEXT, ContextKey(subject.context)) is None:
         refuse_new_context(view)
@@ -320,6 +334,8 @@ def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[
         order=creation.order,
         identity=creation.identity,
         properties=creation.properties,
+        schemes=creation.schemes,
+        packages=packages,
     )
     return (*rows, make_row(SUBJECT, subject, made)), made.generation
 
@@ -328,21 +344,3 @@ def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) ->
     """Return the row of the config that a subject is made with, unless it stands there already."""
     key = scope_key(Scope(*subject))
     return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
-
-
-def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:
-    rows = []
-    for scheme, name in request.names:
-        key = NameKey(*request.subject, generation, scheme, name)
-        there = view.get(NAME, key)
-        if there is not None:
-            raise NameTaken.of(
-                "NAME_TAKEN",
-                f"Another version of subject '{request.subject}' is called {name} ({scheme})",
-                subject=str(request.subject),
-                old=f"ordinal {there.ordinal}",
-                new=f"ordinal {ordinal}",
-                allowed="another name",
-            )
-        rows.append(make_row(NAME, key, Name(ordinal)))
-    return tuple(rows)

@@ -6,7 +6,7 @@ subject of the same name is another generation, which has counters of its own.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
 from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
-from treaty.core.state.rows import Row, make_tombstone
+from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
 from treaty.core.state.view import View, subject_span
@@ -52,6 +52,8 @@ class Use:
     """Keys of the rows that need the row with a key, and do not go with it, one by one."""
     refusal: Callable[[View, Any, Any, GoingRows], Refusal] | None = None
     """What a user that refuses says, from the key that it needs and its own."""
+    rest: Callable[[View, Any, GoingRows], Row | None] = lambda _view, _user, _going: None
+    """What is left of a user that goes along, because others need it too."""
 
 
 def users_of(view: View, table: t.AnyTable, key: Key, effect: Effect, going: GoingRows) -> Iterator[tuple[Use, Any]]:
@@ -190,8 +192,16 @@ def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.
     return chain.from_iterable(walks)
 
 
+def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
+    """The row of a name that versions share, without those that go."""
+    value = view.get(t.NAME, key)
+    assert value is not None, f"name {[*key]} is missing"
+    left = [one for one in (value.ordinal, *value.others) if t.VersionKey(*key[:3], one) not in going.versions]
+    return make_row(t.NAME, key, replace(value, ordinal=left[0], others=tuple(left[1:]))) if left else None
+
+
 USES: tuple[Use, ...] = (
-    Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key)),
+    Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key), rest=_name_of_others),
     Use(
         t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key), _encoded_error,
     ),
@@ -237,9 +247,12 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     """
     going = GoingRows(frozenset(key for key, _ in versions))
     rows = [make_tombstone(t.VERSION, key) for key, _ in versions]
+    along: dict[tuple[str, Key], Row] = {}  # a row that several need is told once
     for gone in sorted(going.versions):
         for effect in TAKEN:
-            rows.extend(make_tombstone(use.user, key) for use, key in users_of(view, t.VERSION, gone, effect, going))
+            for use, key in users_of(view, t.VERSION, gone, effect, going):
+                along[use.user.name, key] = use.rest(view, key, going) or make_tombstone(use.user, key)
+    rows.extend(along.values())
     contents = {t.ContentKey(version.content) for _, version in versions if version.content}
     schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
     return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]

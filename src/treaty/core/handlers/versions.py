@@ -6,14 +6,16 @@ from itertools import chain, islice
 
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
+from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import CODED, Reference, opaque_bytes
+from treaty.core.schema import CODED, Pairs, Reference, opaque_bytes
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (
     CONTENT,
     COUNTER_OF_SUBJECT,
+    NAME_BY_VERSION,
     SCHEMA,
     SUBJECT,
     SUBJECT_ELSEWHERE,
@@ -252,8 +254,8 @@ def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 
 
-def describe_version(view: View, one: Kept, *, data: bool = False) -> VersionFound:
-    """Return the answer about a version; with `data` the bytes as sent, where they differ from the text."""
+def describe_version(view: View, one: Kept, *, data: bool = False, names: bool = False) -> VersionFound:
+    """Return the answer about a version; with `data` its names, and the bytes as sent, where they differ from the text."""
     key, version = one
     schema = schema_row(view, key.context, version.schema_id)
     return VersionFound(
@@ -276,7 +278,16 @@ def describe_version(view: View, one: Kept, *, data: bool = False) -> VersionFou
         type_version=version.type_version,
         data=_data_of(view, version, schema) if data else None,
         imports=schema.imports,
+        names=names_of(view, key) if data or names else (),
     )
+
+
+def names_of(view: View, key: VersionKey) -> Pairs:
+    """Return the further names of a version, sorted; that of the scheme sequence where its subject has this scheme."""
+    subject = view.get(SUBJECT, subject_of_key(key))
+    stored = ((name.scheme, name.name) for name in view.find(NAME_BY_VERSION, key))
+    counted = ((SEQUENCE, str(key.ordinal + 1)),) if subject is not None and SEQUENCE in subject.schemes else ()
+    return tuple(sorted((*stored, *counted)))
 
 
 def _data_of(view: View, version: Version, schema: Schema) -> bytes | None:

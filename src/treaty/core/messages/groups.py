@@ -55,6 +55,8 @@ class GroupFound:
     properties: Pairs = ()
     latest: int = -1
     """The ordinal of the latest live version, or -1."""
+    schemes: tuple[str, ...] = ()
+    """Id schemes by which its versions have names; the first one is that of ids without a scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """Settings of a subject that is created without a version; the first four never change."""
+    """Settings of a subject that is created without a version; the first four, and `schemes`, never change."""
 
     origin: str
     types: str = "across"
@@ -118,6 +120,8 @@ class GroupSettings:
     policy: Config | None = None
     """Level, partition, strictness and validators for the subject's own config; None: all are inherited."""
     properties: Pairs = ()
+    schemes: tuple[str, ...] = ()
+    """Id schemes by which its versions have names: ``sequence``, ``md5``, ``crc-64-avro``, ``sha-256``, or of a plug-in."""
 
 
 @dataclass(frozen=True, slots=True)

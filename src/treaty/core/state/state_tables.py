@@ -141,7 +141,7 @@ def _version_by_identity(key: VersionKey, value: values.Version) -> tuple[tuple[
 
 
 def _name_by_version(key: NameKey, value: values.Name) -> tuple[tuple[str, str, int, int], ...]:
-    return ((*key[:3], value.ordinal),)
+    return tuple((*key[:3], ordinal) for ordinal in (value.ordinal, *value.others))
 
 
 def _encoding_by_version(key: EncodingKey, value: values.Encoding) -> tuple[tuple[str, str, int, int], ...]:

@@ -65,6 +65,9 @@ class SubjectValue:
     order: str = "registration"
     identity: str = "canonical"
     schemes: tuple[str, ...] = ()
+    """Id schemes by which its versions have names; the first one is that of ids without a scheme."""
+    packages: Pairs = ()
+    """Those of these schemes that come from another package, with its name."""
     properties: Pairs = ()
     private: bool = False
     extra: Extra = ()
@@ -116,9 +119,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A further name of a version, unique per scheme in the subject."""
+    """A further name of a version, unique per scheme in the subject.
+
+    Versions share a computed name; `others` are those that have it too, by ordinal.
+    """
 
     ordinal: int
+    others: tuple[int, ...] = ()
     extra: Extra = ()
 
 

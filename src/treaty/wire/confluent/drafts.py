@@ -56,6 +56,7 @@ class CreationBody(Struct, omit_defaults=True):
     identity: Refused | UnsetType = UNSET
     policy: PolicyBody | str = ""
     properties: dict[str, str] = {}
+    schemes: list[str] = []
 
 
 class RegisterDetails(Struct, omit_defaults=True, rename="camel"):
@@ -150,7 +151,7 @@ def refuse_members_of_apis(made: CreationBody | SubjectCreation) -> None:
         sent = getattr(made, member)
         usual = getattr(SubjectCreation(), member) if isinstance(made, SubjectCreation) else None
         if sent is not UNSET and sent != usual:
-            allowed = "policy and properties"
+            allowed = "policy, properties and schemes"
             raise Invalid.of(
                 "CREATE_WITH",
                 f"createWith.{member} follows from the API that is used and can't be sent; allowed: {allowed}",
@@ -162,14 +163,16 @@ def refuse_members_of_apis(made: CreationBody | SubjectCreation) -> None:
 
 def _creation_of(body: CreationBody) -> SubjectCreation:
     refuse_members_of_apis(body)
-    return SubjectCreation(policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)))
+    return SubjectCreation(
+        policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)), schemes=tuple(body.schemes)
+    )
 
 
 def _creation_body(made: SubjectCreation) -> CreationBody | None:
     """Print how a subject is to be made. What an API sets is printed too: passed over in silence it would be lost."""
     if made == SubjectCreation():
         return None
-    body = CreationBody(policy=chosen_body(made.policy), properties=dict(made.properties))
+    body = CreationBody(policy=chosen_body(made.policy), properties=dict(made.properties), schemes=list(made.schemes))
     for member in ("origin", "types", "order", "identity"):
         if getattr(made, member) != getattr(SubjectCreation(), member):
             setattr(body, member, getattr(made, member))

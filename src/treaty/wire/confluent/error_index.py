@@ -212,6 +212,12 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "Use a schema of that type, or another subject.",
         is_own=True,
     ),
+    40957: ErrorCode(
+        "Another version of the subject has this name.",
+        "A registration gave its version a name, and a live version, or one of another schema, has it.",
+        "Use another name.",
+        is_own=True,
+    ),
     40955: ErrorCode(
         "The level is not the expected one.",
         "A change of a subject's policy named the level that it replaces, and another one is in force.",

@@ -158,6 +158,7 @@ TABLE = (
     ErrorMapping(40954, r.FormatNotAllowed, _message_of),
     ErrorMapping(40955, r.PreviousLevelDiffers, _message_of),
     ErrorMapping(40956, r.TypeNotAllowed, _message_of),
+    ErrorMapping(40957, r.NameTaken, _message_of),
     ErrorMapping(40951, r.Conflicting, _message_of),
 )  # fmt: skip
 """The first line that fits counts, so a line for certain requests stands before the one for all."""

@@ -43,6 +43,7 @@ class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
     imported: bool = False
     type_name: str = ""
     type_version: int = 0
+    names: list[tuple[str, str]] = []
     findings: list[Finding] | None = None
 
 
@@ -96,6 +97,7 @@ def _details(version: VersionFound) -> SchemaDetails:
         imported=version.imported,
         type_name=version.type_name,
         type_version=version.type_version,
+        names=list(version.names),
     )
 
 
@@ -172,6 +174,7 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         tags=tagged_of(body.schema_tags),
         type_name=more.type_name,
         type_version=more.type_version,
+        names=tuple(more.names),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.core.answers import Config
+from treaty.core.answers import Config, VersionFound
 from treaty.core.limits import COUNTER
 from treaty.core.messages.groups import (
     ANY_FORMAT,
@@ -14,6 +14,7 @@ from treaty.core.messages.groups import (
     GroupFound,
     GroupSettings,
 )
+from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject
@@ -27,8 +28,6 @@ VALIDATORS = "repo.validators"
 """The property with the names of validators, with commas between them."""
 FORCED = "force_override"
 """The reason that is stored with a version that `force_override` admitted."""
-SEQUENCE = "sequence"
-"""The scheme of ids: they count up from 1 in each group."""
 
 
 # ------------------------------------------------------------------------------------------------------------- names
@@ -171,16 +170,38 @@ def force_of(word: str) -> ForceReason | None:
     return ForceReason("", FORCED) if flag == "true" else None
 
 
-def group_creation(model: Config | None) -> SubjectCreation:
-    """Return the settings of a group that its first registration creates; without a model no schema is compared."""
+def group_creation(model: Config | None, scheme: str = "") -> SubjectCreation:
+    """Return the settings of a group that its first registration creates; without a model no schema is compared, and
+    without a scheme its schemas are counted.
+    """
     return SubjectCreation(
-        origin=AVRO_1124, identity="exact", policy=model or Config(level="NONE"), properties=((FORMAT, "AVRO"),)
+        origin=AVRO_1124,
+        identity="exact",
+        policy=model or Config(level="NONE"),
+        properties=((FORMAT, "AVRO"),),
+        schemes=(scheme or SEQUENCE,),
     )
 
 
-def refuse_other_scheme(word: str) -> None:
-    """Raise `InvalidSetting` for a scheme of ids that is not known."""
-    if word.strip().lower() not in {"", SEQUENCE}:
+def id_scheme_of(group: GroupFound) -> str:
+    """Return the scheme by which schemas of a group have their ids."""
+    return group.schemes[0] if group.schemes else SEQUENCE
+
+
+def id_of(version: VersionFound, scheme: str) -> str:
+    """Return the id of a schema by a scheme; empty where it has none."""
+    return str(version.ordinal + 1) if scheme == SEQUENCE else dict(version.names).get(scheme, "")
+
+
+def refuse_other_scheme(group: GroupFound, word: str) -> None:
+    """Raise `InvalidSetting` for a scheme that is not the one of the group: its ids would be taken for others."""
+    there = id_scheme_of(group)
+    if word not in {"", there}:
         raise InvalidSetting.of(
-            "ID_SCHEME", f"There is no scheme of ids '{word[:100]}'", path="id_scheme", new=word[:100], allowed=SEQUENCE
+            "ID_SCHEME",
+            f"The ids of group '{group.subject}' are of the scheme {there}, which was set when it was created",
+            path="id_scheme",
+            old=there,
+            new=word[:100],
+            allowed=there,
         )

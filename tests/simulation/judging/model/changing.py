@@ -106,7 +106,7 @@ def delete_ordinal(past: Past, asking: Asking, request: DeleteOrdinal) -> Yes:
     refuse_if_referred_to(past, one, ("live",))
     refuse_if_readonly(past, q.Scope(*subject))
     turned = VersionTurned(subject, one.ordinal, "soft")
-    return Yes((turned,), replace(describe(one), deleted=True))
+    return Yes((turned,), replace(describe(one, names=True), deleted=True))
 
 
 def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:

@@ -33,6 +33,7 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import names as n
 from treaty.core.refusals import Refusal
 
 
@@ -74,6 +75,7 @@ RULES: Mapping[type, Rule] = {
     g.GetSubject: Rule(grouping.get_subject, rights.on_subject("read"), follows_alias=True),
     g.ListGroups: Rule(grouping.list_groups, rights.somewhere("read")),
     g.GetOrdinal: Rule(versions_of_groups.get_ordinal, rights.on_subject("read"), follows_alias=True),
+    n.GetNamedVersion: Rule(versions_of_groups.get_named_version, rights.on_subject("read"), follows_alias=True),
     g.GetTypedVersion: Rule(versions_of_groups.get_typed_version, rights.on_subject("read"), follows_alias=True),
     g.ListGroupVersions: Rule(versions_of_groups.list_group_versions, rights.on_subject("read"), follows_alias=True),
     g.GetHistory: Rule(versions_of_groups.get_history, rights.on_subject("read"), follows_alias=True),

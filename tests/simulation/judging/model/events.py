@@ -90,6 +90,15 @@ class VersionMade:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionNamed:
+    """A version that is there got more names."""
+
+    subject: Subject
+    ordinal: int
+    names: Pairs
+
+
+@dataclass(frozen=True, slots=True)
 class VersionTurned:
     """A version is in another state: soft or hidden."""
 
@@ -194,6 +203,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionTurned
     | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """The rows that a past comes to: what each key of a table says, worked out anew from all events."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tests.simulation.judging.model.events import (
     Associated,
@@ -18,6 +19,7 @@ from tests.simulation.judging.model.events import (
     SubjectMade,
     SubjectPurged,
     VersionMade,
+    VersionNamed,
     VersionPurged,
     VersionTurned,
 )
@@ -56,8 +58,8 @@ def fact(past: Past, place: Place) -> object:
         return values.Content(found_content[0] or b"") if found_content else None
     if table == "name":
         homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
-        named = [one.ordinal for one in homes if key[3:] in one.names]
-        return values.Name(named[0]) if named else None
+        named = sorted(one.ordinal for one in homes if key[3:] in one.names and key[3] != "sequence")
+        return values.Name(named[0], tuple(named[1:])) if named else None
     if table == "subject":
         return past.subjects.get(Subject(str(key[0]), str(key[1])))
     if table == "context":
@@ -122,11 +124,11 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from _places_of(VersionNow.of(event))
             yield "counter", ("ids", event.subject.context, "", 0, "")
             yield from _counters_of(event)
-        elif isinstance(event, VersionTurned | VersionPurged):
+        elif isinstance(event, VersionTurned | VersionPurged | VersionNamed):
             yield "subject", tuple(event.subject)
             for one in before.versions:
                 if (one.subject, one.ordinal) == (event.subject, event.ordinal):
-                    yield from _places_of(one)
+                    yield from _places_of(replace(one, names=event.names) if isinstance(event, VersionNamed) else one)
             made_for = before.encodings_of(event.subject, event.ordinal)
             yield from (("encoding", (*event.subject, one.encoding)) for one in made_for)
         elif isinstance(event, SubjectMade | SubjectPurged):
@@ -175,5 +177,5 @@ def _places_of(one: VersionNow) -> Iterator[Place]:
     yield "schema", (one.context, one.schema_id)
     if one.version.content:
         yield "content", (one.version.content,)
-    for name in one.names:
+    for name in (pair for pair in one.names if pair[0] != "sequence"):
         yield "name", (*home, *name)

@@ -4,6 +4,7 @@ from tests.simulation.judging.model.events import ConfigChanged
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.settings import SAME, changed, own_config
+from tests.simulation.texts import SCHEMES
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
@@ -52,6 +53,11 @@ def refuse_bad_settings(settings: g.GroupSettings | q.SubjectCreation) -> None:
     if not settings.origin or not settings.origin.isprintable() or len(settings.origin) > limits.ORIGIN_LENGTH:
         raise No(InvalidSetting, "SUBJECT_ORIGIN")
     refuse_bad_properties(settings.properties)
+    if len(settings.schemes) > limits.ID_SCHEMES:
+        raise No(TooLarge, "ID_SCHEMES")
+    known = {"sequence", *SCHEMES}
+    if len(set(settings.schemes)) < len(settings.schemes) or not set(settings.schemes) <= known:
+        raise No(InvalidSetting, "ID_SCHEME")
 
 
 def format_of(properties: Pairs) -> str:

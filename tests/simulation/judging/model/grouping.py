@@ -59,6 +59,7 @@ def describe_group(past: Past, subject: Subject) -> g.GroupFound:
         config=told(own_config(past, scope) or ConfigValue()),
         properties=there.properties,
         latest=live[-1].ordinal if live else -1,
+        schemes=there.schemes,
     )
 
 
@@ -94,6 +95,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         order=settings.order,
         identity=settings.identity,
         properties=settings.properties,
+        schemes=settings.schemes,
     )
     events.append(SubjectMade(subject, made))
     events += [] if chosen is None else [chosen]

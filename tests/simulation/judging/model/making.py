@@ -15,6 +15,7 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
+from tests.simulation.judging.model.naming import computed_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -26,7 +27,7 @@ from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.refusals import InvalidSchema, NotPermitted, TooLarge
 from treaty.core.state import values
 
 
@@ -70,9 +71,6 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     schema_id, schema = _schema(case, new)
     going = _taken_away(case, new, schema_id, number)
     home = _home(case)
-    for scheme, name in request.names:
-        if any((scheme, name) in one.names for one in past.of(request.subject)):
-            raise No(NameTaken, "NAME_TAKEN", subject=str(request.subject))
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
     highest = past.highest_of_type(request.subject, new.draft.format, new.type_name)
     version = values.Version(
@@ -89,13 +87,22 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         time=case.time if request.time < 0 else request.time,
     )
     ordinal = past.highest_ordinal(request.subject) + 1
+    purged = [
+        one
+        for event in going
+        if isinstance(event, VersionPurged)
+        for one in past.of(request.subject)
+        if one.ordinal == event.ordinal
+    ]
+    turned = {event.ordinal for event in going if isinstance(event, VersionTurned)}
+    away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
+    refuse_taken(past, request.subject, ordinal, request.names, schema_id, away)
+    names = (*computed_names(case.home, request.subject, ordinal, new), *request.names)
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
-    made = VersionMade(
-        request.subject, generation, ordinal, version, schema, new.alike, content, request.names, new.normal
-    )
+    made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, names, new.normal)
     events: list[Event] = [*home, *going, made]
-    told = describe(VersionNow.of(made))
+    told = describe(VersionNow.of(made), names=True)
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
     return Yes(tuple(events), RegisteredVersion(told, created=True))
 
@@ -167,6 +174,7 @@ def _home(case: Case) -> list[Event]:
             order=creation.order,
             identity=creation.identity,
             properties=creation.properties,
+            schemes=creation.schemes,
         )
         events.append(SubjectMade(subject, made))
     return events if case.chosen is None else [*events, case.chosen]

@@ -52,7 +52,7 @@ def _version_again(past: Past, told: answers.VersionFound, name: Name) -> answer
     """A subject that was deleted for good and made again gives the same ordinals to other versions."""
     for one in past.versions:
         if one.subject == subject_of(told.subject) and one.ordinal == told.ordinal:
-            found = replace(describe(one), deleted=False)
+            found = replace(describe(one, names=True), deleted=False)
             same = (found.number, found.schema_id, found.guid) == (told.number, told.schema_id, told.guid)
             return found if same and not past.is_younger(one.subject, name) else bare(told)
     return bare(told)

@@ -26,6 +26,7 @@ from tests.simulation.judging.model.events import (
     SubjectMade,
     SubjectPurged,
     VersionMade,
+    VersionNamed,
     VersionPurged,
     VersionTurned,
 )
@@ -89,6 +90,14 @@ class VersionNow:
         return self.schema.text.encode() if self.content is None else self.content
 
 
+def _take_from_hidden(there: dict[tuple[Subject, int], VersionNow], event: VersionMade | VersionNamed) -> None:
+    """What a version is called no hidden one of its subject is called any more."""
+    for place, one in there.items():
+        if place[0] == event.subject and one.state == "hidden" and set(one.names) & set(event.names):
+            left = tuple(name for name in one.names if name not in event.names)
+            there[place] = replace(one, names=left)
+
+
 class Past:
     """Events in their order. Whatever is asked is found by a loop over them; what a loop found is kept with its list."""
 
@@ -126,6 +135,11 @@ class Past:
         for event in self.events:
             if type(event) is VersionMade:
                 there[event.subject, event.ordinal] = VersionNow.of(event)
+                _take_from_hidden(there, event)
+            elif type(event) is VersionNamed:
+                named = there[event.subject, event.ordinal]
+                there[event.subject, event.ordinal] = replace(named, names=(*named.names, *event.names))
+                _take_from_hidden(there, event)
             elif type(event) is VersionTurned:
                 old = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))

@@ -15,7 +15,7 @@ from tests.simulation.judging.model.drafts import (
     tags_in,
     written,
 )
-from tests.simulation.judging.model.events import ConfigChanged
+from tests.simulation.judging.model.events import ConfigChanged, VersionNamed
 from tests.simulation.judging.model.founding import (
     chosen_config,
     refuse_bad_settings,
@@ -23,6 +23,7 @@ from tests.simulation.judging.model.founding import (
     refuse_other_members,
 )
 from tests.simulation.judging.model.making import Case, new_version, next_number
+from tests.simulation.judging.model.naming import refuse_bad_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
@@ -67,6 +68,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     """In the order that clients can observe: rules, name, is it there already, mode, text, policy, number, id."""
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
+    refuse_bad_names(request.names)
     there_already = past.subjects.get(request.subject)
     of_another_api = there_already is not None and there_already.origin != "confluent"
     if request.create_with.origin == "confluent" and not (request.require_subject and of_another_api):
@@ -81,7 +83,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     _refuse_unexpected(case)
     there = _already_there(case)
     if there is not None:
-        return Yes((), RegisteredVersion(describe(there), created=False))
+        return _name(case, there)
     _refuse_by_mode(case)
     if request.time >= 0:
         if not case.gives_ids:
@@ -91,6 +93,17 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     draft = _tagged(case, _completed(case))
     latest = case.live[-1].schema if case.live else None
     return _admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
+
+
+def _name(case: Case, there: VersionNow) -> Yes:
+    """A version that is there gets the names that it has not."""
+    missing = tuple(one for one in case.request.names if one not in there.names)
+    refuse_taken(case.past, there.subject, there.ordinal, missing, there.schema_id, [])
+    if missing:
+        _refuse_by_mode(case)
+    told = replace(describe(there, names=True), names=tuple(sorted({*there.names, *missing})))
+    events = (VersionNamed(there.subject, there.ordinal, missing),) if missing else ()
+    return Yes(events, RegisteredVersion(told, created=False))
 
 
 def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
@@ -253,7 +266,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
     if request.number <= 0 and request.schema_id < 0:
         match = same_version(case.home, case.live, new)
         if match is not None:
-            return Yes((), RegisteredVersion(describe(match), created=False))
+            return _name(case, match)
     if not case.gives_ids and request.force is None:
         refuse_faults(request.subject, inspect(request.subject, new, case.policy))
         checked = verdict(past, new, case.live, Bar(case.policy, config))

@@ -38,8 +38,8 @@ def as_sent(references: tuple[StoredReference, ...]) -> tuple[Reference, ...]:
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 
 
-def describe(one: VersionNow, *, data: bool = False) -> VersionFound:
-    """What is told of a version; with `data` the bytes that were sent too, where they are not its text."""
+def describe(one: VersionNow, *, data: bool = False, names: bool = False) -> VersionFound:
+    """What is told of a version; with `data` its names, and the bytes that were sent too, where they are not its text."""
     schema: Schema = one.schema
     version = one.version
     return VersionFound(
@@ -61,4 +61,5 @@ def describe(one: VersionNow, *, data: bool = False) -> VersionFound:
         type_name=version.type_name,
         type_version=version.type_version,
         data=one.content if data else None,
+        names=tuple(sorted(one.names)) if data or names else (),
     )

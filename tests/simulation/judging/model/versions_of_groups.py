@@ -15,6 +15,7 @@ from tests.simulation.judging.model.settings import config_in_force, policy_in_f
 from treaty.core import requests as q
 from treaty.core.answers import CompatibilityResult
 from treaty.core.messages import groups as g
+from treaty.core.messages import names as n
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft
@@ -44,6 +45,21 @@ def get_typed_version(past: Past, asking: Asking, request: g.GetTypedVersion) ->
         if (one.version.format, one.version.type_name, one.version.type_version) == wanted:
             return Yes((), describe(one, data=True))
     raise No(VersionNotFound, "VERSION_NOT_FOUND", subject=str(request.subject), version=str(request.type_version))
+
+
+def get_named_version(past: Past, asking: Asking, request: n.GetNamedVersion) -> Yes:
+    """The oldest live version of this name, else the oldest; every version has its number in the sequence."""
+    home, subject = of_group(past, request.subject), request.subject
+    scheme = request.scheme or (home.schemes[0] if home.schemes else "sequence")
+    there = past.of(subject)
+    if scheme == "sequence":
+        found = [one for one in there if str(one.ordinal + 1) == request.name]
+    else:
+        found = [one for one in there if (scheme, request.name) in one.names]
+    found.sort(key=lambda one: one.state != "live")
+    if not found:
+        raise No(VersionNotFound, "NAME_NOT_FOUND", subject=str(subject), version=request.name)
+    return Yes((), describe(found[0], data=True))
 
 
 def list_group_versions(past: Past, asking: Asking, request: g.ListGroupVersions) -> Yes:

@@ -10,7 +10,7 @@ GROUPS = {
     "schema-repo": "Subjects of schema-repo: ids count from 0 in each subject. Answers are text; the two lists are JSON where a request asks "
     "for it. An error is a sentence with facts below, or for JSON the body of `SchemaRepoError`. `GET /status` and `GET /config` "
     "answer text to a request that accepts text and no JSON.",
-    "avro-1124": "Groups of the proposal AVRO-1124, which are the same subjects: ids count from 1.",
+    "avro-1124": "Groups of the proposal AVRO-1124, which are the same subjects: ids count from 1, or are computed by the id scheme of the group.",
 }
 _TEXT: Schema = {"type": "string"}
 _FORM: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -20,7 +20,7 @@ _PARAMETERS: Schema = {
         "schema": {"type": "string"},
         "compatibility_model": {"type": "string"},
         "force_override": {"type": "string", "enum": ["true", "false"]},
-        "id_scheme": {"type": "string", "enum": ["sequence"]},
+        "id_scheme": {"type": "string", "enum": ["sequence", "md5", "crc-64-avro", "sha-256"]},
     },
 }
 _FORM_MEDIA = "application/x-www-form-urlencoded"
@@ -143,14 +143,16 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
         "Registers the parameter `schema` and answers its id; the group is created with its first schema. "
         "`compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has "
         "no effect, and the header `Treaty-Compatibility-Model` of the answer names its level. "
-        "`force_override=true` skips the check, and the version records that.",
+        "`id_scheme` is the scheme of ids of a new group: `sequence` (the default), `md5`, `crc-64-avro`, `sha-256` or "
+        "a plug-in's. `force_override=true` skips the check, and the version records that.",
     ("/avro-1124/schemas/{}", "GET"):
-        "Ids of the schemas of a group, ascending, one in each line.",
+        "Ids of the schemas of a group, the oldest first, one in each line.",
     ("/avro-1124/schemas/{}", "POST"):
         "Registers the parameter `schema` and answers its id; the group is created with its first schema. "
         "`compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has "
         "no effect, and the header `Treaty-Compatibility-Model` of the answer names its level. "
-        "`force_override=true` skips the check, and the version records that.",
+        "`id_scheme` is the scheme of ids of a new group: `sequence` (the default), `md5`, `crc-64-avro`, `sha-256` or "
+        "a plug-in's. `force_override=true` skips the check, and the version records that.",
     ("/avro-1124/schemas/{}/latest", "GET"):
         "The schema that was registered last.",
     ("/avro-1124/schemas/{}/{}", "GET"):

@@ -104,7 +104,7 @@ TABLE: Table = {
             (NORMALIZE, FORMAT, flag("force", "Skip the compatibility policy; the version records that"), ITSELF),
             DraftBody,
             POSTED,
-            (40901, 40950, 40951, 40954, 40956, 42201, 42203, 42205, 42208, 42209, 42210),
+            (40901, 40950, 40951, 40954, 40956, 40957, 42201, 42203, 42205, 42208, 42209, 42210),
             writes=True,
         ),
     },

@@ -13,6 +13,7 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
+from treaty.core.handlers.drafts.version_names import packages_of
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
 from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
 from treaty.core.handlers.policies import created_config, refuse_bad_creation, refuse_bad_policy
@@ -54,7 +55,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     """Create a subject without versions; one that is there keeps its settings."""
     subject, settings = command.request.subject, command.request.settings
     refuse_bad_subject(subject)
-    refuse_bad_settings(settings)
+    refuse_bad_settings(settings, engine)
     if settings.policy is not None:
         refuse_bad_creation(settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
@@ -63,7 +64,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_invisible_name(view, subject, imported=mode_in_force(view, Scope(*subject)) in IMPORTING)
     config = created_config(view, subject, settings.policy, engine, POLICY)
     refuse_if_readonly(view, Scope(*subject))
-    home, _ = make_home(view, subject, _creation(settings))
+    home, _ = make_home(view, subject, _creation(settings), packages_of(settings.schemes, engine))
     made = next(row.value for row in home if row.table == SUBJECT.name)
     assert isinstance(made, SubjectValue)
     answer = GroupCreated(describe_group(view, subject, made, config), created=True)
@@ -77,6 +78,7 @@ def _creation(settings: GroupSettings) -> SubjectCreation:
         order=settings.order,
         identity=settings.identity,
         properties=settings.properties,
+        schemes=settings.schemes,
     )
 
 

@@ -1,12 +1,14 @@
 """Settings and properties of a subject: what they may be, and the format that a subject is limited to."""
 
 from treaty.core import limits
+from treaty.core.handlers.drafts.version_names import refuse_bad_schemes
 from treaty.core.handlers.versions import newest_first
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, TooLarge
 from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Pairs
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
@@ -17,7 +19,7 @@ ORDERS = ("registration", "schemaver")
 IDENTITIES = ("canonical", "normalised", "exact")
 
 
-def refuse_bad_settings(settings: GroupSettings | SubjectCreation, at: str = "/settings") -> None:
+def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: SchemaEngine, at: str = "/settings") -> None:
     """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be; `at` is the
     path of the settings.
     """
@@ -42,6 +44,7 @@ def refuse_bad_settings(settings: GroupSettings | SubjectCreation, at: str = "/s
             allowed=f"1 to {limits.ORIGIN_LENGTH} printable characters",
         )
     refuse_bad_properties(settings.properties, f"{at}/properties")
+    refuse_bad_schemes(settings.schemes, engine, f"{at}/schemes")
 
 
 def refuse_bad_properties(properties: Pairs, at: str) -> None:

@@ -79,6 +79,7 @@ def _describe(
         config=Config() if own is None else config_of(own),
         properties=value.properties,
         latest=-1 if latest is None else latest[0].ordinal,
+        schemes=value.schemes,
     )
 
 

@@ -18,7 +18,7 @@ from treaty.client.iglu.registries import (
 from treaty.core.iglu_key import IgluKey, IgluKeyError
 from treaty.core.limits import IGLU_FAMILY
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.core.refusals import NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.requests import ListSchemas
 
@@ -62,17 +62,19 @@ def treaty_registry(
 def _read_versions(registry: Registry, subject: Subject) -> Iterator[tuple[IgluKey, Any]]:
     """The versions of a subject whose text names the subject and a version."""
     after: tuple[str, int] | None = None
-    for _ in range(IGLU_FAMILY // _PAGE):
-        page = registry.ask(ListSchemas(subject, limit=_PAGE, after=after)).answer.versions
+    for offset in range(0, IGLU_FAMILY + _PAGE, _PAGE):
+        request = ListSchemas(subject, offset=offset, limit=_PAGE, after=after)
+        page = registry.ask(request).answer.versions
         for one in page:
             if one.subject == str(subject) and one.format == "JSON":
                 value = msgspec.json.decode(one.text)
                 key = _read_key(value, subject.name)
                 if key is not None:
                     yield key, value
-        if len(page) < _PAGE:
+        if len(page) < _PAGE or page[-1].subject != str(subject):
             return
         after = page[-1].subject, page[-1].number
+    raise Unavailable(f"{subject} has more versions than the limit IGLU_FAMILY of {IGLU_FAMILY}")
 
 
 def _read_key(value: Any, path: str) -> IgluKey | None:

@@ -1,0 +1,251 @@
+"""Names of versions: those that id schemes compute, those that a registration gives, and who is found by one."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from treaty.core import limits
+from treaty.core.answers import VersionFound
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, refuse
+from treaty.core.handlers.versions import Kept, describe_version, no_subject, with_ordinal
+from treaty.core.messages.names import SEQUENCE, GetNamedVersion
+from treaty.core.names import Subject
+from treaty.core.refusals import (
+    Invalid,
+    InvalidSchema,
+    InvalidSetting,
+    NameTaken,
+    NotPermitted,
+    TooLarge,
+    VersionNotFound,
+)
+from treaty.core.requests import SubjectCreation
+from treaty.core.schema import Pairs, opaque_bytes
+from treaty.core.schema_engine import InvalidText, NameVersion, SchemaEngine, VersionNames
+from treaty.core.state.rows import Row, make_row
+from treaty.core.state.state_tables import NAME, SUBJECT, VERSION, NameKey, VersionKey
+from treaty.core.state.table import Key
+from treaty.core.state.values import Name, SubjectValue, Version
+from treaty.core.state.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class NewNames:
+    """The names that a new version gets: computed ones, which versions may share, and given ones; and the packages of the
+    schemes that its subject is created with.
+    """
+
+    computed: Pairs = ()
+    given: Pairs = ()
+    packages: Pairs = ()
+
+
+# ------------------------------------------------------------------------------------------------- schemes and names
+
+
+def refuse_bad_schemes(schemes: tuple[str, ...], engine: SchemaEngine, at: str) -> None:
+    """Raise `InvalidSetting` for a scheme that no package here has, `TooLarge` for too many; `at` is their path."""
+    if len(schemes) > limits.ID_SCHEMES:
+        raise TooLarge.of(
+            "ID_SCHEMES",
+            f"The subject would have {len(schemes)} id schemes",
+            path=at,
+            new=str(len(schemes)),
+            allowed=f"at most {limits.ID_SCHEMES} id schemes",
+        )
+    known = (SEQUENCE, *sorted(engine.id_schemes))
+    for at_place, scheme in enumerate(schemes):
+        if scheme not in known or scheme in schemes[:at_place]:
+            twice = "twice " if scheme in known else ""
+            raise InvalidSetting.of(
+                "ID_SCHEME",
+                f"A subject can't be created with the id scheme '{_shorten(scheme)}' {twice}".rstrip(),
+                path=at,
+                new=_shorten(scheme),
+                allowed=f"each once: {', '.join(known)}",
+            )
+
+
+def refuse_bad_names(names: Pairs, engine: SchemaEngine) -> None:
+    """Raise `Invalid` for names that no registration can give, in any state, and `TooLarge` for too many."""
+    if len(names) > limits.NAMES_PER_VERSION:
+        raise TooLarge.of(
+            "NAMES_PER_VERSION",
+            f"The version would have {len(names)} names",
+            path="/names",
+            new=str(len(names)),
+            allowed=f"at most {limits.NAMES_PER_VERSION} names",
+        )
+    for at, (scheme, name) in enumerate(names):
+        computed = scheme == SEQUENCE or scheme in engine.id_schemes
+        lengths = 0 < len(scheme) <= limits.SCHEME_LENGTH and 0 < len(name) <= limits.NAME_LENGTH
+        if computed or not lengths or not (scheme + name).isprintable() or scheme in dict(names[:at]):
+            raise Invalid.of(
+                "NAME_COMPUTED" if computed else "NAME_INVALID",
+                f"A registration can't give the name '{_shorten(name)}' of the scheme '{_shorten(scheme)}'",
+                path=f"/names/{at}",
+                version=_shorten(name),
+                new=_shorten(name),
+                allowed="one name of each scheme that computes none: printable characters, at most "
+                f"{limits.SCHEME_LENGTH} of the scheme and {limits.NAME_LENGTH} of the name",
+            )
+
+
+def _shorten(text: str) -> str:
+    return text.encode("unicode_escape").decode()[:100]
+
+
+def packages_of(schemes: tuple[str, ...], engine: SchemaEngine) -> Pairs:
+    """Return those of these schemes that come from another package, with its name."""
+    found = ((scheme, engine.id_schemes.get(scheme, "")) for scheme in schemes)
+    return tuple(one for one in found if one[1])
+
+
+# ------------------------------------------------------------------------------------------------------ a new version
+
+
+def new_names(view: View, subject: Subject, creation: SubjectCreation, new: ParsedDraft, engine: SchemaEngine) -> Pairs:
+    """Return the names that the schemes of a subject compute for a new version.
+
+    Raises `NotPermitted` where a scheme is not installed here: none is skipped for that.
+    """
+    there = view.get(SUBJECT, subject) or creation
+    schemes = tuple(one for one in there.schemes if one != SEQUENCE)
+    if not schemes:
+        return ()
+    for scheme in schemes:
+        if scheme not in engine.id_schemes:
+            package = dict(there.packages).get(scheme, "") if isinstance(there, SubjectValue) else ""
+            raise _missing_scheme(subject, scheme, package or "that declares it as an entry point of treaty.id_schemes")
+    text = new.parsed.canonical
+    sent = new.sent or (opaque_bytes(text) if new.opaque else text.encode("utf-8", "surrogatepass"))
+    (told,) = answers(engine, (NameVersion(new.meaning, sent, str(subject), new.type_name, schemes),))
+    if isinstance(told, InvalidText):
+        raise refuse(told, new.draft)
+    assert isinstance(told, VersionNames)
+    if there.schemes[0] not in {SEQUENCE, *dict(told.names)}:
+        raise _no_id(subject, there.schemes[0], new.draft.format)
+    return told.names
+
+
+def _no_id(subject: Subject, scheme: str, format_: str) -> InvalidSchema:
+    return InvalidSchema.of(
+        "ID_SCHEME_FAILED",
+        f"Invalid schema of type {format_}, details: the ids of subject {subject} are of the scheme {scheme}, which has none "
+        "for this schema",
+        path="/names",
+        subject=str(subject),
+        old=scheme,
+        new=format_,
+        allowed="a schema of a format for which the scheme computes ids, or another subject",
+    )
+
+
+def _missing_scheme(subject: Subject, scheme: str, package: str) -> NotPermitted:
+    return NotPermitted.of(
+        "ID_SCHEME_MISSING",
+        f"Subject {subject} names its versions by the id scheme {scheme}, which is not installed on this node",
+        path="/names",
+        subject=str(subject),
+        old=scheme,
+        allowed=f"a node with the package {package}",
+    )
+
+
+def name_rows(
+    view: View, key: VersionKey, version: Version, names: NewNames, going: Container[Key] = ()
+) -> tuple[Row, ...]:
+    """Return the rows of the names of a version that is new or lacks them.
+
+    `going` are versions that are removed or hidden in the same commit. Raises `NameTaken` for a given name that another
+    version has: one that is live, or that has another schema.
+    """
+    given = [_name_row(view, key, version, one, going, is_given=True) for one in names.given]
+    computed = [_name_row(view, key, version, one, going, is_given=False) for one in names.computed]
+    return tuple(row for row in (*given, *computed) if row is not None)
+
+
+def _name_row(
+    view: View, key: VersionKey, version: Version, pair: tuple[str, str], going: Container[Key], *, is_given: bool
+) -> Row | None:
+    name = NameKey(*key[:3], *pair)
+    there = view.get(NAME, name)
+    holders = [] if there is None else _holders(view, name, there)
+    if any(one[0] == key for one in holders):
+        return None
+    left = [one for one in holders if one[0] not in going and one[1].state != "hidden"]
+    for other, value in holders if is_given else ():
+        if other not in going and (value.schema_id != version.schema_id or value.state == "live"):
+            raise _name_taken(key, pair, other)
+    if len(left) >= limits.VERSIONS_PER_NAME:
+        raise TooLarge.of(
+            "VERSIONS_PER_NAME",
+            f"{len(left)} versions have the name {pair[1][:100]} ({pair[0]}) already",
+            path="/names",
+            new=pair[1][:100],
+            allowed=f"at most {limits.VERSIONS_PER_NAME} versions with one name",
+        )
+    first, *others = sorted((*(one[0].ordinal for one in left), key.ordinal))
+    return make_row(NAME, name, Name(first, tuple(others)))
+
+
+def _holders(view: View, name: NameKey, value: Name) -> list[Kept]:
+    """The versions that have a name, by ordinal."""
+    keys = [VersionKey(*name[:3], ordinal) for ordinal in (value.ordinal, *value.others)]
+    rows = ((key, view.get(VERSION, key)) for key in keys)
+    return [(key, version) for key, version in rows if version is not None and version.state != "purged"]
+
+
+def _name_taken(key: VersionKey, pair: tuple[str, str], other: VersionKey) -> NameTaken:
+    subject = Subject(key.context, key.subject)
+    return NameTaken.of(
+        "NAME_TAKEN",
+        f"Another version of subject '{subject}' is called {pair[1]} ({pair[0]})",
+        path="/names",
+        subject=str(subject),
+        old=f"ordinal {other.ordinal}",
+        new=f"ordinal {key.ordinal}",
+        allowed="another name",
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- look-up
+
+
+def default_scheme(there: SubjectValue) -> str:
+    """Return the scheme of ids without a scheme: the first of a subject, ``sequence`` where it has none."""
+    return there.schemes[0] if there.schemes else SEQUENCE
+
+
+def named_version(view: View, subject: Subject, there: SubjectValue, scheme: str, name: str) -> Kept | None:
+    """Return the version with a name: of several the oldest live one, else the oldest; None where there is none."""
+    if scheme == SEQUENCE:
+        if not (name.isascii() and name.isdecimal()) or name[:1] == "0" or len(name) > len(str(limits.COUNTER)):
+            return None
+        one = with_ordinal(view, subject, int(name) - 1)
+        return None if one is None or one[1].state == "purged" else one
+    key = NameKey(*subject, there.generation, scheme, name)
+    value = view.get(NAME, key)
+    holders = [] if value is None else _holders(view, key, value)
+    return next((one for one in holders if one[1].state == "live"), holders[0] if holders else None)
+
+
+def get_named_version(view: View, command: Command[GetNamedVersion], engine: SchemaEngine) -> Decision[VersionFound]:
+    """Return the version with a name, deleted or not."""
+    request = command.request
+    there = view.get(SUBJECT, request.subject)
+    if there is None:
+        raise no_subject(request.subject)
+    scheme = request.scheme or default_scheme(there)
+    one = named_version(view, request.subject, there, scheme, request.name)
+    if one is None:
+        raise VersionNotFound.of(
+            "NAME_NOT_FOUND",
+            f"Version {request.name[:100]} ({scheme[:100]}) not found.",
+            path="/name",
+            subject=str(request.subject),
+            version=request.name[:100],
+            new=request.name[:100],
+            allowed=f"the name of a version of this subject by the scheme {scheme[:100]}",
+        )
+    return Decision((), describe_version(view, one, data=True))

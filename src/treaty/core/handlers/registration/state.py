@@ -1,0 +1,124 @@
+"""What is known of a registration while it is decided, and what refuses it before its schema is read."""
+
+from dataclasses import dataclass
+
+from treaty.core.answers import Config
+from treaty.core.command import Command
+from treaty.core.handlers.drafts.version_identity import VersionRules, policy_for, version_rules
+from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
+from treaty.core.handlers.versions import Kept, latest_version, schema_row
+from treaty.core.limits import TIME_AHEAD
+from treaty.core.refusals import NotLatest, NotPermitted
+from treaty.core.requests import Register, Scope
+from treaty.core.state.values import ConfigValue, PolicyValue, Schema
+from treaty.core.state.view import View
+
+NEXT = -1
+"""The number of a version that takes the next one, and is to say so in its metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationState:
+    """What is known of a registration while it is decided."""
+
+    request: Register
+    config: Config
+    mode: str
+    policy: PolicyValue
+    latest: Kept | None
+    """The latest live version."""
+    last: Schema | None
+    """The schema of the latest live version."""
+    rules: VersionRules
+    """What the subject says of its versions."""
+    made: ConfigValue | None = None
+    """The config row that the subject is made with."""
+
+    @property
+    def importing(self) -> bool:
+        """Whether the sender says ids and numbers."""
+        return self.mode in IMPORTING
+
+    @property
+    def normalize(self) -> bool:
+        """Whether texts are normalised."""
+        return bool(self.request.normalize) or bool(self.config.normalize)
+
+
+def case_of(view: View, request: Register, made: ConfigValue | None = None) -> RegistrationState:
+    """Return what is known of a registration; `made` is the config row that the subject is made with."""
+    scope = Scope(*request.subject)
+    config = config_in_force(view, scope, made)
+    rules = version_rules(view, request.subject, request.create_with)
+    latest = latest_version(view, request.subject)
+    return RegistrationState(
+        request,
+        config,
+        mode_in_force(view, scope),
+        policy_for(config, rules),
+        latest,
+        schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
+        rules,
+        made,
+    )
+
+
+def refuse_unexpected(case: RegistrationState) -> None:
+    """The sender says what the latest version was when it made up its mind; if it is another, nothing happens."""
+    expected = case.request.expected
+    if expected is None:
+        return
+    actual = -1
+    if case.latest is not None:
+        key, version = case.latest
+        actual = {"number": version.number, "ordinal": key.ordinal, "schema_id": version.schema_id}[expected.by]
+    if actual != expected.value:
+        raise NotLatest.of(
+            "EXPECTED_LATEST",
+            f"The latest version of subject '{case.request.subject}' is not the expected one",
+            subject=str(case.request.subject),
+            old=f"{expected.by} {actual}",
+            new=f"{expected.by} {expected.value}",
+            allowed="read the latest version and decide again",
+        )
+
+
+def refuse_far_time(case: RegistrationState, command: Command[Register]) -> None:
+    """Only who imports says when a version was registered, and it lies in the past, as far as clocks agree."""
+    time = case.request.time
+    if time < 0:
+        return
+    if not case.importing:
+        raise NotPermitted.of(
+            "TIME_NOT_IMPORTED",
+            f"Subject {case.request.subject} is not in import mode, so the time of registration is now",
+            path="time",
+            subject=str(case.request.subject),
+            old=case.mode,
+            new=str(time),
+            allowed="leave the time out, or set the mode to IMPORT first",
+        )
+    if time > command.time + TIME_AHEAD:
+        raise NotPermitted.of(
+            "TIME_AHEAD",
+            f"The time of registration {time} lies in the future",
+            path="time",
+            subject=str(case.request.subject),
+            new=str(time),
+            allowed=f"at most {command.time + TIME_AHEAD}",
+        )
+
+
+def refuse_by_mode(case: RegistrationState) -> None:
+    """Raise `NotPermitted` where the mode in force forbids this registration."""
+    subject, mode = case.request.subject, case.mode
+    words = f"Subject {subject} in context {subject.context} is"
+    if mode.startswith("READONLY"):
+        text, allowed = f"{words} in read-only mode", "set the mode to READWRITE first"
+    elif case.request.schema_id >= 0 and not case.importing:
+        text, allowed = f"{words} not in import mode", "leave the id out, or set the mode to IMPORT first"
+    elif case.request.schema_id < 0 and case.importing:
+        text, allowed = f"{words} not in read-write mode", "give the id, or set the mode to READWRITE first"
+    else:
+        return
+    raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)

@@ -1,0 +1,27 @@
+"""Names of versions: requests that find a version by a name.
+
+A version has its ordinal, Confluent's number, and further names by id schemes. A scheme either computes a name (``md5``,
+``crc-64-avro``, ``sha-256``, plug-ins) or takes the one that a registration gives (imported ids). `SEQUENCE` is the
+ordinal + 1 (AVRO-1124, "id generation"), and holds in every subject.
+"""
+
+from dataclasses import dataclass
+
+from treaty.core.answers import VersionFound
+from treaty.core.names import Subject
+from treaty.core.requests import Request
+
+SEQUENCE = "sequence"
+"""The id scheme that counts the versions of a subject from 1 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GetNamedVersion(Request[VersionFound]):
+    """The version with this name, also if it is deleted; of several that share a computed name the oldest live one.
+
+    An empty `scheme` is the first one of the subject, ``sequence`` where it has none.
+    """
+
+    subject: Subject
+    name: str
+    scheme: str = ""

@@ -1,0 +1,119 @@
+"""Id schemes: pure functions from a version that is registered to a name of it, built in or of another package."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from treaty.core.finding import Diagnostic
+from treaty.core.limits import NAME_LENGTH
+from treaty.core.schema_engine import InvalidText
+
+GROUP = "treaty.id_schemes"
+"""The entry point group in which other packages offer an `IdScheme`."""
+BLANKS = b" \t\n\r\v\f"
+"""White space, as Java's regular expressions have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToName:
+    """What is known of a version when it is registered."""
+
+    sent: bytes
+    """The text as it was sent."""
+    canonical: str
+    """Its canonical text."""
+    format: str
+    subject: str
+    """The qualified name."""
+    type_name: str
+    model: Any = None
+    """The parsed schema; None for a format without a plug-in."""
+    fingerprints: Mapping[str, Callable[[Any], bytes]] = field(default_factory=dict)
+    """Fingerprints of its format, from the parsed schema to bytes."""
+
+
+IdScheme = Callable[[VersionToName], str]
+"""Computes a name of 1 to NAME_LENGTH printable characters; an empty one where a schema has none. It depends on its argument
+alone.
+"""
+
+
+def _md5(one: VersionToName) -> str:
+    return hashlib.md5(one.sent.translate(None, BLANKS), usedforsecurity=False).hexdigest()
+
+
+def _crc64(one: VersionToName) -> str:
+    fingerprint = one.fingerprints.get("CRC-64-AVRO")
+    return "" if fingerprint is None else fingerprint(one.model).hex()
+
+
+def _sha256(one: VersionToName) -> str:
+    fingerprint = one.fingerprints.get("SHA-256")
+    if fingerprint is None:
+        return hashlib.sha256(one.canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    return fingerprint(one.model).hex()
+
+
+BUILT_IN: Mapping[str, IdScheme] = {"md5": _md5, "crc-64-avro": _crc64, "sha-256": _sha256}
+"""MD5 of the text as sent without white space, in hexadecimal (LinkedIn's); CRC-64-AVRO of the Parsing Canonical Form, eight
+bytes in hexadecimal in the order of single-object encoding, for Avro alone; SHA-256 of the canonical form that the format
+defines for it (Avro: the Parsing Canonical Form).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class IdSchemeRegistry:
+    """Id schemes by name. `places` has module and attribute, and the package, of those of other packages."""
+
+    places: Mapping[str, tuple[str, str]]
+    _loaded: dict[str, IdScheme] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The package that each scheme comes from; empty for those that are built in."""
+        return {**{name: package for name, (_, package) in self.places.items()}, **dict.fromkeys(BUILT_IN, "")}
+
+    def compute(self, name: str, one: VersionToName) -> str | InvalidText:
+        """Return the name of a version by a scheme; a fault where the scheme fails or its name is none that a version can
+        have.
+        """
+        scheme = BUILT_IN.get(name) or self._load(name)
+        try:
+            found: Any = scheme(one)
+        except Exception as failure:  # noqa: BLE001 - whatever a scheme raises belongs to who registers
+            return _fault(name, f"it raised {type(failure).__name__}: {failure}"[:300])
+        if not isinstance(found, str) or len(found) > NAME_LENGTH or not (found == "" or found.isprintable()):
+            return _fault(name, f"it returned {found!r}"[:300])
+        return found
+
+    def _load(self, name: str) -> IdScheme:
+        if name not in self._loaded:
+            module, _, attribute = self.places[name][0].partition(":")
+            loaded: IdScheme = getattr(import_module(module), attribute)
+            self._loaded[name] = loaded
+        return self._loaded[name]
+
+
+def _fault(name: str, what: str) -> InvalidText:
+    message = f"the id scheme {name} has no name for this schema: {what}"
+    return InvalidText(
+        (Diagnostic("ID_SCHEME_FAILED", "", message, f"a name of 1 to {NAME_LENGTH} printable characters"),)
+    )
+
+
+def find_id_schemes() -> IdSchemeRegistry:
+    """The id schemes of this package and of all installed plug-ins; a built-in one can't be replaced."""
+    return _find_id_schemes(tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _find_id_schemes(path: tuple[str, ...]) -> IdSchemeRegistry:
+    """The schemes that packages on a path offer; looked for once for a path, as formats are."""
+    del path
+    points = entry_points(group=GROUP)
+    return IdSchemeRegistry({one.name: (one.value, one.dist.name if one.dist else "") for one in points})

@@ -1,0 +1,55 @@
+"""Id schemes of other packages: installed, broken, and missing on a node."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treaty.assemble import connect
+from treaty.core.messages.groups import GroupSettings
+from treaty.core.refusals import InvalidSchema, NotPermitted
+
+PLUG_IN = """
+def scheme(one):
+    return f"{one.format}-{one.type_name}-{len(one.sent)}"
+
+def broken(one):
+    raise ValueError("not today")
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """An installed package with two id schemes; undone, it is not installed any more."""
+    (tmp_path / "acme_ids.py").write_text(PLUG_IN)
+    info = tmp_path / "acme_ids-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-ids\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[treaty.id_schemes]\nacme = acme_ids:scheme\nbroken = acme_ids:broken\n")
+    with monkeypatch.context() as installed:
+        installed.syspath_prepend(str(tmp_path))
+        yield installed
+    sys.modules.pop("acme_ids", None)
+
+
+def test_a_package_names_versions_and_a_node_without_it_refuses_them(
+    package: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with connect(url) as first:
+        first.create_subject("g", GroupSettings("treaty", schemes=("acme", "md5")))
+        first.create_subject("b", GroupSettings("treaty", schemes=("broken",)))
+        made = first.register("g", '{"type": "enum", "name": "E", "symbols": ["A"]}').version
+        assert dict(made.names)["acme"] == f"AVRO-E-{len(made.text.replace(':', ': ').replace(',', ', '))}"
+        assert first.version("g", dict(made.names)["acme"]).number == 1
+        with pytest.raises(InvalidSchema, match="not today"):
+            first.register("b", '"int"')
+
+    package.undo()
+    with connect(url) as second:
+        assert second.named_version("g", dict(made.names)["acme"]).number == 1
+        with pytest.raises(NotPermitted, match="acme") as refused:
+            second.register("g", '{"type": "enum", "name": "E", "symbols": ["A", "B"]}')
+        assert refused.value.reason.rule == "ID_SCHEME_MISSING"
+        assert refused.value.reason.allowed == "a node with the package acme-ids"
