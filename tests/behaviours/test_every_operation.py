@@ -17,6 +17,8 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import schemaver as s
+from treaty.core.messages import transfers as x
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
@@ -52,6 +54,21 @@ def asked_by_id(it: Connection) -> str:
 
 def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
     return found.version.number, found.codec.name, found.codec.properties
+
+
+EXPORT = x.ExportSubjects(subject_of("group"))
+MOVED = subject_of(":.moved:group")
+IMPORT = x.ImportVersion(MOVED, Draft('"int"'), 7, 8, state="soft")
+
+
+def exported(it: Connection) -> list[Any]:
+    found = it.ask(x.ExportVersions(subject_of("group"))).answer.versions
+    return [(one.state, one.version.data, one.policy and Level(deny=one.policy.deny)) for one in found]
+
+
+def imported(it: Connection, request: q.Request[Any]) -> Any:
+    it.ask(q.SetMode(q.Scope(MOVED.context), "IMPORT", force=True))
+    return it.ask(request).answer
 
 
 LEVEL = Level(deny=True)
@@ -126,8 +143,19 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.ListGroupVersions: (lambda it: [one.ordinal for one in it.group_versions("group", latest=True)], [0]),
     g.GetHistory: (lambda it: [one.policy and one.policy.deny for one in it.history("group")], [True]),
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
+    x.ExportSubjects: (lambda it: [one.settings.types for one in it.ask(EXPORT).answer.subjects], ["many"]),
+    x.ExportVersions: (exported, [("live", V1.encode(), Level(deny=True))]),
+    x.ImportSubject: (lambda it: imported(it, x.ImportSubject(MOVED, GROUP, x.HighestNumbers(9))).created, True),
+    x.ImportVersion: (lambda it: imported(it, IMPORT).version.ordinal, 7),
+    x.ImportEncoding: (lambda it: imported(it, x.ImportEncoding(MOVED, 3, 7)).encoding_id, 3),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+    s.Publish: (lambda it: it.publish("v/n/jsonschema", "1-0-0", "{}").created, True),
+    s.GetPublished: (lambda it: it.get_published("v/n/jsonschema", "1-0-0").superseded_by, ""),
+    s.ListPublished: (lambda it: [one.label for one in it.list_published("v")], ["1-0-0"]),
+    s.DeletePublished: (lambda it: it.delete_published("v/n/jsonschema", "1-0-0"), True),
+    s.PutDraft: (lambda it: it.put_draft("v/n/jsonschema", 1, "{").text, "{"),
+    s.GetDraft: (lambda it: it.draft("v/n/jsonschema", 1).number, 1),
     k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
     k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
     k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
@@ -140,7 +168,9 @@ STORY: dict[type, tuple[Step, Any]] = {
 WITHOUT_CONFLUENT = {
     e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal, n.GetNamedVersion,
-    g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
+    s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
+    g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
+    x.ImportSubject, x.ImportVersion, x.ImportEncoding,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -38,6 +38,11 @@ def as_lines(image: RegistryImage) -> list[bytes]:
     return list(write_lines(image))
 
 
+def without_groups(image: RegistryImage) -> list[bytes]:
+    """The lines of a registry that can't tell what is kept beside records."""
+    return as_lines(replace(image, exact=False, groups=(), facts={}, hidden=()))
+
+
 def plain(version: VersionFound) -> VersionFound:
     """A version as a dump tells it: without ordinal and type, and without the mark of who imports."""
     return replace(version, ordinal=-1, imported=False, type_name="", type_version=0)
@@ -105,7 +110,8 @@ def test_a_dump_goes_in_and_comes_out_the_same(connection: Connection) -> None:
     assert back.contexts == (".", *source.contexts)
     assert back.highest == source.highest
     again = read_lines(as_lines(back))
-    assert [plain(one) for one in back.versions] == list(again.versions)
+    told = again if back.exact else replace(again, versions=tuple(map(plain, again.versions)))
+    assert [replace(one, imported=False) if back.exact else plain(one) for one in back.versions] == list(told.versions)
     assert all(one.imported for one in back.versions)
     assert settings(again) == settings(source)
     for one in back.versions:
@@ -284,14 +290,18 @@ def everything(registry: Connection) -> None:
 def test_what_is_exported_imported_and_exported_again_is_the_same_line_by_line(connection: Connection) -> None:
     with connect("memory:") as first:
         everything(first)
-        lines = as_lines(read(first))
+        image = read(first)
+        lines = as_lines(image)
         report = write(read_lines(lines), connection)
         direct = connect("memory:")
         write(read(first), direct)
         expected = first.register(":.b:next", '"int"').version.schema_id
 
     assert report.problems == ()
-    assert as_lines(read(connection)) == lines
+    back = read(connection)
+    assert as_lines(back) == (
+        lines if back.exact else as_lines(replace(image, exact=False, groups=(), facts={}, hidden=()))
+    )
     assert as_lines(read(direct)) == lines
     assert connection.version("extra", 2).forced == ForcedRegistration("bob", "the old data is gone")
     assert connection.version("extra", 1).properties == (("owner", "alice"),)
@@ -383,7 +393,7 @@ def test_a_dump_of_many_schemas_goes_in_and_comes_out_the_same(count: int, figur
     assert versions(back) == versions(source)
     assert settings(back) == settings(source)
     assert back.contexts == (".", *source.contexts)
-    assert as_lines(back) == as_lines(replace(source, versions=back.versions))
+    assert without_groups(back) == as_lines(replace(source, versions=back.versions))
     figure(
         f"transfer: a dump of {count:,} registrations came to {len(source.versions):,} versions, in and out the same; "
         f"{spent[0]:.0f} s of CPU to write them, {spent[1]:.1f} s to read them back"

@@ -27,6 +27,11 @@ def test_serializers(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
 
 
+@pytest.mark.parametrize(("text", "expected"), programs("codecs.md"), ids=["types", "codec"])
+def test_codecs(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
 @pytest.mark.parametrize(("text", "expected"), programs("arrow.md"), ids=["table", "validation"])
 def test_arrow(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected

@@ -8,7 +8,7 @@ from tests.laws.toy import ToyGrammar, toy
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
-from treaty.core.messages import groups
+from treaty.core.messages import groups, transfers
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
@@ -42,6 +42,8 @@ REQUESTS: dict[str, Request[object]] = {
     "versions with an association that none has": ListSchemas(WHOLE, lifecycles=("STRONG",)),
     "uses": UsesOf(1, None, "all"),
     "groups": groups.ListGroups(limit=1_000),
+    "subjects to be moved": transfers.ExportSubjects(),
+    "versions to be moved": transfers.ExportVersions(),
     "a group": groups.GetSubject(Subject(".", "many")),
     "a version of a type that is not there": groups.GetTypedVersion(Subject(".", "many"), "TOY", "", VERSIONS),
     "versions of a group": groups.ListGroupVersions(Subject(".", "many")),

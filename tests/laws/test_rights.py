@@ -22,7 +22,8 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import api_keys, associations, encodings, groups
+from treaty.core.messages import api_keys, associations, encodings, groups, transfers
+from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -39,6 +40,8 @@ def kinds() -> set[type]:
         *vars(associations).values(),
         *vars(encodings).values(),
         *vars(groups).values(),
+        *vars(transfers).values(),
+        *vars(version_names).values(),
         *vars(api_keys).values(),
     )
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}

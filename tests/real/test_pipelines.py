@@ -1,5 +1,6 @@
 """Whole pipelines: topics into tables, schemas that come in flight, registries that lag, commands; and what is told of it all."""
 
+import gzip
 import json
 import random
 import threading
@@ -18,11 +19,13 @@ from pyspark.sql.types import StructType
 from tests.frames import SPOILT, frame, header, record
 from tests.real.pipeline_files import B1, B2, V1, V2, V3, Lines, ended, put, sound
 from treaty.client.connection import Connection
+from treaty.client.groups.codecs import GZIP
+from treaty.client.serializers.frames import encode_encoding
+from treaty.client.serializers.schema_heads import MARK
 from treaty.core.refusals import NotFound, Reason
 from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
-from treaty.plan.heads import MARK
 from treaty.plan.registry_queries import parse_avro
 from treaty.spark import (
     BatchEvent,
@@ -317,3 +320,33 @@ def test_other_framings_have_late_versions_and_replays_too(lines: Lines, registr
     done = replay(pipeline, registry, lines.spark)
     assert (done.rows, done.passed, done.reasons) == (3, 1, (("MALFORMED", 1), ("TOO_SHORT", 1)))
     assert tables.read(lines.spark, pipeline.good_table).filter("more = 8 AND offset = 5").count() == 1
+
+
+def test_encodings_that_come_in_flight_are_learned_as_ids_are(lines: Lines, registry: Connection) -> None:
+    put(registry, V1, "orders-value")
+    registry.add_codec("orders-value", GZIP)
+    registry.assign_encoding("orders-value", 0)
+    plain = frame(1, V1, {"name": "x", "n": 1})[5:]
+    wide = frame(1, V2, {"name": "y", "n": 2**40, "at": {"x": 0.5}})[5:]
+    lines.write(
+        (encode_encoding(0) + plain, ""),
+        (encode_encoding(1) + gzip.compress(plain + bytes(9)), ""),  # as Java packs it
+        (encode_encoding(2) + gzip.compress(wide), ""),
+        (encode_encoding(2) + gzip.compress(wide)[:-2], "MALFORMED"),
+        (encode_encoding(9) + plain, "UNKNOWN_ID"),
+        (header(1) + plain, "BAD_MAGIC"),
+    )
+    steps: list[str] = []
+
+    def watch(step: BatchEvent) -> None:
+        steps.append(step.name)
+        if step.name == "planned":  # the plan of this batch lacks them
+            put(registry, V2, "orders-value")
+            registry.assign_encoding("orders-value", 0, GZIP)
+            registry.assign_encoding("orders-value", 1, GZIP)
+
+    ended(replace(lines.pipeline, framing="pravega"), registry, lines.spark, on_event=watch)
+    said = lines.check()
+    assert steps == ["planned", "good", "extended", "late", "bad", "done"]
+    assert said[3] == "the gzip stream is cut short"
+    assert said[4] == "the group has no encoding 9, or the plan was made before it"

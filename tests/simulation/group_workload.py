@@ -88,6 +88,7 @@ def change_subject(ask: Asker) -> Request[Any]:
         known_level(ask) if ask.often(0.5) else None,
         ask.chance.choice([(), ("NAME_SHORT",)]) if ask.often(0.1) else None,
         properties(ask) if ask.often(0.3) else None,
+        ask.chance.choice(["warn", "refuse", "shout"]) if ask.often(0.1) else None,
     )
 
 

@@ -1,62 +1,95 @@
-"""Decompression of payloads, with a limit on their size."""
+"""Unpacking of payloads that a codec packed, with a limit on their size, and without the zeros that Java packs behind them."""
 
-import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import pyarrow as pa
 
-from treaty.core.limits import INFLATED_BYTES
+from treaty.client.groups.codecs import (
+    SNAPPY,
+    CodecError,
+    MissingCodecError,
+    PayloadCodec,
+    find_codec,
+    read_snappy_size,
+    unpack_payload,
+)
+from treaty.client.groups.trailing_zeros import Trim, trim_json, trim_message, trim_record
+from treaty.client.serializers.avro_codec import make_text_skipper
+from treaty.core.schema import Pairs
+from treaty.plan.value import DecodePlan
 
-GZIP = 16 + zlib.MAX_WBITS
-DENSEST = 64
-"""A raw snappy block holds no more bytes than this times its own: a copy of 64 bytes takes two."""
+Unpacked = tuple[bytes | None, str | None]
+"""A payload, or what is wrong with it; two times None for bytes that no codec packed."""
+NO_PAIRS: Mapping[str, Pairs] = {}
+NO_TRIMS: Mapping[bytes, Trim] = {}
 
 
-def make_inflater(codecs: Mapping[bytes, str]) -> Callable[[bytes | None], bytes | None]:
-    """A function from a frame to its payload, by the codec of its head; None for what is damaged, too large or no such
-    frame.
-    """
-    ways = {head: CODECS[name] for head, name in codecs.items()}
+def make_unpacker(
+    codecs: Mapping[bytes, str], properties: Mapping[str, Pairs] = NO_PAIRS, trims: Mapping[bytes, Trim] = NO_TRIMS
+) -> Callable[[bytes | None], Unpacked]:
+    """A function from a frame to its payload, by the codec of its head; `properties` are those of codecs by name."""
+    ways = {head: _make_way(name, properties.get(name, ()), trims.get(head)) for head, name in codecs.items()}
     lengths = sorted({len(head) for head in ways})
 
-    def inflate(frame: bytes | None) -> bytes | None:
+    def unpack(frame: bytes | None) -> Unpacked:
         found = next((length for length in lengths if frame is not None and frame[:length] in ways), None)
-        return None if frame is None or found is None else ways[frame[:found]](frame[found:])
-
-    return inflate
-
-
-def _gzip(data: bytes) -> bytes | None:
-    """All members of a gzip stream, one after the other."""
-    made, left = b"", data
-    while left:
-        member = zlib.decompressobj(GZIP)
+        if frame is None or found is None:
+            return None, None
         try:
-            made += member.decompress(left, INFLATED_BYTES + 1 - len(made))
-        except zlib.error:
-            return None
-        if not member.eof or len(made) > INFLATED_BYTES:
-            return None
-        left = member.unused_data
-    return made if data else None
+            return ways[frame[:found]](frame[found:]), None
+        except (CodecError, MissingCodecError) as error:
+            return None, str(error)
+
+    return unpack
 
 
-def _snappy(data: bytes) -> bytes | None:
+def make_plan_unpacker(plan: DecodePlan) -> Callable[[bytes | None], Unpacked]:
+    """The unpacker of a plan's frames."""
+    codecs = {bytes.fromhex(head): codec for head, codec in plan.framing.codecs}
+    return make_unpacker(codecs, dict(plan.framing.properties), _make_trims(plan))
+
+
+def _make_trims(plan: DecodePlan) -> dict[bytes, Trim]:
+    """What drops the zeros behind payloads, by the head of their frames."""
+    packed = {head for head, _ in plan.framing.codecs}
+    ids = {bytes.fromhex(head): number for head, number in plan.framing.heads if head in packed}
+    if plan.format != "AVRO":
+        trim = {"JSON": trim_json, "PROTOBUF": trim_message}.get(plan.format)
+        return dict.fromkeys(ids, trim) if trim is not None else {}
+    texts = {one.schema_id: one.text for one in plan.writers}
+    skips = {number: make_text_skipper(texts[number]) for number in set(ids.values()) & set(texts)}
+    return {head: partial(trim_record, skip) for head, number in ids.items() if (skip := skips.get(number)) is not None}
+
+
+def _make_way(name: str, properties: Pairs, trim: Trim | None) -> Callable[[bytes], bytes]:
+    def unpack(payload: bytes) -> bytes:
+        made = unpack_payload(codec or find_codec(name), payload, properties)
+        return made if trim is None else trim(made)
+
+    codec = _SNAPPY if name in {SNAPPY, "snappy"} else None
+    return unpack
+
+
+def _unpack_snappy(data: bytes, _: Pairs, limit: int) -> bytes:
     """One raw block: the length of what it holds as a varint, and that."""
-    size = 0
-    for place, byte in enumerate(data[:5]):
-        size |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            break
-    else:
-        return None
-    if size > min(INFLATED_BYTES, DENSEST * len(data)):
-        return None
+    size = read_snappy_size(data, limit)
     try:
         made: bytes = pa.Codec("snappy").decompress(data, size).to_pybytes()
-    except OSError:
-        return None
+    except OSError as error:
+        raise CodecError(f"no snappy block: {error}") from None
     return made
 
 
-CODECS: Mapping[str, Callable[[bytes], bytes | None]] = {"gzip": _gzip, "snappy": _snappy}
+def _pack_snappy(data: bytes, _: Pairs) -> bytes:
+    made: bytes = pa.Codec("snappy").compress(data).to_pybytes()
+    return made
+
+
+_SNAPPY = PayloadCodec(SNAPPY, _pack_snappy, _unpack_snappy)
+
+
+def find_packer(name: str, properties: Pairs) -> Callable[[bytes], bytes]:
+    """A function that packs payloads. Raises `MissingCodecError`."""
+    codec = _SNAPPY if name in {SNAPPY, "snappy"} else find_codec(name)
+    return lambda payload: codec.pack(payload, properties)

@@ -17,7 +17,7 @@ from treaty.plan.avro.envelope import make_header
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.frame_format import PREFIX
-from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_ID, Names, describe_unknown_head
 from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 
@@ -173,7 +173,7 @@ class _FrameReader:
         lost: list[str | None] = []
         frames = values
         if self._plan.framing != PREFIX:
-            reframe = make_reframer(self._plan.framing, part)
+            reframe = make_reframer(self._plan, part)
             pairs = zip(list_frames(values), headers or [None] * len(values), strict=True)
             remade = [reframe(value, one) for value, one in pairs]
             frames, lost = pa.array([one for one, _ in remade], pa.binary()), [code for _, code in remade]
@@ -190,8 +190,9 @@ class _FrameReader:
 
     def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: DecodedBatch, at: int) -> Any:
         if frame is None:
-            message = SENTENCES.get(lost or "") or UNKNOWN_HEAD % self._plan.framing.name
-            return {"code": lost, "message": message, "schema_id": None, "payload": payload}
+            code, _, said = (lost or "").partition(": ")
+            message = said or SENTENCES.get(code) or describe_unknown_head(self._plan.framing.name, payload)
+            return {"code": code, "message": message, "schema_id": None, "payload": payload}
         number = _read_id(frame)
         why, sentence = self._reason(frame, found, at)
         if why is None:

@@ -3,38 +3,40 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treaty.arrow.codecs import make_inflater
+from treaty.arrow.codecs import Unpacked, make_plan_unpacker
 from treaty.plan.avro.envelope import make_header
-from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
+from treaty.plan.value import DecodePlan
 
 Reframed = tuple[bytes | None, str | None]
-"""A frame, or the code of a row whose head means no schema that the plan knows; two times None for a null value."""
+"""A frame, or why there is none: a code, or a code and a sentence with a colon between; two times None for a null value."""
 
 
-def make_reframer(framing: FrameFormat, part: str) -> Callable[[bytes | None, Any], Reframed]:
+def make_reframer(plan: DecodePlan, part: str) -> Callable[[bytes | None, Any], Reframed]:
     """A function from a value and the headers of its record (pairs, or objects with key and value)."""
-    heads = {bytes.fromhex(head): make_header(number) for head, number in framing.heads}
+    framing = plan.framing
+    indexes = {head: bytes.fromhex(index) for head, index in framing.indexes}
+    heads = {bytes.fromhex(head): make_header(number) + indexes.get(head, b"") for head, number in framing.heads}
     if framing.name == "header":
         return lambda value, headers: _replace_guid(heads, value, _find_guid(headers, HEADERS[part]))
     if framing.name == "none":
         return lambda value, _: (None if value is None else make_header(framing.heads[0][1]) + value, None)
     if framing.codecs:
-        return _reframe_packed(framing, heads)
+        return _reframe_packed(framing.name, heads, make_plan_unpacker(plan))
     return lambda value, _: _replace_head(framing.name, heads, value)
 
 
-def _reframe_packed(framing: FrameFormat, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
-    """Frames of which some are compressed."""
-    packed = {bytes.fromhex(head): codec for head, codec in framing.codecs}
-    inflate = make_inflater(packed)
+def _reframe_packed(
+    name: str, heads: dict[bytes, bytes], unpack: Callable[[bytes | None], Unpacked]
+) -> Callable[[bytes | None, Any], Reframed]:
+    """Frames of which some are packed."""
 
     def reframe(value: bytes | None, headers: Any) -> Reframed:
         del headers
-        if value is None or value[:HEAD] not in packed:
-            return _replace_head(framing.name, heads, value)
-        payload = inflate(value)
-        return (None, "MALFORMED") if payload is None else (heads[value[:HEAD]] + payload, None)
+        payload, why = unpack(value)
+        if value is None or (payload is None and why is None):
+            return _replace_head(name, heads, value)
+        return (None, f"MALFORMED: {why}") if payload is None else (heads[value[:HEAD]] + payload, None)
 
     return reframe
 

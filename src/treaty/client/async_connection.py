@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -103,6 +103,12 @@ class AsyncConnection:
     groups = _as_coroutine(group_exchanges.groups)
     ordinal = _as_coroutine(group_exchanges.ordinal)
     typed_version = _as_coroutine(group_exchanges.typed_version)
+    publish = _as_coroutine(publication_exchanges.publish)
+    get_published = _as_coroutine(publication_exchanges.get_published)
+    list_published = _as_coroutine(publication_exchanges.list_published)
+    delete_published = _as_coroutine(publication_exchanges.delete_published)
+    put_draft = _as_coroutine(publication_exchanges.put_draft)
+    draft = _as_coroutine(publication_exchanges.draft)
     group_versions = _as_coroutine(group_exchanges.group_versions)
     history = _as_coroutine(group_exchanges.history)
     find_same_version = _as_coroutine(group_exchanges.find_same_version)

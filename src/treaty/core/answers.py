@@ -105,6 +105,8 @@ class RegisteredVersion:
 
     version: VersionFound
     created: bool
+    warnings: tuple[Finding, ...] = ()
+    """What is said of its label of SchemaVer. A repetition of the command does not say it again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,12 @@ SCHEME_LENGTH = 100
 """Characters of the name of an id scheme."""
 VERSIONS_PER_NAME = 1_000
 """Versions of a subject that share a computed name."""
+DRAFTS = 100_000
+"""Drafts of schemas in a registry."""
+PUBLISHED_PAGE = 1_000
+"""Versions in one page of a listing of published schemas."""
+WARNINGS = 20
+"""Findings in the answer to a registration."""
 GROUPS_PAGE = 1_000
 """Subjects in one page of a listing of groups."""
 USERS_NAMED = 10
@@ -81,7 +87,15 @@ SETTINGS_PAGE = 1_000
 COUNTER = 2**31 - 1
 """The highest id, version number or ordinal: Confluent's clients read 32 bits."""
 ID_GAP = 1_000_000
-"""Unused ids below an imported id; they are never assigned later."""
+"""Unused ids below an imported id; they are never assigned later. So with ordinals, encoding ids and numbers of a type."""
+ABSENT_NUMBERS = 32
+"""Ids in a row that a registry of Pravega's kind does not have, after which an import looks for no more."""
+IMPORT_ANSWER_BYTES = 67_108_864
+"""Bytes of an answer of a registry from which schemas are imported: a whole group of schemas is one answer."""
+EXPORT_PAGE = 1_000
+"""Subjects, or versions, in one page of an export."""
+EXPORT_CHARACTERS = 4_000_000
+"""Characters of the texts and bytes after which a page of an export ends."""
 COMMAND_ID = 128
 """Characters of an idempotency key."""
 OUTCOMES = 10_000
@@ -176,6 +190,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+ENCODING_MISSES = 16
+"""Encoding ids in a row that a group does not have, after which a decode plan asks for no further ones."""
 ENCODINGS_CACHED = 1_000
 """Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000

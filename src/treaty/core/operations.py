@@ -9,12 +9,18 @@ from typing import Any
 
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
-from treaty.core.declarations import commands, groups, queries
+from treaty.core.declarations import commands, groups, queries, schemaver, transfers
 from treaty.core.declarations.operation import Operation
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
 
-DECLARED: tuple[Operation[Any, Any], ...] = (*commands.DECLARED, *groups.DECLARED, *queries.DECLARED)
+DECLARED: tuple[Operation[Any, Any], ...] = (
+    *commands.DECLARED,
+    *groups.DECLARED,
+    *queries.DECLARED,
+    *schemaver.DECLARED,
+    *transfers.DECLARED,
+)
 
 OPERATIONS: Mapping[type, Operation[Any, Any]] = {one.request: one for one in DECLARED}
 """Operations by class of request."""

@@ -13,9 +13,11 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.ddl import find_free_name, struct_ddl
+from treaty.plan.encodings import find_encodings
 from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
 from treaty.plan.format_plans import SHAPES, RecordType, RecordTypes
-from treaty.plan.heads import Encodings, encodings_of, framing_of
+from treaty.plan.frame_format import PRAVEGA, Encodings, as_encoding, encodings_of
+from treaty.plan.heads import framing_of
 from treaty.plan.options import DecodeChoices, DecodeOptions
 from treaty.plan.planners import PLANNERS, FormatPlanner, find_planner
 from treaty.plan.registered_schema import RegisteredSchema
@@ -47,8 +49,9 @@ def make_plan(
     (default: Avro). `choices` are fields of `DecodeOptions`: `depth`, `lossy`, `message`, `defaults`, `unknown`,
     `validate`, `rest`, `encoding`.
 
-    `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. A
-    table of encodings (encoding id: schema id and codec) is Pravega's framing. `engine` is the decode engine, one of
+    `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. With
+    ``pravega`` the subject is a group, and `ids` are further encoding ids beside those that the group has; a table of
+    encodings (encoding id: schema id and codec) is this framing too. `engine` is the decode engine, one of
     `treaty.plan.value.ENGINES`; the first one of a format is the default.
 
     Raises `PlanError` without a reader or writer and for an option that the format does not have, `NotFound` for a
@@ -57,7 +60,9 @@ def make_plan(
     """
     with open_registry(registry) as found:
         place = subject_of(subject) if subject else None
-        encoded = () if isinstance(framing, str) else (schema_id for schema_id, _ in framing.values())
+        if framing == PRAVEGA and place is not None:
+            framing, ids = find_encodings(found, place, ids), ()
+        encoded = () if isinstance(framing, str) else (as_encoding(one).schema_id for one in framing.values())
         known, rejected = _list_known(found, place, {*ids, *encoded}, mixed=reader in SHAPES)
         planner = _planner(known, (schema_type or "AVRO") if place is None else "")
         if schema_type not in {"", planner.format}:
@@ -240,8 +245,13 @@ def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> De
 
 def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
     context = subject_of(plan.subject).context if plan.subject else DEFAULT_CONTEXT
-    found = [one for one in sorted(set(ids) - plan.known) if registry_queries.find_schema(registry, one, context)]
-    if not found:
+    is_group = plan.framing.name == PRAVEGA
+    new = sorted(set(ids) - plan.known)
+    encodings = (
+        find_encodings(registry, subject_of(plan.subject), new, list_all=False) if is_group and plan.subject else {}
+    )
+    found = [] if is_group else [one for one in new if registry_queries.find_schema(registry, one, context)]
+    if not found and not encodings:
         return plan
     wanted: str | int = plan.reader
     if plan.reader_name in NAMED:
@@ -252,9 +262,9 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
         registry,
         plan.subject or None,
         reader=wanted,
-        ids=plan.known.union(found),
+        ids=() if is_group else plan.known.union(found),
         schema_type="" if plan.subject else plan.format,
-        framing=encodings_of(plan.framing) or plan.framing.name,
+        framing={**encodings_of(plan.framing), **encodings} if is_group else plan.framing.name,
         **_choices(plan),
     )
     return replace(made, engine=plan.engine) if made.format == plan.format else made

@@ -19,3 +19,5 @@ class RegisteredSchema:
     meaning: ResolvedSchema | None = None
     """Its text with the texts behind its references; None where the planner has no use for it."""
     guid: str = ""
+    ordinal: int = -1
+    """Its place in the subject; -1 where it is not known."""

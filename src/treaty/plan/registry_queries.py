@@ -94,4 +94,5 @@ def _make_registered(
         not found.deleted,
         meaning,
         found.guid,
+        found.ordinal if isinstance(found, VersionFound) else -1,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from treaty.plan.ddl import struct_ddl
 from treaty.plan.format_plans import FORMAT_PLANS, FormatPlan, PayloadFormatPlan, RecordTypes
-from treaty.plan.frame_format import PREFIX, FrameFormat
+from treaty.plan.frame_format import PRAVEGA, PREFIX, FrameFormat, encodings_of
 
 FORMAT, READ = 5, (2, 3, 4, 5)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an
@@ -98,7 +98,12 @@ class DecodePlan:
 
     @property
     def known(self) -> frozenset[int]:
-        """Every id that the plan has an answer for."""
+        """Every id in frames that the plan has an answer for: schema ids, with Pravega's framing encoding ids."""
+        return frozenset(encodings_of(self.framing)) if self.framing.name == PRAVEGA else self.known_schemas
+
+    @property
+    def known_schemas(self) -> frozenset[int]:
+        """Every schema id that the plan has an answer for."""
         return frozenset(one.schema_id for one in self.writers) | {one.schema_id for one in self.rejected}
 
     @property
@@ -153,7 +158,11 @@ def _read_stored(stored: dict[str, Any]) -> DecodePlan:
         "rejected": tuple(RejectedSchema(**one) for one in stored.pop("rejected")),
         "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs", ())),
     }
-    framed = FrameFormat(framing["name"], heads, tuple((head, codec) for head, codec in framing.get("codecs", ())))
+    codecs, indexes = (tuple((head, one) for head, one in framing.get(name, ())) for name in ("codecs", "indexes"))
+    properties = tuple(
+        (codec, tuple((name, value) for name, value in pairs)) for codec, pairs in framing.get("properties", ())
+    )
+    framed = FrameFormat(framing["name"], heads, codecs, properties, indexes)
     recipe = FORMAT_PLANS.get(stored["format"], PayloadFormatPlan).stored(stored.pop("recipe"))
     mixed = RecordTypes.stored(types) if types else None
     keys = _read_stored(key) if key else None

@@ -12,8 +12,8 @@ from treaty.plan.ddl import quote_name
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError
 from treaty.plan.format_plans import AvroFormatPlan
-from treaty.plan.frame_format import PREFIX
-from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.frame_format import PRAVEGA, PREFIX
+from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_ENCODING, UNKNOWN_HEAD, UNKNOWN_ID, Names
 from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
@@ -30,7 +30,7 @@ from treaty.spark.frames import (
     read_signed_id,
     require_frames,
 )
-from treaty.spark.framings import find_head_error, restore_prefix
+from treaty.spark.framings import UNPACKED, find_head_error, restore_prefix, unpack
 from treaty.spark.shapes import shape_record
 
 ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
@@ -76,10 +76,15 @@ def from_registry(
     return decode(frame, plan, column=column, names=names, flatten=flatten)
 
 
-def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
-    """Return the schema ids in the frames of a batch that `besides` lacks; at most the `UNKNOWN_IDS` most frequent ones."""
+def ids_of(
+    frame: DataFrame, column: str = "value", *, besides: Iterable[int] = (), framing: str = PREFIX.name
+) -> frozenset[int]:
+    """Return the ids in the frames of a batch that `besides` lacks; at most the `UNKNOWN_IDS` most frequent ones.
+
+    They are schema ids, and encoding ids with the framing ``pravega``.
+    """
     require_frames(frame, column)
-    claimed = frame.select(read_frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
+    claimed = frame.select(read_frame_id(F.col(column), framing).alias("id")).filter(F.col("id").isNotNull())
     strange = claimed.filter(~F.col("id").isin(list(besides)))
     frequent = strange.groupBy("id").count().orderBy(F.desc("count")).limit(UNKNOWN_IDS)
     return frozenset(row["id"] for row in frequent.collect())
@@ -193,10 +198,13 @@ def _add_frame_columns(
         return source, frame
     value = F.col(source.column)
     found = F.col(quote_name(source.headers)) if source.headers in columns else None
+    added: tuple[str, ...] = (FRAME, HEADLESS)
+    if plan.framing.codecs:
+        frame, added = frame.withColumn(UNPACKED, unpack(plan, value)), (*added, UNPACKED)
     framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, found, source.part))
     lost = F.col(FRAME).isNull() & value.isNotNull()
     code = F.when(lost, find_head_error(plan.framing, value, found, source.part))
-    return replace(source, column=FRAME, added=(FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
+    return replace(source, column=FRAME, added=added), framed.withColumn(HEADLESS, code)
 
 
 def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None) -> Column:
@@ -205,7 +213,9 @@ def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None
     code, number = F.col(CODE), read_claimed_id(value)
     unknown = code == "UNKNOWN_ID"
     negative = F.format_string(NEGATIVE_ID, read_signed_id(value))
-    message = F.when(unknown & F.col(FRAME).isNull(), F.lit(UNKNOWN_HEAD % plan.framing.name)) if source.added else F
+    message = F.when(unknown & F.col(FRAME).isNull(), _describe_head(plan, source)) if source.added else F
+    if UNPACKED in source.added:
+        message = message.when(F.col(UNPACKED)["said"].isNotNull(), F.col(UNPACKED)["said"])
     message = message.when(unknown & number.isNull(), negative).when(unknown, F.format_string(UNKNOWN_ID, number))
     if sentence is not None:
         message = message.when(sentence.isNotNull(), sentence)
@@ -221,6 +231,13 @@ def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None
         "payload": F.col(source.payload),
     }
     return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+
+
+def _describe_head(plan: DecodePlan, source: _FrameColumns) -> Column:
+    """Return what is said of a row whose head the plan does not know."""
+    if plan.framing.name == PRAVEGA:
+        return F.format_string(UNKNOWN_ENCODING, read_signed_id(F.col(source.payload)))
+    return F.lit(UNKNOWN_HEAD % plan.framing.name)
 
 
 def _list_partial_ids(plan: DecodePlan) -> dict[int, str]:

@@ -9,6 +9,8 @@ from pyspark.sql.types import BinaryType
 
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PREFIX
+from treaty.plan.heads import MAGICS
 
 Literal = bool | int | str | bytes
 SPREAD_FROM = 20
@@ -17,9 +19,9 @@ long.
 """
 
 
-def read_frame_id(value: Column) -> Column:
-    """Return the schema id of a frame, an INT; null for bytes that are not a frame."""
-    return F.when(has_magic(value), read_claimed_id(value))
+def read_frame_id(value: Column, framing: str = PREFIX.name) -> Column:
+    """Return the schema id of a frame, with Pravega's framing the encoding id, an INT; null for bytes that are not a frame."""
+    return F.when(F.startswith(value, F.lit(MAGICS[framing])), read_claimed_id(value))
 
 
 def read_claimed_id(value: Column) -> Column:

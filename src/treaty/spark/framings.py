@@ -1,20 +1,28 @@
 """Other framings as columns: every frame becomes one with Confluent's prefix, which is what engines read."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import BinaryType
 
-from treaty.arrow.codecs import make_inflater
+from treaty.arrow.codecs import make_plan_unpacker
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
+from treaty.plan.value import DecodePlan
 from treaty.spark.frames import map_head
+
+UNPACKED = "_treaty_unpacked"
+"""The column with what codecs unpacked, or why they could not."""
 
 
 def restore_prefix(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
-    """The frame with Confluent's prefix; null where its head means no schema that the plan knows."""
+    """The frame with Confluent's prefix; null where its head means no schema that the plan knows.
+
+    Packed payloads are taken from the column `UNPACKED`.
+    """
     if framing.name == "header":
         stamp = _read_stamp(headers, part)
         # Protobuf's message indexes stand behind the guid, and before the payload in a frame.
@@ -25,11 +33,11 @@ def restore_prefix(framing: FrameFormat, value: Column, headers: Column | None, 
     if framing.name == "none":
         return F.concat(F.lit(make_header(framing.heads[0][1])), value)
     if framing.codecs:
-        return _unpack(framing, value)
+        return _join_unpacked(framing, value)
     lengths = sorted({len(head) // 2 for head, _ in framing.heads})
     ways = []
     for length in lengths:
-        mine = FrameFormat(framing.name, tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
+        mine = replace(framing, heads=tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
         head = _map_head(mine, F.substring(value, 1, length))
         ways.append(F.concat(head, F.substring(value, length + 1, 2**31 - 1)))
     return F.coalesce(*ways) if ways else F.lit(None).cast("binary")
@@ -50,23 +58,34 @@ def find_head_error(framing: FrameFormat, value: Column, headers: Column | None,
     return code.otherwise("UNKNOWN_ID")
 
 
-def _unpack(framing: FrameFormat, value: Column) -> Column:
-    """The frame with its payload unpacked; only compressed ones go through Python."""
-    codecs = {bytes.fromhex(head): codec for head, codec in framing.codecs}
-    packed = F.substring(value, 1, HEAD).isin(list(codecs))
+def unpack(plan: DecodePlan, value: Column) -> Column:
+    """What is for the column `UNPACKED`: only packed frames go through Python."""
+    heads = [bytes.fromhex(head) for head, _ in plan.framing.codecs]
 
-    def inflated(frames: pa.Array) -> pa.Array:
-        inflate = make_inflater(codecs)
-        return pa.array([inflate(one) for one in frames.to_pylist()], pa.binary())
+    def unpacked(frames: pa.Array) -> pa.Array:
+        one = make_plan_unpacker(plan)
+        found = [one(frame) for frame in frames.to_pylist()]
+        payloads, whys = [payload for payload, _ in found], [why for _, why in found]
+        return pa.StructArray.from_arrays(
+            [pa.array(payloads, pa.binary()), pa.array(whys, pa.string())], ["payload", "said"]
+        )
 
-    unpack = arrow_udf(inflated, BinaryType())  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
-    payload = F.when(packed, unpack(F.when(packed, value))).otherwise(F.substring(value, HEAD + 1, 2**31 - 1))
+    udf = arrow_udf(unpacked, "payload BINARY, said STRING")  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
+    made: Column = udf(F.when(F.substring(value, 1, HEAD).isin(heads), value))
+    return made
+
+
+def _join_unpacked(framing: FrameFormat, value: Column) -> Column:
+    """The frame with its payload as the codec unpacked it."""
+    packed = F.substring(value, 1, HEAD).isin([bytes.fromhex(head) for head, _ in framing.codecs])
+    payload = F.when(packed, F.col(UNPACKED)["payload"]).otherwise(F.substring(value, HEAD + 1, 2**31 - 1))
     return F.concat(_map_head(framing, F.substring(value, 1, HEAD)), payload)
 
 
 def _map_head(framing: FrameFormat, head: Column) -> Column:
-    """Confluent's prefix of the schema that a head means."""
-    known = {bytes.fromhex(text): make_header(number) for text, number in framing.heads}
+    """Confluent's prefix of the schema that a head means, with the message indexes of its type."""
+    indexes = {head: bytes.fromhex(index) for head, index in framing.indexes}
+    known = {bytes.fromhex(head): make_header(number) + indexes.get(head, b"") for head, number in framing.heads}
     return map_head(head, known).cast("binary")
 
 

@@ -116,7 +116,7 @@ POLICIES = (
             ),
         ),
         by_tests(
-            "behaviours/test_transfer_policies.py::test_a_range_begins_at_the_same_version_in_a_copy[memory-directly]"
+            "behaviours/test_transfer_policies.py::test_a_range_begins_at_the_same_version_in_a_copy[http-confluent-directly]"
         ),
     ),
 )

@@ -14,9 +14,12 @@ from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.options import encoding_
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain_record
+from treaty.client.groups.deserializer import GroupDeserializer
+from treaty.client.groups.explanation import explain_group_record
+from treaty.client.groups.settings import GroupReaderSettings
 from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
-from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data
+from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data, to_json_value
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.names import DEFAULT_CONTEXT, context_of
@@ -25,6 +28,8 @@ DONE, WRONG = 0, 1
 """Exit codes: every record was decoded; some were not."""
 EXPLAINED = 3
 """The most bad records that are explained byte by byte; only the error of the others is printed."""
+LENIENT = GroupReaderSettings(fail_on_codec_mismatch=False)
+"""A group may have codecs that no record of the topic uses."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -64,6 +69,9 @@ class RecordPrinter:
     key_as: DecodeMode
     form: str
     raw: bool
+    group: str = ""
+    """The group of the values, if they have encoding ids."""
+    values: GroupDeserializer | None = None
     count: int = 0
     bad: int = 0
     markers: int = 0
@@ -82,7 +90,7 @@ class RecordPrinter:
         )
         for part, data, how in asked:
             try:
-                halves[part] = self.decoder.decode_part(data, part, one.headers, how)
+                halves[part] = self._decode(part, data, one, how)
             except BadRecordError as bad:
                 wrong[part] = bad
                 halves[part] = DecodedPart(show_base64(data or b""))
@@ -94,11 +102,20 @@ class RecordPrinter:
                 return
         self._print(one, halves["key"], halves["value"], wrong)
 
+    def _decode(self, part: Part, data: bytes | None, one: TopicRecord, how: DecodeMode) -> DecodedPart:
+        if part == "key" or data is None or self.values is None:
+            return self.decoder.decode_part(data, part, one.headers, how)
+        opened = self.values.open(data)
+        return DecodedPart(to_json_value(opened.value), opened.writer_schema)
+
     def _explain(self, one: TopicRecord, part: Part, bad: BadRecordError) -> None:
         screen.say(f"{one.partition}:{one.offset} {part}: {bad}", "red", err=True)
         if self.bad <= EXPLAINED:
             data = (one.key if part == "key" else one.value) or b""
-            say_explained(explain_record(self.registry, data, one.headers, part), err=True)
+            if part == "value" and self.group:
+                say_explained(explain_group_record(self.registry, self.group, data), err=True)
+            else:
+                say_explained(explain_record(self.registry, data, one.headers, part), err=True)
 
     def _print(self, one: TopicRecord, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
         if self.form == "values":
@@ -170,6 +187,8 @@ def _format_time(milliseconds: int | None) -> str:
 @click.option("--follow", is_flag=True, help="Continue past the end until Ctrl-C.")
 @click.option("--keys", "key_as", type=click.Choice(("auto", "schema", "text", "bytes")), default="auto",
               show_default=True, help="Form of the keys; auto: by the schema in their frame, else as text.")  # fmt: skip
+@click.option("--group", default="", metavar="GROUP",
+              help="The values are records of this group, with encoding ids (Pravega's frames).")  # fmt: skip
 @click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the schema ids in the records.")
 @encoding_
 @click.option("--values", is_flag=True, help="Print only the values, one per line.")
@@ -196,7 +215,9 @@ def command(topic: str, **options: Any) -> None:
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
         cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
         decoder = RecordDecoder(found, context_of(options["context"]), options["encoding"])
-        showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"])
+        group = options["group"]
+        values = GroupDeserializer(found, group, (), LENIENT) if group else None
+        showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"], group, values)
         try:
             with closing(read_records(cluster, topic, span)) as records:
                 for one in records:

@@ -11,6 +11,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import encoding_
 from treaty.client.explain.pieces import RecordPiece
 from treaty.client.explain.record import RecordExplanation, explain_record
+from treaty.client.groups.explanation import explain_group_record
 from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.limits import REQUEST_BYTES
 
@@ -23,10 +24,15 @@ FINE, WRONG = 0, 1
     "--header", metavar="HEX", help="Content of the header __value_schema_id, if the frame is in that header."
 )
 @encoding_
+@click.option(
+    "--group", default="", metavar="GROUP", help="The record is of this group, with an encoding id (Pravega's frame)."
+)
 @click.option("--key", is_flag=True, help="DATA is the key of a record, not its value.")
 @connection.registry
 @connection.as_json
-def command(data: str, *, header: str | None, key: bool, encoding: str, registry: str, as_json: bool) -> None:
+def command(
+    data: str, *, header: str | None, key: bool, group: str, encoding: str, registry: str, as_json: bool
+) -> None:
     """Explain a framed record. DATA is hex or base64; ``-``, the default, reads raw bytes, hex or base64 from standard
     input.
 
@@ -36,12 +42,16 @@ def command(data: str, *, header: str | None, key: bool, encoding: str, registry
     Examples:
       treaty decode 000000000a0e024f6b --registry http://127.0.0.1:8081
       kcat -C -t orders -c 1 -e | treaty decode --registry http://127.0.0.1:8081
+      treaty decode 01000000000674656106 --group orders
     """  # noqa: D301 - click wants the control character
     part: Part = "key" if key else "value"
     record = _read_stdin() if data == "-" else _parse_bytes(data, "DATA")
     headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
     with connection.open_registry(registry) as found:
-        explained = explain_record(found, record, headers, part, encoding=encoding)
+        if group:
+            explained = explain_group_record(found, group, record)
+        else:
+            explained = explain_record(found, record, headers, part, encoding=encoding)
     if as_json:
         screen.say_json(_explanation_members(explained))
     else:

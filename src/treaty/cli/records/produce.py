@@ -60,8 +60,10 @@ DONE, WRONG, STOPPED = 0, 1, 130
 )
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="Header of every record. Repeatable.")
 @click.option("--records", is_flag=True, help="The input has complete records, as `treaty consume --json` prints them.")
-@click.option("--framing", type=click.Choice(("prefix", "header")), default="prefix", show_default=True,
-              help="Frame: the schema id before the payload, or the guid in a header.")  # fmt: skip
+@click.option("--framing", type=click.Choice(("prefix", "header", "pravega")), default="prefix", show_default=True,
+              help="Frame: the schema id before the payload, the guid in a header, or the encoding id of a group.")  # fmt: skip
+@click.option("--codec", default="none", show_default=True, metavar="NAME",
+              help="Packs payloads with --framing pravega: gzip, snappy, or that of an installed package.")  # fmt: skip
 @click.option("--partition", type=click.IntRange(min=0), help="Partition of every record (default: by the key).")
 @click.option("--no-partition", "drops_partition", is_flag=True,
               help="Ignore the partitions in --records; the key chooses.")  # fmt: skip
@@ -147,6 +149,9 @@ def _select_schemas(
     found: Connection, topic: str, options: dict[str, Any]
 ) -> tuple[SelectedSchema, SelectedSchema | None]:
     rest = {name: options[name] for name in ("must_exist", "normalize")}
+    if options["codec"] != "none" and options["framing"] != "pravega":
+        raise click.UsageError("--codec needs --framing pravega; --compression is that of batches")
+    rest["codec"] = options["codec"] if options["framing"] == "pravega" else None
     value = SchemaOption(
         options["schema"], topic, "value", options["subject"], options["strategy"], options["record"],
         options["format_"], options["references"], encoding=options["encoding"], **rest,

@@ -1,15 +1,16 @@
 """The schema that records are written with: the latest of a subject, one by id, or one in a file."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from treaty.cli.registry.schema import read_draft
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
+from treaty.client.groups.codecs import MissingCodecError, find_codec
 from treaty.client.records.encoder import RecordEncoder, make_encoder
 from treaty.client.serializers.errors import BadValueError
-from treaty.client.serializers.frames import Headers, Part
+from treaty.client.serializers.frames import Headers, Part, encode_encoding
 from treaty.client.serializers.schema_selection import SchemaText, text_of
 from treaty.client.serializers.subject_names import (
     STRATEGIES,
@@ -18,6 +19,7 @@ from treaty.client.serializers.subject_names import (
     SubjectNaming,
 )
 from treaty.core.answers import VersionFound
+from treaty.core.messages.encodings import AssignEncoding, ListCodecs
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.requests import LATEST, GetSchema, GetVersion, Lookup, Register
@@ -48,6 +50,8 @@ class SchemaOption:
     must_exist: bool = False
     normalize: bool = False
     encoding: str = ""
+    codec: str | None = None
+    """The codec of payloads behind an encoding id (``none``: no codec); None: other framings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,13 @@ class SelectedSchema:
     part: Part
     schema_id: int | None = None
     guid: str = ""
+    encoding_id: int = 0
+    pack: Callable[[bytes], bytes] = bytes
 
     def frame(self, value: object, framing: str) -> tuple[bytes, Headers]:
         """Return the framed key or value. Raises `BadValueError`."""
+        if framing == "pravega":
+            return encode_encoding(self.encoding_id) + self.pack(self.encoder.encode(value).payload), ()
         return self.encoder.encode(value).add_frame(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
 
 
@@ -93,10 +101,26 @@ def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, v
         found, version.format, SchemaText(version.text, version.references, subject), wanted.record, wanted.encoding
     )
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
-    return SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)
+    chosen = SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)
+    return chosen if wanted.codec is None else _with_codec(found, chosen, wanted.codec, version)
+
+
+def _with_codec(found: Connection, chosen: SelectedSchema, name: str, version: VersionFound) -> SelectedSchema:
+    """Assign the encoding of a version and a codec that its group has. Raises `UnusableError` for a codec that is missing."""
+    try:
+        codec = find_codec(name)
+    except MissingCodecError as missing:
+        raise UnusableError(str(missing)) from missing
+    group = subject_of(version.subject)
+    encoding_id = found.ask(AssignEncoding(group, version.ordinal, codec.name)).answer.encoding_id
+    listed = found.ask(ListCodecs(group)).answer.codecs if codec.name else ()
+    properties = next((one.properties for one in listed if one.name == codec.name), ())
+    return replace(chosen, encoding_id=encoding_id, pack=lambda payload: codec.pack(payload, properties))
 
 
 def _select_by_id(found: Connection, wanted: SchemaOption, schema_id: int) -> SelectedSchema:
+    if wanted.codec is not None:
+        raise UnusableError("an encoding id is of a version of a group: choose latest or a file, not a schema id")
     within = subject_of(wanted.subject) if wanted.subject else None
     one = found.ask(GetSchema(schema_id, within)).answer
     made = make_encoder(found, one.format, text_of(one), wanted.record, wanted.encoding)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
+from urllib.parse import parse_qs
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS, connect
 from treaty.cli.terminal import registry_url, screen
@@ -18,12 +19,16 @@ from treaty.client.kafka.registry_topic import read_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
+from treaty.client.transfer.sources.pravega import read_pravega
+from treaty.client.transfer.sources.schemarepo import read_repository, read_server
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
 
 SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
+FOREIGN = ("pravega:", "schema-repo:")
+"""How sources begin that are registries of another kind."""
 SETTINGS = ".properties"
 """Suffix of a file with client settings."""
 NUMBERS = frozenset({"max.retries", "retries.wait.ms", "retries.max.wait.ms", "timeout"})
@@ -92,6 +97,8 @@ def read_source(
     kafka_config: Iterable[str] = (),
 ) -> RegistryImage:
     """Read all that a registry holds, a topic or a dump. A dump may be compressed with gzip; ``-`` is standard input."""
+    if source.startswith(FOREIGN):
+        return _read_foreign(source, progress)
     if is_topic(source):
         with exit_on_kafka_error():
             return read_topic(*parse_topic(source, kafka_config), progress)
@@ -100,6 +107,25 @@ def read_source(
             return read(registry, prefix, progress)
     with _open_file(source) as lines:
         return read_lines(_count_lines(_read_lines(lines), progress))
+
+
+def _read_foreign(source: str, progress: ReportProgress) -> RegistryImage:
+    """Read a registry of another kind: ``pravega:URL``, ``schema-repo:URL`` or ``schema-repo:FOLDER``."""
+    kind, _, place = source.partition(":")
+    shown = registry_url.hide_credentials(place)
+    is_server = place.startswith(("http://", "https://"))
+    try:
+        if kind == "pravega":
+            base, _, query = place.partition("?")
+            members = parse_qs(query, keep_blank_values=True)
+            strange = next((name for name in members if name != "namespace"), None)
+            if strange is not None:
+                raise UnusableError(f"{shown} has a parameter {strange!r}; allowed: namespace, as often as needed")
+            return read_pravega(base, members.get("namespace", ()), progress)
+        return read_server(place, progress) if is_server else read_repository(place, progress)
+    except RegistryError as error:
+        allowed = "http://host:port" if kind == "pravega" else "http://host:port, or the folder of a file repository"
+        raise UnusableError(f"{kind} at {shown} can't be read: {error}; give {kind}: and {allowed}") from error
 
 
 @contextmanager

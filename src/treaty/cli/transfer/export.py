@@ -15,6 +15,7 @@ from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.cli.transfer.endpoints import is_topic, parse_topic, read_source, say_notes, say_problem, say_problems
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
+from treaty.client.transfer.group_plan import note_lost_groups
 from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 
@@ -92,12 +93,12 @@ def _write_topic(
     with screen.show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)
         done = write_topic(found, cluster, topic, dry_run=dry_run, report=progress)
-    problems = (*found.problems, *done.problems)
+    problems, notes = (*found.problems, *done.problems), (*found.notes, *note_lost_groups(found))
     if as_json:
         counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
-        _print_json(counts, problems, found.notes)
+        _print_json(counts, problems, notes)
     say_problems(problems, say_problem)
-    say_notes(found.notes)
+    say_notes(notes)
     word = "would be written" if dry_run else "written"
     there = done.records - done.written - len(done.problems)
     colour = "red" if problems else "green"

@@ -38,13 +38,21 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
 
     SOURCE is one of: the URL of a registry with Confluent's API; a .properties file with the settings of its clients
     (url, basic.auth.user.info, ssl.ca.location, ...); the topic of a registry (kafka://host:port/_schemas); or a dump
-    of such a topic, a file or ``-``, plain or gzip, with lines {"key": ..., "value": ...} or key, tab, value. Existing
-    schemas are not changed, so an interrupted import can be run again.
+    of such a topic, a file or ``-``, plain or gzip, with lines {"key": ..., "value": ...} or key, tab, value; or a
+    registry of another kind: pravega:URL (its groups with ids, encodings and history), schema-repo:URL, or
+    schema-repo:FOLDER (the folder of its local file repository). Existing schemas are not changed, so an interrupted
+    import can be run again.
 
     \b
     Examples:
       treaty import http://old:8081 --registry http://127.0.0.1:8081 --dry-run
       treaty import kafka://127.0.0.1:9092/_schemas \\
+        --registry http://127.0.0.1:8081
+      treaty import "pravega:http://old:9092?namespace=shop" \\
+        --registry http://127.0.0.1:8081 --dry-run
+      treaty import schema-repo:http://old:2876/schema-repo \\
+        --registry http://127.0.0.1:8081
+      treaty import schema-repo:/var/lib/schema-repo \\
         --registry http://127.0.0.1:8081
       treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
       kafka-console-consumer ... --property print.key=true | treaty import - \\
@@ -65,7 +73,15 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     else:
         say_problems(problems, say_problem)
         say_notes(notes)
-        if not (found.versions or found.configs or found.modes or found.contexts or found.associations or problems):
+        if not (
+            found.versions
+            or found.configs
+            or found.modes
+            or found.contexts
+            or found.associations
+            or found.groups
+            or problems
+        ):
             name = "standard input" if source == STDIN else source
             screen.say(f"{name} has nothing to import: no schema, config or mode.", "yellow", err=True)
         _say_report(report, len(problems), dry_run=dry_run)
@@ -78,7 +94,10 @@ def _count_changes(report: TransferReport) -> dict[str, int]:
     return {
         "there_already": plan.there,
         "contexts": len(plan.made),
-        "versions": sum(map(len, plan.waves)),
+        "groups": len(plan.groups.made),
+        "versions": sum(map(len, plan.waves)) + len(plan.groups.hidden),
+        "codecs": len(plan.groups.codecs),
+        "encodings": len(plan.groups.encodings),
         "soft_deletions": len(plan.deletions),
         "associations": len(plan.associations),
         "configs": len(plan.configs),

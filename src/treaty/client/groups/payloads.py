@@ -3,6 +3,8 @@
 import base64
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from treaty.client.groups.trailing_zeros import Trim, trim_json, trim_message, trim_record
@@ -22,6 +24,7 @@ from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import GetGuid, GetSchema, Request
 from treaty.core.state.commit import PositionToken
+from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file
 from treaty.formats.registry import find_formats
 
@@ -61,9 +64,10 @@ class VersionRegistry:
             subject=version.subject,
             number=version.number,
         )
-        if version.format == "PROTOBUF" and version.data is not None:  # a set has the files that the text only names
-            set_text = base64.b64encode(select_file(version.data, version.type_name)).decode()
-            found = SchemaFound(version.schema_id, version.guid, "PROTOBUF", set_text, subject=version.subject)
+        if version.format == "PROTOBUF" and version.data is not None:
+            with suppress(InvalidSchemaError):  # a set has the files that the text only names; a text is none
+                set_text = base64.b64encode(select_file(version.data, version.type_name)).decode()
+                found = replace(found, text=set_text, references=())
         self._known[version.guid] = self._known[version.schema_id] = Reply(found, token)
         while len(self._known) > 2 * ENCODINGS_CACHED:
             self._known.pop(next(iter(self._known)), None)

@@ -96,6 +96,7 @@ def write_topic(
     A version or id that belongs to another schema there is a problem and is not overwritten. Raises `KafkaClientError`
     for a topic that is not compacted or has more than one partition.
     """
+    image = replace(image, exact=False, groups=(), facts={}, hidden=())  # a topic has no place for them
     there = ensure_compacted(cluster, topic, dry_run=dry_run)
     target, last = _read_image(cluster, topic, ignore_progress) if there else (RegistryImage(), {})
     plan = make_plan(image, target)

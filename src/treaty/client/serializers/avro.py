@@ -6,7 +6,7 @@ from typing import Any
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.avro_codec import AvroCodec, full_name, make_avro_codec, read_payload, write_payload
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
-from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.frames import Part
 from treaty.client.serializers.schema_selection import OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
 from treaty.client.serializers.settings import (
     DeserializedPart,
@@ -114,7 +114,7 @@ class AvroDeserializer:
         Raises `BadRecordError` for invalid bytes (`code` has the kind), `Unavailable` if the registry does not answer;
         then the record may be valid, and a retry may succeed.
         """
-        frame = unframe(data, headers, part)
+        frame = self._reader.split(data, headers, (topic, part))
         found, writer = self._reader.find_writer(frame, data)
         reader, typed = self._reader_for(topic, part, writer), self._typed
         plain = read_payload(writer, reader, frame.payload, frame.schema, tagged=typed is not None)

@@ -143,6 +143,17 @@ def make_avro_codec(registry: Registry, text: str, references: tuple[Reference, 
     return AvroCodec(text, schema, named, full_name(text), raw)
 
 
+def make_text_skipper(text: str) -> Skip | None:
+    """Return the skipper of a schema without references; None for top-level ``bytes``, which have no end of their own.
+
+    Raises `BadValueError` if the text is not Avro.
+    """
+    named: dict[str, Any] = {}
+    schema = _parse({"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": _json(text)}]}, named)
+    codec = AvroCodec(text, schema, named, "", raw=False)
+    return None if codec.payload in ("bytes", {"type": "bytes"}) else codec.skim
+
+
 def _bare(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_bare(each) for each in schema]

@@ -7,7 +7,7 @@ from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
-from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.frames import Part
 from treaty.client.serializers.schema_selection import OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
 from treaty.client.serializers.settings import (
     DeserializedPart,
@@ -155,7 +155,7 @@ class JsonDeserializer:
         Raises `BadRecordError` for invalid bytes (MALFORMED: not JSON; INVALID: not valid against the schema),
         `Unavailable` if the registry does not answer.
         """
-        frame = unframe(data, headers, part)
+        frame = self._reader.split(data, headers, (topic, part))
         found, writer = self._reader.find_writer(frame, data)
         try:
             text = str(frame.payload, "utf-8")

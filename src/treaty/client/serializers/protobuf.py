@@ -15,7 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 from treaty.client.cache import CachedRegistry
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
-from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.frames import Part
 from treaty.client.serializers.message_indexes import Path, encode_path, split_path
 from treaty.client.serializers.schema_selection import MAX_CODECS, OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
 from treaty.client.serializers.settings import (
@@ -246,7 +246,7 @@ class ProtobufDeserializer:
         """Return message and writer's schema. Raises `BadRecordError` for invalid bytes (`code` has the kind),
         `Unavailable` if the registry does not answer.
         """
-        frame = unframe(data, headers, part, headed=True)
+        frame = self._reader.split(data, headers, (topic, part), headed=True)
         found, writer = self._reader.find_writer(frame, data)
         if frame.head is None:
             path, payload = split_path(frame.payload, frame.schema)

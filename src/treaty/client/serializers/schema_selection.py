@@ -2,14 +2,15 @@
 (`ReaderSchemas`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from treaty.client.cache import CachedRegistry, LoadingCache
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
-from treaty.client.serializers.frames import HEADER_OF, Frame, Part, encode_guid, encode_id
+from treaty.client.serializers.frames import HEADER_OF, Frame, Part, encode_guid, encode_id, unframe
+from treaty.client.serializers.schema_heads import SubjectHeads, make_head
 from treaty.client.serializers.settings import (
     AutoRegister,
     DeserializerSettings,
@@ -144,12 +145,19 @@ class WriterSchemas(Generic[C]):
     def _bind_version(self, subject: Subject, version: VersionFound) -> BoundSchema[C]:
         refuse_other_format(self._format, version.format, f"version {version.number} of {subject}", "writes")
         codec = self._make(self.registry, SchemaText(version.text, version.references, subject))
-        return self._bind_codec(codec, version.schema_id, version.guid)
+        return self._bind_codec(codec, version, subject)
 
-    def _bind_codec(self, codec: C, schema_id: int, guid: str) -> BoundSchema[C]:
-        if self.settings.framing == "header":
-            return BoundSchema(codec, schema_id, guid, b"", encode_guid(guid))
-        return BoundSchema(codec, schema_id, guid, encode_id(schema_id), b"")
+    def _bind_codec(self, codec: C, found: VersionFound | SchemaFound, within: Subject) -> BoundSchema[C]:
+        framing, schema_id = self.settings.framing, found.schema_id
+        if framing == "header":
+            return BoundSchema(codec, schema_id, found.guid, b"", encode_guid(found.guid))
+        if framing == "prefix":
+            return BoundSchema(codec, schema_id, found.guid, encode_id(schema_id), b"")
+        schema = (found.format, found.text, found.references)
+        ordinal = found.ordinal if isinstance(found, VersionFound) else -1
+        return BoundSchema(
+            codec, schema_id, found.guid, make_head(self.registry, framing, schema, within, ordinal), b""
+        )
 
     def _bind_latest(self, subject: Subject, latest: VersionFound) -> BoundSchema[C]:
         bound = self._bind_version(subject, latest)
@@ -176,7 +184,8 @@ class WriterSchemas(Generic[C]):
         found = self.registry.ask(GetSchema(schema_id)).answer
         refuse_other_format(self._format, found.format, f"schema {schema_id}", "writes")
         self._refuse_unreadable(text_of(found), f"schema {schema_id}")
-        return self._bind_codec(self._make(self.registry, text_of(found)), schema_id, found.guid)
+        text = text_of(found)
+        return self._bind_codec(self._make(self.registry, text), found, text.within)
 
 
 class ReaderSchemas(Generic[C]):
@@ -192,6 +201,15 @@ class ReaderSchemas(Generic[C]):
         self._codecs: LoadingCache[object, tuple[SchemaFound, C]] = LoadingCache(MAX_CODECS)
         self._readers: LoadingCache[object, C] = LoadingCache(MAX_CODECS)
         self._known: dict[int | str, tuple[SchemaFound, C]] = {}
+        self._heads = SubjectHeads(self.registry, settings.framing)
+
+    def split(
+        self, data: bytes, headers: Iterable[tuple[str, bytes]], at: tuple[str, Part], *, headed: bool = False
+    ) -> Frame:
+        """Return the frame of a record of a topic and part, as the framing of the settings says. Raises as `unframe`."""
+        if self.settings.framing in {"prefix", "header"}:
+            return unframe(data, headers, at[1], headed=headed)
+        return self._heads.split(data, self._naming.subject(*at, ""))
 
     def find_writer(self, frame: Frame, data: bytes) -> tuple[SchemaFound, C]:
         """Return the schema of a frame. Raises `BadRecordError` if there is none, `Unavailable` if the registry does

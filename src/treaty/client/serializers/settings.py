@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from treaty.client.serializers.frames import Headers, Part
+from treaty.client.serializers.schema_heads import Framing
 from treaty.client.serializers.subject_names import AssociatedNameStrategy, SubjectNameStrategy, topic_name
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
@@ -64,7 +65,8 @@ class SerializerSettings:
 
     choice: SchemaChoice = AutoRegister()
     name_strategy: SubjectNameStrategy | AssociatedNameStrategy = topic_name
-    framing: Literal["prefix", "header"] = "prefix"
+    framing: Framing = "prefix"
+    """What says the schema of a record; ``version``, ``md5`` and ``single-object`` are AVRO-1124's and Avro's own."""
     check: bool = True
     """Validate each value first: unknown fields, numbers out of range, missing fields."""
     lossy: bool = False
@@ -79,6 +81,10 @@ class DeserializerSettings:
     """Subject name strategy for `UseLatest` and `UseLatestWith`."""
     context: str = DEFAULT_CONTEXT
     """The context of the ids in frames."""
+    framing: Framing = "prefix"
+    """How records say their schema. Ids in prefixes and guids in headers are both read with ``prefix`` and ``header``; the
+    heads of other framings mean a version of the subject that `name_strategy` names for the topic.
+    """
     check: bool = False
     """Validate each value against its writer's schema (JSON)."""
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from treaty.client.transfer.registry_image import Place, RegistryImage, order_of
+from treaty.client.transfer.registry_image import Place, RegistryImage, facts_of, order_of
+from treaty.client.transfer.registry_reader import export_subjects, export_versions
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
@@ -19,7 +21,8 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
     versions: dict[Place, VersionFound] = {}
     configs: list[tuple[Scope, Config]] = []
     modes: list[tuple[Scope, str]] = []
-    for subject in dict.fromkeys(subjects):
+    subjects = tuple(dict.fromkeys(subjects))
+    for subject in subjects:
         scope = Scope(subject.context, subject.name)
         configs.append((scope, registry.ask(GetConfig(scope, resolve=True)).answer.config))
         modes.append((scope, registry.ask(GetMode(scope, resolve=True)).answer.mode or "READWRITE"))
@@ -31,7 +34,33 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
             one = registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer
             if subject_of(one.subject) == subject:  # and not the one of this name in another context
                 collect(registry, one, ANY, versions)
-    return RegistryImage(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
+    there = (subject for subject in subjects if any(one == str(subject) for one, _ in versions))
+    groups, kept = read_whole(registry, map(str, there))
+    visible = {(each.version.subject, each.version.number): each for each in kept if each.state != "hidden"}
+    versions |= {place: each.version for place, each in visible.items() if place in versions}
+    return RegistryImage(
+        tuple(sorted(versions.values(), key=order_of)),
+        tuple(configs),
+        tuple(modes),
+        exact=bool(groups),
+        groups=tuple(groups),
+        facts={place: facts_of(each) for place, each in visible.items()},
+        hidden=tuple(each for each in kept if each.state == "hidden"),
+    )
+
+
+def read_whole(registry: Registry, subjects: Iterable[str]) -> tuple[list[ExportedSubject], list[ExportedVersion]]:
+    """Subjects and their versions with all that is kept of them; none from a server that does not list them."""
+    groups: list[ExportedSubject] = []
+    kept: list[ExportedVersion] = []
+    try:
+        for name in subjects:
+            groups += [one for one in export_subjects(registry, subject_of(name)) if one.subject == name]
+            versions = export_versions(registry, subject_of(name))
+            kept += [one for one in versions if one.version.subject == name]
+    except (NotFound, NotOffered):
+        return [], []
+    return groups, kept
 
 
 def latest(image: RegistryImage, subjects: Iterable[Subject]) -> dict[Subject, int]:

@@ -15,10 +15,13 @@ from treaty.client.transfer.registry_image import (
     RecordExtras,
     RegistryImage,
     TransferProblem,
+    VersionFacts,
     list_marked_records,
 )
 from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
+from treaty.core.state.codec import DecodeError, decode_message, encode_message
 from treaty.wire.confluent.bodies import pairs_of
 from treaty.wire.confluent.drafts import ForceBody
 from treaty.wire.confluent.policies import PolicyBody, exact_policy_body, policy_of
@@ -34,6 +37,12 @@ class MarkBody(Struct, omit_defaults=True, rename="camel"):
     highest_id: int = 0
     ordinal: int = -1
     policy: PolicyBody | None = None
+    facts: Any = None
+    """What is kept of a version and has no other member here."""
+    hidden: Any = None
+    """A hidden version, which has no record."""
+    subject: Any = None
+    """A subject with its settings."""
 
 
 _decode = msgspec.json.Decoder().decode
@@ -107,11 +116,23 @@ def mark_of(record: Record, body: MarkBody) -> RecordExtras:
     place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
     about = record.scope if isinstance(record, ConfigRecord) else None
     policy = None if about is None or body.policy is None else (about, policy_of(body.policy))
-    return RecordExtras(*place, forced, pairs_of(body.properties), body.context, body.highest_id, body.ordinal, policy)
+    properties = pairs_of(body.properties)
+    try:
+        facts = None if body.facts is None else decode_message(VersionFacts, body.facts)
+        hidden = None if body.hidden is None else decode_message(ExportedVersion, body.hidden)
+        exported = None if body.subject is None else decode_message(ExportedSubject, body.subject)
+    except DecodeError as wrong:
+        message = f"the member treaty can't be read: {wrong}"
+        raise RecordError(message) from None
+    context, highest, ordinal = body.context, body.highest_id, body.ordinal
+    return RecordExtras(*place, forced, properties, context, highest, ordinal, policy, facts, hidden, exported)
 
 
 def mark_body(mark: RecordExtras) -> MarkBody:
     """The same as it is written."""
     forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
     policy = None if mark.policy is None else exact_policy_body(mark.policy[1])
-    return MarkBody(forced, dict(mark.properties) or None, mark.context, mark.highest_id, mark.ordinal, policy)
+    beside = (mark.facts, mark.hidden, mark.exported)
+    numbers = (mark.context, mark.highest_id, mark.ordinal)
+    told = (None if one is None else encode_message(one) for one in beside)
+    return MarkBody(forced, dict(mark.properties) or None, *numbers, policy, *told)

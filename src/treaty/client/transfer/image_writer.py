@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from treaty.client.transfer.group_requests import begin_groups, finish_groups, import_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
 from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
@@ -74,8 +75,11 @@ class _Writing:
             with ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
                 made = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
                 self._all(pool, made)
+                self._all(pool, begin_groups(plan.groups))
                 for wave in plan.waves:
                     self._registered(pool, wave)
+                for requests in finish_groups(plan.groups):
+                    self._all(pool, requests)
                 self._all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
                 self._all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
                 for problem in pool.map(self._configure, plan.configs):
@@ -103,6 +107,9 @@ class _Writing:
         return None
 
     def _request(self, one: VersionFound) -> Request[RegisteredVersion]:
+        carried = self.plan.groups.versions.get((one.subject, one.number))
+        if carried is not None:
+            return import_of(carried)
         draft = Draft(one.text, one.format, one.references, one.metadata, one.rules)
         if not self.plan.native:
             return Register(subject_of(one.subject), draft, number=one.number, schema_id=one.schema_id)
@@ -124,12 +131,14 @@ class _Writing:
         if not self.plan.native:
             return self._try(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
         numbers = self.plan.numbers.get(scope, {})
-        if begins_at(config) and not numbers:
+        exact = str(Subject(scope.context, scope.name or "")) in self.plan.groups.exact
+        if begins_at(config) and not numbers and not exact:
             return TransferProblem(what, "not written", "its range begins at a version of a subject that has none")
         try:
-            config = shift_ordinals(
-                config, {ordinal: self._ordinal(scope, number) for ordinal, number in numbers.items()}
-            )
+            if not exact:
+                config = shift_ordinals(
+                    config, {ordinal: self._ordinal(scope, number) for ordinal, number in numbers.items()}
+                )
         except RegistryError as no:
             return TransferProblem(what, "not written", str(no))
         return self._try(what, SetConfig(scope, exactly(config), list_cleared_members(config)))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from treaty.client.transfer.group_plan import GroupPlan, note_lost_groups, plan_groups
 from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals
 from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
@@ -11,6 +12,9 @@ from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 
+UNGIVEN = -1
+"""The schema id of a version from a registry without such ids: the target gives one."""
+NO_IDS = "its source has no schema ids, and only a registry of Treaty's kind gives one to an imported version"
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
 NO_POLICIES = (
@@ -42,47 +46,39 @@ class ImportPlan:
     native: bool = False
     numbers: Mapping[Scope, Mapping[int, int]] = field(default_factory=dict)
     """Of a config with a range that begins at a version: by its ordinal in the source, the number of that version."""
+    groups: GroupPlan = field(default_factory=GroupPlan)
+    """Settings, codecs, encodings and hidden versions of subjects, and the versions that keep their ordinals."""
 
     @property
     def size(self) -> int:
         """Commands that the plan takes, apart from modes that give way while it runs."""
-        return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)))
+        parts = (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)
+        return sum(map(len, parts)) + self.groups.size
 
 
 def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
     """Compare two images: what the target lacks is written, what it has otherwise is a conflict."""
     there = {(one.subject, one.number): one for one in target.versions}
-    ids = {_id_of(one): one for one in target.versions}
-    sameness = SchemaEquality(source, target)
-    fresh: list[VersionFound] = []
-    deletions: list[VersionFound] = []
-    wrong = {
-        (one.subject, one.number): why
-        for one in source.versions
-        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
-    }
-    _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
+    wrong = _find_conflicts(source, target, there)
+    groups = plan_groups(source, target, wrong)
     conflicts = [
         TransferProblem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()
     ]
-    for one in source.versions:
-        found = there.get((one.subject, one.number))
-        if (one.subject, one.number) in wrong:
-            continue
-        if found is None:
-            fresh.append(one)
-        if one.deleted and not (found and found.deleted):
-            deletions.append(one)
+    conflicts += groups.problems
+    fine = [one for one in source.versions if (one.subject, one.number) not in wrong]
+    fresh = [one for one in fine if (one.subject, one.number) not in there]
+    deletions = [one for one in fine if one.deleted and _is_to_be_deleted(one, there, groups)]
     configs, modes = dict(target.configs), dict(target.modes)
     wanted = tuple(
         (scope, config)
         for scope, config in source.configs
-        if scope not in configs or configs[scope] != _as_there(scope, config, source, target)
+        if scope not in configs or configs[scope] != _as_there(scope, config, source, target, groups.exact)
     )
     made = _find_new_contexts(source, target)
     associations = _unbound(source, target, conflicts)
     subjects = {subject_of(one.subject) for one in (*fresh, *deletions)}
-    subjects |= {subject_of(one.subject) for one in associations}
+    subjects |= {subject_of(one.subject) for one in associations} | groups.subjects
+    lost = () if target.exact else note_lost_groups(source)
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
@@ -93,17 +89,41 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         lifted=_find_blocking_modes(subjects, [scope for scope, _ in wanted], made if target.native else (), modes),
         there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
-        notes=() if target.native else _notes(fresh, made, wanted),
+        notes=lost if target.native else (*lost, *_notes(fresh, made, wanted)),
         native=target.native,
-        numbers=_numbers(wanted, source),
+        numbers=_numbers(wanted, source, groups.exact),
+        groups=groups,
     )
 
 
-def _as_there(scope: Scope, config: Config, source: RegistryImage, target: RegistryImage) -> Config | None:
+def _find_conflicts(source: RegistryImage, target: RegistryImage, there: dict[Place, VersionFound]) -> dict[Place, str]:
+    """Versions that can't be written, and why; those that refer to them too."""
+    ids = {_id_of(one): one for one in target.versions}
+    sameness = SchemaEquality(source, target)
+    wrong = {
+        (one.subject, one.number): why
+        for one in source.versions
+        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
+    }
+    if not target.exact:
+        wrong |= {(one.subject, one.number): NO_IDS for one in source.versions if one.schema_id == UNGIVEN}
+    _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
+    return wrong
+
+
+def _is_to_be_deleted(one: VersionFound, there: dict[Place, VersionFound], groups: GroupPlan) -> bool:
+    """Whether a softly deleted version is live in the target, or will be: one with its ordinal is written as deleted."""
+    place = (one.subject, one.number)
+    return place not in groups.versions and not (place in there and there[place].deleted)
+
+
+def _as_there(
+    scope: Scope, config: Config, source: RegistryImage, target: RegistryImage, exact: frozenset[str]
+) -> Config | None:
     """A config as the target would say it; None where it can't yet, because a range begins at a version that it lacks."""
     if not target.native:
         return in_words(config)
-    if not begins_at(config):
+    if not begins_at(config) or str(Subject(scope.context, scope.name or "")) in exact:
         return config
     subject = str(Subject(scope.context, scope.name or ""))
     there = {one.number: one.ordinal for one in target.versions if one.subject == subject}
@@ -113,8 +133,14 @@ def _as_there(scope: Scope, config: Config, source: RegistryImage, target: Regis
     return shift_ordinals(config, {ordinal: there[number] for ordinal, number in numbers.items()})
 
 
-def _numbers(configs: tuple[tuple[Scope, Config], ...], source: RegistryImage) -> Mapping[Scope, Mapping[int, int]]:
-    return {scope: first_numbers(scope, config, source.versions) for scope, config in configs if begins_at(config)}
+def _numbers(
+    configs: tuple[tuple[Scope, Config], ...], source: RegistryImage, exact: frozenset[str]
+) -> Mapping[Scope, Mapping[int, int]]:
+    """By scope; none of subjects whose ordinals are alike."""
+    counted = (
+        (scope, config) for scope, config in configs if str(Subject(scope.context, scope.name or "")) not in exact
+    )
+    return {scope: first_numbers(scope, config, source.versions) for scope, config in counted if begins_at(config)}
 
 
 def _unbound(
@@ -161,7 +187,8 @@ def _find_low_contexts(source: RegistryImage, highest: dict[str, int]) -> Iterat
     ids: dict[str, list[int]] = {}
     for one in source.versions:
         context, schema_id = _id_of(one)
-        ids.setdefault(context, []).append(schema_id)
+        if schema_id != UNGIVEN:
+            ids.setdefault(context, []).append(schema_id)
     for context, there in ids.items():
         there.sort()
         last = there[0]
@@ -222,11 +249,11 @@ def _spread(wrong: dict[Place, str], fresh: list[VersionFound]) -> None:
 def _conflict(
     one: VersionFound, found: VersionFound | None, holder: VersionFound | None, sameness: SchemaEquality
 ) -> str:
-    if found is not None and (found.schema_id != one.schema_id or sameness.differs(found, one)):
+    if found is not None and (one.schema_id not in {UNGIVEN, found.schema_id} or sameness.differs(found, one)):
         return f"the target has another schema there, with id {found.schema_id}"
     if found is not None and found.deleted and not one.deleted:
         return "the target has it softly deleted; delete it there for good, or register it again"
-    if holder is not None and sameness.differs(holder, one):
+    if one.schema_id != UNGIVEN and holder is not None and sameness.differs(holder, one):
         return f"id {one.schema_id} belongs to another schema there ({holder.subject} version {holder.number})"
     return ""
 

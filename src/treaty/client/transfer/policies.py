@@ -50,6 +50,17 @@ def first_numbers(scope: Scope, config: Config, versions: Iterable[VersionFound]
     return {each: next((number for ordinal, number in there if ordinal >= each), there[-1][1]) for each in wanted}
 
 
+def at_known_ordinals(config: Config, ordinals: Iterable[int]) -> Config:
+    """Return a config whose ranges begin at versions that are there: where the first one is gone at the next one, else at
+    the last one. They have the same versions, but for the last case.
+    """
+    there = sorted(ordinals)
+    if not there:
+        return config
+    wanted = begins_at(config)
+    return shift_ordinals(config, {each: next((one for one in there if one >= each), there[-1]) for each in wanted})
+
+
 def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> tuple[Config, dict[int, int]]:
     """Return a config whose ranges begin where they did, where the versions of its subject are counted without gaps, and that
     count by number. So two registries that hold the same versions say the same.

@@ -7,16 +7,21 @@ target has under these names and what is in force there; only when nothing is re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from treaty.client.transfer.dry_run import collect, latest, register, stand
+from treaty.client.transfer.dry_run import collect, latest, read_whole, register, stand
+from treaty.client.transfer.group_plan import PLAIN
+from treaty.client.transfer.group_requests import draft_of
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import Place, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
 from treaty.core.answers import RegisteredVersion, VersionFound
+from treaty.core.messages.encodings import AddCodec
+from treaty.core.messages.groups import ORIGIN_POLICIES, CreateSubject
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import Refusal, RegistryError, SubjectNotFound
+from treaty.core.refusals import NotOffered, Refusal, RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import Draft, Pairs, Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class PromotedVersion:
 
     source: VersionFound
     target: Subject
+    names: Pairs = ()
+    """Further names of the version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,8 @@ class PromotionPlan:
     steps: tuple[PromotedVersion, ...]
     from_context: str
     to_context: str
+    groups: tuple[tuple[Subject, ExportedSubject], ...] = ()
+    """Subjects that get versions, and what they are in the source; from a registry that lists it."""
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -68,8 +77,15 @@ def promotion(
                 message = f"Subject '{subject}' not found."
                 raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=str(subject), allowed=one.subject)
             collect(source, one, from_context, found)
-    steps = (PromotedVersion(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
-    return PromotionPlan(tuple(steps), from_context, to_context)
+    groups, versions = read_whole(source, sorted({one.subject for one in found.values()}))
+    kept = {(one.version.subject, one.version.number): one for one in versions if one.state != "hidden"}
+    steps: list[PromotedVersion] = []
+    for place, one in found.items():
+        whole = kept.get(place) or ExportedVersion(one)
+        target = Subject(to_context, subject_of(one.subject).name)
+        steps.append(PromotedVersion(whole.version, target, whole.names))
+    named = tuple((Subject(to_context, subject_of(each.subject).name), each) for each in groups)
+    return PromotionPlan(tuple(steps), from_context, to_context, named)
 
 
 def promote(
@@ -115,6 +131,10 @@ class _PromotionRun:
     def go(self, report: ReportProgress) -> PromotionResult:
         """Register everything in order; stops at the first refusal."""
         done: list[tuple[PromotedVersion, RegisteredVersion]] = []
+        for subject, one in self.plan.groups:
+            problem = self._prepare(subject, one)
+            if problem is not None:
+                return PromotionResult(problems=(problem,))
         for step in self.plan.steps:
             try:
                 registered = register(self.registry, self._request(step))
@@ -129,13 +149,31 @@ class _PromotionRun:
             report("promoted", len(done), len(self.plan.steps))
         return PromotionResult(tuple(done))
 
+    def _prepare(self, subject: Subject, one: ExportedSubject) -> TransferProblem | None:
+        """Create a subject that is not there, if it is no plain one, and let its writers use the codecs of the source."""
+        settings = replace(one.settings, policy=ORIGIN_POLICIES.get(one.settings.origin))
+        try:
+            if one.settings != PLAIN:
+                self.registry.ask(CreateSubject(subject, settings))
+            for codec in one.codecs:
+                self.registry.ask(AddCodec(subject, codec))
+        except NotOffered:
+            return None  # a registry without groups
+        except RegistryError as no:
+            return TransferProblem(one.subject, f"not promoted to {subject}", str(no))
+        return None
+
     def _request(self, step: PromotedVersion) -> Register:
         one = step.source
         references = tuple(self._reference(one, reference) for reference in one.references)
+        known = step.target in dict(self.plan.groups)
         draft = Draft(one.text, one.format, references, one.metadata, one.rules)
         latest = self.latest.get(step.target)
         expected = None if latest is None else ExpectedVersion("number", latest)
-        return Register(step.target, draft, expected=expected)
+        if not known:
+            return Register(step.target, draft, expected=expected)
+        whole = replace(draft_of(one), references=references)
+        return Register(step.target, whole, expected=expected, names=step.names, properties=one.properties)
 
     def _reference(self, one: VersionFound, reference: Reference) -> Reference:
         target = subject_of(one.subject).sibling(reference.subject)

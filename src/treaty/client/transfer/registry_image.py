@@ -6,9 +6,11 @@ from typing import TypeVar
 
 from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
+from treaty.core.state.values import PolicyValue
 from treaty.wire.confluent.records import (
     NOOP,
     AssociationRecord,
@@ -46,6 +48,18 @@ class TransferProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """What is kept of a version beside its record."""
+
+    type_name: str = ""
+    type_version: int = 0
+    policy: PolicyValue | None = None
+    names: Pairs = ()
+    encodings: tuple[tuple[int, str], ...] = ()
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RegistryImage:
     """Versions by context, id, subject and number (softly deleted ones say so), and settings by scope.
 
@@ -65,6 +79,21 @@ class RegistryImage:
     """By namespace and name of their resource, then by kind."""
     native: bool = False
     """Whether it was read from a registry of Treaty's kind, which can take over more than others."""
+    exact: bool = False
+    """Whether `groups`, `facts` and `hidden` are all that is kept beside the rest."""
+    groups: tuple[ExportedSubject, ...] = ()
+    """By context and name; those without versions too."""
+    facts: Mapping[Place, VersionFacts] = field(default_factory=dict)
+    """Of `versions`, by their place."""
+    hidden: tuple[ExportedVersion, ...] = ()
+    """Versions that were deleted and registered again since, by context, subject and ordinal."""
+
+    @property
+    def kept(self) -> tuple[ExportedVersion, ...]:
+        """All versions with all that is kept of them, by context, subject and ordinal."""
+        none = VersionFacts()
+        visible = (_with_facts(one, self.facts.get((one.subject, one.number), none)) for one in self.versions)
+        return tuple(sorted((*visible, *self.hidden), key=kept_order))
 
 
 def order_of(version: VersionFound) -> tuple[str, int, str, int]:
@@ -86,6 +115,11 @@ class RecordExtras:
     """Of a version, where a range of its subject's policy counts by it."""
     policy: tuple[Scope, Config] | None = None
     """Of the config at a scope: what words do not say of its policy."""
+    facts: VersionFacts | None = None
+    hidden: ExportedVersion | None = None
+    """A hidden version, which has no record."""
+    exported: ExportedSubject | None = None
+    """A subject with its settings, which has no record."""
 
 
 @dataclass(slots=True)
@@ -99,6 +133,10 @@ class ImageBuilder:
     highest: dict[str, int] = field(default_factory=dict)
     associations: dict[tuple[str, str, str, str], ResourceAssociation] = field(default_factory=dict)
     problems: list[TransferProblem] = field(default_factory=list)
+    groups: dict[str, ExportedSubject] = field(default_factory=dict)
+    hidden: dict[Place, ExportedVersion] = field(default_factory=dict)
+    """By subject and ordinal."""
+    facts: dict[Place, VersionFacts] = field(default_factory=dict)
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
     _ids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
@@ -133,11 +171,18 @@ class ImageBuilder:
         if mark.policy is not None and mark.policy[0] in self.configs:
             scope, exact = mark.policy
             self.configs[scope] = replace(self.configs[scope], exact_level=exact.exact_level, partition=exact.partition)
+        if mark.exported is not None:
+            self.groups[mark.exported.subject] = mark.exported
+        if mark.hidden is not None:
+            self.hidden[mark.hidden.version.subject, mark.hidden.version.ordinal] = mark.hidden
         found = self.versions.get((mark.subject, mark.number))
         if found is not None:
-            self.versions[mark.subject, mark.number] = replace(
-                found, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal
-            )
+            found = replace(found, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal)
+            facts = mark.facts
+            if facts is not None:
+                found = replace(found, type_name=facts.type_name, type_version=facts.type_version, data=facts.data)
+                self.facts[mark.subject, mark.number] = facts
+            self.versions[mark.subject, mark.number] = found
 
     def _version(self, found: VersionFound, where: str) -> None:
         context = subject_of(found.subject).context
@@ -187,7 +232,26 @@ class ImageBuilder:
             find_unused_highest(self.highest, self.versions.values()),
             tuple(self.problems),
             associations=tuple(sorted(self.associations.values(), key=resource_order)),
+            exact=bool(self.groups),
+            groups=tuple(sorted(self.groups.values(), key=lambda one: subject_of(one.subject))),
+            facts={place: self.facts[place] for place in self.versions if place in self.facts},
+            hidden=tuple(sorted(self.hidden.values(), key=kept_order)),
         )
+
+
+def _with_facts(one: VersionFound, facts: VersionFacts) -> ExportedVersion:
+    return ExportedVersion(one, "soft" if one.deleted else "live", facts.policy, facts.names, facts.encodings)
+
+
+def facts_of(kept: ExportedVersion) -> VersionFacts:
+    """What is kept of a version beside its record."""
+    one = kept.version
+    return VersionFacts(one.type_name, one.type_version, kept.policy, kept.names, kept.encodings, one.data)
+
+
+def kept_order(one: ExportedVersion) -> tuple[str, str, int]:
+    """The place of a version with all that is kept of it in an image."""
+    return (*subject_of(one.version.subject), one.version.ordinal)
 
 
 def _policy_extras(scope: Scope, config: Config) -> RecordExtras | None:
@@ -252,14 +316,19 @@ def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | N
     named = {subject_of(one.subject).context for one in image.versions} | set(image.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
     yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in image.highest)
+    yield from ((NOOP, None, RecordExtras(exported=one)) for one in image.groups)
     counted: dict[str, Mapping[int, int]] = {}
     for scope, config in image.configs:
-        own, ordinals = counted_from_zero(scope, config, image.versions if begins_at(config) else ())
+        counts = begins_at(config) and not image.exact
+        own, ordinals = counted_from_zero(scope, config, image.versions if counts else ())
         counted[str(Subject(scope.context, scope.name or ""))] = ordinals
         yield (*config_record(scope, own), _policy_extras(scope, own))
     for one in image.versions:
-        ordinal = counted.get(one.subject, {}).get(one.number, -1)
-        mark = RecordExtras(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
+        ordinal = one.ordinal if image.exact else counted.get(one.subject, {}).get(one.number, -1)
+        facts = image.facts.get((one.subject, one.number))
+        mark = RecordExtras(one.subject, one.number, one.forced, one.properties, ordinal=ordinal, facts=facts)
         yield (*version_record(one), None if mark == RecordExtras(one.subject, one.number) else mark)
+    for hidden in image.hidden:
+        yield NOOP, None, RecordExtras(hidden=replace(hidden, version=replace(hidden.version, imported=False)))
     yield from ((*association_record(one), None) for one in image.associations)
     yield from ((*mode_record(scope, mode), None) for scope, mode in image.modes)

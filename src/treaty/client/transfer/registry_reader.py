@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from treaty.client.transfer.policies import at_known_ordinals, begins_at
 from treaty.client.transfer.registry_image import (
     RegistryImage,
     TransferProblem,
+    facts_of,
     find_unused_highest,
     order_of,
     resource_order,
@@ -17,6 +19,7 @@ from treaty.client.transfer.registry_image import (
 from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
 from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, ExportSubjects, ExportVersions
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError
@@ -61,12 +64,67 @@ def read(
     prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
     """
     contexts = _contexts(registry, prefix)
-    image = RegistryImage(tuple(sorted(_versions(registry, prefix, report), key=order_of)), contexts=tuple(contexts))
+    image = _read_whole(registry, prefix, report)
+    if image is None:
+        image = RegistryImage(tuple(sorted(_versions(registry, prefix, report), key=order_of)))
+    image = replace(image, contexts=tuple(contexts))
     try:
         image = _with_listed(registry, prefix, image)
     except (NotFound, NotOffered):  # not a server of Treaty
         image = _with_asked(registry, prefix, image, report)
-    return _with_associations(registry, prefix, image)
+    return _with_associations(registry, prefix, _with_known_ranges(image) if image.exact else image)
+
+
+def _with_known_ranges(image: RegistryImage) -> RegistryImage:
+    """The image with policies whose ranges begin at versions that it has."""
+    ordinals: dict[str, list[int]] = {}
+    for one in image.kept if any(begins_at(config) for _, config in image.configs) else ():
+        ordinals.setdefault(one.version.subject, []).append(one.version.ordinal)
+
+    def known(scope: Scope, config: Config) -> Config:
+        return at_known_ordinals(config, ordinals.get(str(Subject(scope.context, scope.name or "")), ()))
+
+    return replace(image, configs=tuple((scope, known(scope, config)) for scope, config in image.configs))
+
+
+def _read_whole(registry: Registry, prefix: Subject, report: ReportProgress) -> RegistryImage | None:
+    """All subjects and versions with all that is kept of them; None from a server that does not list them."""
+    try:
+        groups = tuple(export_subjects(registry, prefix))
+        kept = tuple(export_versions(registry, prefix, report))
+    except (NotFound, NotOffered):
+        return None
+    visible = [one for one in kept if one.state != "hidden"]
+    return RegistryImage(
+        tuple(sorted((one.version for one in visible), key=order_of)),
+        exact=True,
+        groups=groups,
+        facts={(one.version.subject, one.version.number): facts_of(one) for one in visible},
+        hidden=tuple(one for one in kept if one.state == "hidden"),
+    )
+
+
+def export_subjects(registry: Registry, prefix: Subject) -> Iterator[ExportedSubject]:
+    """Subjects page by page."""
+    seen = _Pages("subjects")
+    after: Subject | None = None
+    while page := registry.ask(ExportSubjects(prefix, after)).answer.subjects:
+        seen.add(one.subject for one in page)
+        yield from page
+        after = subject_of(page[-1].subject)
+
+
+def export_versions(
+    registry: Registry, prefix: Subject, report: ReportProgress = ignore_progress
+) -> Iterator[ExportedVersion]:
+    """Versions page by page, hidden ones too."""
+    seen = _Pages("versions")
+    after: tuple[Subject, int] | None = None
+    while page := registry.ask(ExportVersions(prefix, after)).answer.versions:
+        seen.add((one.version.subject, one.version.ordinal) for one in page)
+        yield from page
+        after = (subject_of(page[-1].version.subject), page[-1].version.ordinal)
+        report("versions", len(seen.keys), 0)
 
 
 def _with_asked(registry: Registry, prefix: Subject, image: RegistryImage, report: ReportProgress) -> RegistryImage:

@@ -9,6 +9,8 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import schemaver as s
+from treaty.core.messages import transfers as x
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -212,6 +214,17 @@ def of_register(request: q.Register) -> Required:
     return (of_published(request.subject), *config, *importing, *_references(request.subject, request.draft))
 
 
+def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> Required:
+    """Require the permission to set the mode of the context, whose numbers the caller gives; for a version that skipped its
+    policy also the one to change the config.
+    """
+    forced = isinstance(request, x.ImportVersion) and request.forced is not None
+    config = (on_subject("config", request.subject, "/forced"),) if forced else ()
+    references = _references(request.subject, request.draft) if isinstance(request, x.ImportVersion) else ()
+    importing = on_context("mode", request.subject.context, "/mode")
+    return (on_subject("register", request.subject), *config, importing, *references)
+
+
 def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
     """What skips a rule needs the right to change the config."""
     forcing = (on_subject("config", request.subject, "force"),) if request.force else ()
@@ -227,7 +240,7 @@ def of_create_subject(request: g.CreateSubject) -> Required:
 
 def of_change_subject(request: g.ChangeSubject) -> Required:
     """Require the permission to change the config for the policy, and to register for the properties."""
-    members = ("level", "validators", "previous")
+    members = ("level", "validators", "previous", "label_policy")
     path = next((f"/{name}" for name in members if getattr(request, name) is not None), None)
     config = () if path is None else (on_subject("config", request.subject, path),)
     registers = request.properties is not None or path is None
@@ -297,3 +310,8 @@ def of_get_outcome(request: q.GetOutcome) -> Required:
     if request.principal is None:
         return (on_anything(*PERMISSIONS),)
     return (on_context("admin", EVERYWHERE, "principal"),)
+
+
+def of_publish(request: s.Publish) -> Required:
+    """Require adding a version, and reading the references of the draft."""
+    return (of_published(request.subject), *_references(request.subject, request.draft))

@@ -124,11 +124,11 @@ def new_version(
     """
     request = command.request
     number = _number(view, request, imported=imported)
-    schema_id, schema_rows = _schema(view, command, new)
+    schema_id, schema_rows = schema_of(view, command, new)
     home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
-    ordinal, type_version = _next(view, ordinals), _next(view, types)
+    ordinal, type_version = next_count(view, ordinals), next_count(view, types)
     removed = _find_replaced(view, request.subject, number) if imported else []
     vanishing = (
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
@@ -157,30 +157,32 @@ def new_version(
         *own_config_rows(view, request.subject, made),
         *schema_rows,
         *vanishing,
-        *_other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
+        *other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
         *named,
     )
-    told = _all_names(view, request, names, ordinal)
-    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal, told), created=True))
+    told = all_names(view, request, names, ordinal)
+    return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, told), created=True))
 
 
-def _other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
-    """Rows of versions that go, without those of names that the new version has too."""
+def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
+    """Return rows of versions that go, without those of names that the new version has too."""
     renamed = {row.key for row in named}
     return [row for row in rows if row.table != NAME.name or row.key not in renamed]
 
 
-def _all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+def all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
+    """Return all names that a new version gets, sorted."""
     there = view.get(SUBJECT, request.subject) or request.create_with
     counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in there.schemes else ()
     return tuple(sorted((*names.computed, *names.given, *counted)))
 
 
-def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
+def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int, names: Pairs) -> VersionFound:
+    """Return the answer about a new version."""
     return VersionFound(
         subject=str(request.subject),
         number=version.number,
@@ -220,7 +222,7 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
     return number
 
 
-def _next(view: View, key: CounterKey) -> int:
+def next_count(view: View, key: CounterKey) -> int:
     """Return the number after the highest that a counter ever gave; the first one is 0."""
     value = view.get(COUNTER, key)
     number = value.highest + 1 if value else 0
@@ -229,7 +231,7 @@ def _next(view: View, key: CounterKey) -> int:
     return number
 
 
-def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
+def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
     context = request.subject.context
@@ -292,8 +294,9 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_used(view, VERSION, there[0], GoingRows())
     going = with_hidden(view, there)
+    for key, _ in going:
+        refuse_if_used(view, VERSION, key, GoingRows())
     refuse_if_encoded(view, going)
     return going
 
@@ -334,6 +337,7 @@ def make_home(
         order=creation.order,
         identity=creation.identity,
         properties=creation.properties,
+        private=creation.private,
         schemes=creation.schemes,
         packages=packages,
     )

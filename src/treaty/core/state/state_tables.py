@@ -7,6 +7,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
+from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
 
 
@@ -334,7 +335,7 @@ QUARANTINE = Table("quarantine", QuarantineKey, values.QuarantinedRow)
 AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
-    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
+    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
     OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}

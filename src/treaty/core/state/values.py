@@ -70,6 +70,8 @@ class SubjectValue:
     """Those of these schemes that come from another package, with its name."""
     properties: Pairs = ()
     private: bool = False
+    label_policy: str = "warn"
+    """Where versions have labels of SchemaVer: whether one that does not fit its change is reported (warn) or refused."""
     extra: Extra = ()
 
 
@@ -114,6 +116,8 @@ class Version:
     time: int = 0
     identity: str = ""
     """In a subject with the identity normalised: the lookup digest of the text in its normal form."""
+    revision_of: int = -1
+    """The ordinal of the version whose former text it is; -1 for a version of its own. `revision` counts its texts."""
     extra: Extra = ()
 
 
@@ -126,6 +130,24 @@ class Name:
 
     ordinal: int
     others: tuple[int, ...] = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SupersededVersion:
+    """Which version of the subject supersedes the one in the key, by ordinal."""
+
+    ordinal: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDraft:
+    """A draft of a schema: its text as sent, whether it is private, and when it was stored."""
+
+    text: str
+    private: bool = False
+    time: int = 0
     extra: Extra = ()
 
 
@@ -338,7 +360,7 @@ class SnapshotPointer:
 
 
 StoredValue = (
-    Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from treaty.client.groups.codecs import MissingCodecError, find_codec
 from treaty.client.references import fetch_resolved_schema
+from treaty.client.serializers.frames import encode_encoding
+from treaty.core.messages.encodings import AssignEncoding, ListCodecs
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Registry
@@ -19,6 +22,7 @@ from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions
 from treaty.plan.encoding.planner import compose
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PRAVEGA
 from treaty.plan.registered_schema import RegisteredSchema
 
 
@@ -32,13 +36,33 @@ def make_encode_plan(
     `Incompatible` where a new one is refused, and `Unavailable`. `registry` may be the address of a server.
     """
     with open_registry(registry) as known:
-        return _encode_plan(known, subject_of(subject), columns, options)
+        place = subject_of(subject)
+        found = _find_schema(known, place, columns, options)
+        plan = compose(found, columns, options)
+        return _with_encoding(known, place, plan, (found.ordinal, options.codec)) if plan.framing == PRAVEGA else plan
 
 
-def _encode_plan(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+def _with_encoding(registry: Registry, group: Subject, plan: EncodePlan, pair: tuple[int, str]) -> EncodePlan:
+    """The plan with the encoding of a version, by its ordinal, and a codec. Raises `PlanError` for a codec that is not
+    installed, and `CodecNotFound` where the group lacks it.
+    """
+    try:
+        name = find_codec(pair[1]).name
+    except MissingCodecError as missing:
+        raise PlanError(str(missing)) from missing
+    encoding_id = registry.ask(AssignEncoding(group, pair[0], name)).answer.encoding_id
+    listed = registry.ask(ListCodecs(group)).answer.codecs if name else ()
+    properties = next((one.properties for one in listed if one.name == name), ())
+    return replace(plan, head=encode_encoding(encoding_id).hex(), codec=name, properties=properties)
+
+
+def _find_schema(
+    registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions
+) -> RegisteredSchema:
+    """The schema that rows are written with; a new one is registered here."""
     draft = make_draft(registry, place, columns, options)
     if draft is None:
-        return compose(registry_queries.find_version(registry, place, options.version), columns, options)
+        return registry_queries.find_version(registry, place, options.version)
     if options.register:
         compose(_candidate(registry, place, draft), columns, options)
         found = registry.ask(Register(place, draft)).answer.version
@@ -47,7 +71,7 @@ def _encode_plan(registry: Registry, place: Subject, columns: Sequence[Column], 
     known = registry_queries.find_schema(registry, found.schema_id, place.context)
     if known is None:
         raise PlanError(f"{place} has no schema with id {found.schema_id}")
-    return compose(replace(known, subject=found.subject, version=found.number), columns, options)
+    return replace(known, subject=found.subject, version=found.number, ordinal=found.ordinal)
 
 
 def check_columns(

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from treaty.core.messages.encodings import NO_CODEC
 from treaty.core.requests import LATEST
 
 Part = Literal["key", "value"]
-Framed = Literal["prefix", "header"]
+Framed = Literal["prefix", "header", "pravega", "version", "md5", "single-object"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class EncodeOptions:
     """Which schema: a `version` of the subject, a text (`schema`, of `schema_type` or the subject's), or one that is
     derived.
 
-    A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix`` or
-    ``header``, `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
+    A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix``,
+    ``header``, ``version``, ``md5``, ``single-object``, or ``pravega``: then the subject is a group, and `codec` packs
+    payloads. `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
     JSON payloads are validated by their schema. `lossy` has the paths of values that may lose digits or a part of a
     time (``/price``, ``/lines/[]/at``, ``/by/{}``); everywhere else a row that would lose something is bad.
     """
@@ -44,6 +46,7 @@ class EncodeOptions:
     derive: DeriveOptions | None = None
     register: bool = False
     framing: Framed = "prefix"
+    codec: str = NO_CODEC
     part: Part = "value"
     message: str = ""
     validate: bool = False

@@ -20,6 +20,8 @@ from treaty.plan.encoding.column_pairs import pair_columns
 from treaty.plan.encoding.options import EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PRAVEGA
+from treaty.plan.heads import HEADS
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.strictness import MEANT_FOR
 
@@ -36,8 +38,23 @@ def compose(known: RegisteredSchema, columns: Sequence[Column], options: EncodeO
     if options.validate and known.format != MEANT_FOR["validate"]:
         raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
     made = composer(known, columns, options)
-    front = encode_guid(known.guid) if options.framing == "header" and known.guid else encode_id(known.schema_id)
-    return replace(made, head=front.hex() + made.head)
+    if options.codec and options.framing != PRAVEGA:
+        raise PlanError(f"codec = {options.codec!r} is for the framing {PRAVEGA}, and it is {options.framing}")
+    return replace(made, head=_front(known, options).hex() + ("" if options.framing == PRAVEGA else made.head))
+
+
+def _front(known: RegisteredSchema, options: EncodeOptions) -> bytes:
+    """What stands before payloads and says their schema; with Pravega's framing nothing, until the encoding is known."""
+    if options.framing in {PRAVEGA, "prefix"} or (options.framing == "header" and not known.guid):
+        return b"" if options.framing == PRAVEGA else encode_id(known.schema_id)
+    if options.framing == "header":
+        return encode_guid(known.guid)
+    if not known.schema_id:
+        return b""  # a schema that is not registered yet
+    front = HEADS[options.framing](known)
+    if front is None:
+        raise PlanError(f"the framing {options.framing} is for AVRO, and the rows to write are {known.format}")
+    return front
 
 
 def _plan(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, **parts: object) -> EncodePlan:

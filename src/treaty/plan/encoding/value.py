@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from treaty.core.schema import Pairs
 from treaty.plan.encoding.fit import ColumnConversion, read_conversion
 
 FORMAT = 2
@@ -38,6 +39,10 @@ class EncodePlan:
     part: str = "value"
     message: str = ""
     files: tuple[str, ...] = ()
+    codec: str = ""
+    """What packs payloads; "": nothing."""
+    properties: Pairs = ()
+    """Those of the codec in its group."""
     validate: bool = False
     """Whether each payload is validated by its JSON Schema too."""
 
@@ -53,8 +58,9 @@ class EncodePlan:
             message = f"this encode plan is not of format {FORMAT}; it was stored by another version of Treaty"
             raise ValueError(message)
         columns = tuple((name, kind) for name, kind in stored.pop("columns"))
+        properties = tuple((name, value) for name, value in stored.pop("properties", ()))
         fit, files = read_conversion(stored.pop("fit")), tuple(stored.pop("files"))
-        return EncodePlan(**stored, columns=columns, fit=fit, files=files)
+        return EncodePlan(**stored, columns=columns, fit=fit, files=files, properties=properties)
 
     def explain(self) -> str:
         """The plan as text for people."""
@@ -64,6 +70,7 @@ class EncodePlan:
             f"  engine   {ENGINES[self.format]}{', then validated' if self.validate else ''}",
             f"  schema   id {self.schema_id}{f', message {self.message}' if self.message else ''}",
             *([f"  framing  {self.framing}"] if self.framing != "prefix" else []),
+            *([f"  codec    {self.codec}"] if self.codec else []),
         ]
         lines += [f"  column   {name}: {kind}" for name, kind in self.columns]
         return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in list_steps(self.fit))))

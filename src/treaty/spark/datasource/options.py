@@ -20,7 +20,7 @@ KNOWN: Mapping[str, str] = {
     "reader": "latest, union, types, wide, variant, a version's number, a schema's text",
     "keysubject": "none: keys stay bytes",
     "keyreader": "as reader",
-    "framing": "prefix, header, single-object, md5, version, none",
+    "framing": "prefix, header, single-object, md5, version, pravega, none",
     "message": "",
     "depth": "a number",
     "lossy": "",

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from treaty.arrow.codecs import find_packer
 from treaty.core.registry import Registry
 from treaty.plan.ddl import quote_name, type_ddl
 from treaty.plan.encoding.dry_run import EncodeDryRun
@@ -16,7 +18,13 @@ from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.spark.decode import ERROR_TYPE
 from treaty.spark.encoding.conversion import convert, find_first_message
-from treaty.spark.encoding.encoders import AVRO_ENCODER, JSON_ENCODER, PROTOBUF_ENCODER, PayloadEncoder
+from treaty.spark.encoding.encoders import (
+    AVRO_ENCODER,
+    JSON_ENCODER,
+    PROTOBUF_ENCODER,
+    PayloadEncoder,
+    make_worker_function,
+)
 from treaty.spark.encoding.headers import add_schema_header
 from treaty.spark.encoding.sources import columns_of
 from treaty.spark.engines.engine import barrier
@@ -138,7 +146,19 @@ def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFram
 
 def _frame_payload(plan: EncodePlan, payload: Column) -> Column:
     """The frame of a payload, in the step that makes it: another step would copy it once more."""
-    return F.concat(F.lit(bytes.fromhex(plan.head)), payload) if plan.framing == "prefix" else payload
+    if plan.framing == "header":
+        return payload
+    return F.concat(F.lit(bytes.fromhex(plan.head)), _pack_payload(plan, payload) if plan.codec else payload)
+
+
+def _pack_payload(plan: EncodePlan, payload: Column) -> Column:
+    """The payload as the plan's codec packs it."""
+
+    def packed(payloads: pa.Array) -> pa.Array:
+        pack = find_packer(plan.codec, plan.properties)
+        return pa.array([None if one is None else pack(one) for one in payloads.to_pylist()], pa.binary())
+
+    return make_worker_function(packed, "BINARY")(payload)
 
 
 def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:

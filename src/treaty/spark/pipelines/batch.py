@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.plan.frame_format import PREFIX
+from treaty.plan.heads import MAGICS
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ids_of
 from treaty.spark.frames import read_frame_id
@@ -106,8 +106,9 @@ class RouteRunner:
         Else a batch that runs again could find rows good after it has written them as bad.
         """
         mine, topic = self.route.pipeline, self.route.topic
-        in_frame = plan.framing == PREFIX
-        ids = ids_of(frame, mine.frames, besides=plan.known) if in_frame else frozenset[int]()
+        framing = plan.framing.name
+        in_frame = framing in MAGICS
+        ids = ids_of(frame, mine.frames, besides=plan.known, framing=framing) if in_frame else frozenset[int]()
         if in_frame and not ids:
             return None
         longer = self.planner.extend(frame.sparkSession, plan, ids)
@@ -120,9 +121,11 @@ class RouteRunner:
 
     def _of(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, others: bool = False) -> DataFrame:
         """The rows that only the later plan may know, or all the others."""
-        if plan.framing == PREFIX:
+        framing = plan.framing.name
+        if framing in MAGICS:
             mine = F.coalesce(
-                read_frame_id(F.col(self.route.pipeline.frames)).isin(sorted(late.known - plan.known)), F.lit(False)
+                read_frame_id(F.col(self.route.pipeline.frames), framing).isin(sorted(late.known - plan.known)),
+                F.lit(False),
             )
             return frame.filter(~mine if others else mine)
         # Such heads are looked up by the plan itself: what it does not find is the later one's.

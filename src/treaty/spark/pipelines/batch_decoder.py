@@ -11,7 +11,7 @@ from treaty.core.requests import ListVersions
 from treaty.plan.addresses import open_registry
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
-from treaty.plan.frame_format import PREFIX
+from treaty.plan.heads import MAGICS
 from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import NAMES, Names
 from treaty.plan.value import DecodePlan
@@ -73,9 +73,9 @@ class BatchDecoder:
             return late
         first = self._find_first(store, frame.sparkSession, batch)
         self._last = batch
-        if store.is_settled(batch) or first.framing != PREFIX:
+        if store.is_settled(batch) or first.framing.name not in MAGICS:
             return first
-        ids = ids_of(frame, self._column, besides=first.known)
+        ids = ids_of(frame, self._column, besides=first.known, framing=first.framing.name)
         if not ids:
             return first
         longer = extend(first, self._registry, ids)

@@ -160,8 +160,8 @@ def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, ha
                 one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {reason}"
             )
             for one in plan.writers
-            if one.schema_id not in before.known
+            if one.schema_id not in before.known_schemas
         ]
-        others = [one for one in plan.rejected if one.schema_id not in before.known]
+        others = [one for one in plan.rejected if one.schema_id not in before.known_schemas]
         return replace(before, rejected=drop_twins((*before.rejected, *news, *others)), framing=plan.framing)
     return plan

@@ -56,7 +56,7 @@ class Pair:
 def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow]) -> list[Pair]:
     """The versions that a policy compares a new schema with, the newest first."""
     there = []
-    for one in sorted(live, key=lambda each: each.number, reverse=True):
+    for one in sorted(live, key=_place, reverse=True):
         if policy.partition == "type":
             fits = (one.version.format, one.version.type_name) == (new.draft.format, new.type_name)
         elif policy.partition.startswith("property:"):
@@ -69,6 +69,12 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
             there.append(one)
     pairs = [Pair(one, one in within(policy.backward, there), one in within(policy.forward, there)) for one in there]
     return [pair for pair in pairs if pair.backward or pair.forward]
+
+
+def _place(one: VersionNow) -> tuple[int, ...]:
+    """By label where a version has one, else by number."""
+    given = dict(one.names).get("schemaver")
+    return (one.number,) if given is None else tuple(map(int, given.split("-")))
 
 
 def within(range_: VersionRange, newest_first: list[VersionNow]) -> list[VersionNow]:

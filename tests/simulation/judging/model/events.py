@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Metadata, Pairs, RuleSet
@@ -61,6 +62,7 @@ class SubjectChanged:
 
     subject: Subject
     properties: Pairs
+    label_policy: str = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,39 @@ class VersionNamed:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionPatched:
+    """A version has another text; its former one is hidden, with an ordinal of its own and its encodings."""
+
+    subject: Subject
+    ordinal: int
+    former: int
+    version: values.Version
+    schema: values.Schema
+    alike: Alike
+    content: bytes | None = None
+    normal: Alike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsSuperseded:
+    """A version supersedes others, by ordinal."""
+
+    subject: Subject
+    generation: int
+    ordinal: int
+    others: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPut:
+    """A draft is stored under a number."""
+
+    subject: Subject
+    number: int
+    value: values.StoredDraft
+
+
+@dataclass(frozen=True, slots=True)
 class VersionTurned:
     """A version is in another state: soft or hidden."""
 
@@ -134,6 +169,15 @@ class EncodingMade:
     ordinal: int
     schema_id: int
     codec: str
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersReserved:
+    """Ordinals, encoding ids and numbers of types up to these count as given in a subject."""
+
+    subject: Subject
+    generation: int
+    highest: HighestNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +247,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -31,7 +31,7 @@ from treaty.core.answers import Config
 from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.policy import Level
-from treaty.core.refusals import FormatNotAllowed, PreviousLevelDiffers, SubjectAssociated, TooLarge
+from treaty.core.refusals import FormatNotAllowed, InvalidSetting, PreviousLevelDiffers, SubjectAssociated, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.state.values import ConfigValue, SubjectValue
 
@@ -60,6 +60,8 @@ def describe_group(past: Past, subject: Subject) -> g.GroupFound:
         properties=there.properties,
         latest=live[-1].ordinal if live else -1,
         schemes=there.schemes,
+        private=there.private,
+        label_policy=there.label_policy,
     )
 
 
@@ -107,7 +109,10 @@ def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     subject, scope = request.subject, q.Scope(*request.subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties)
+    if request.label_policy not in {None, "warn", "refuse"}:
+        raise No(InvalidSetting, "LABEL_POLICY", subject=str(subject))
     there = of_group(past, subject)
+    policy = request.label_policy or there.label_policy
     change = Config(exact_level=request.level, validators=request.validators)
     refuse_bad_policy(past, scope, change)
     if request.properties is not None:
@@ -122,7 +127,9 @@ def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     if (request.level, request.validators) != (None, None) and new != old:
         events.append(ConfigChanged(scope, new))
     if request.properties is not None and request.properties != there.properties:
-        events.append(SubjectChanged(subject, request.properties))
+        events.append(SubjectChanged(subject, request.properties, policy))
+    elif policy != there.label_policy:
+        events.append(SubjectChanged(subject, there.properties, policy))
     return Yes(tuple(events), g.GroupCreated(describe_group(past.then(events), subject), created=False))
 
 

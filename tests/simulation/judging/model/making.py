@@ -23,6 +23,7 @@ from tests.simulation.judging.model.reserving import is_within
 from tests.simulation.judging.model.sameness import home_of, is_same, is_same_in
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
+from tests.simulation.texts import FORMATS
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
@@ -42,6 +43,8 @@ class Case:
     policy: values.PolicyValue
     live: list[VersionNow]
     time: int
+    label: str | None = None
+    """The label of the version, in a subject with labels."""
     chosen: ConfigChanged | None = None
     """The config of a new subject whose policy the registration names; `past` has it already."""
 
@@ -68,7 +71,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     """Everything that happens because a schema becomes a version, and the answer."""
     past, request = case.past, case.request
     number = _number(case)
-    schema_id, schema = _schema(case, new)
+    schema_id, schema = schema_of(case.past, request, new)
     going = _taken_away(case, new, schema_id, number)
     home = _home(case)
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
@@ -79,7 +82,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         format=new.draft.format,
         type_name=new.type_name,
         type_version=highest + 1,
-        content="" if content is None else hashlib.sha256(content).hexdigest(),
+        content="" if content is None or new.draft.format not in FORMATS else hashlib.sha256(content).hexdigest(),
         forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=case.gives_ids,
         policy=case.policy,
@@ -96,8 +99,9 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     ]
     turned = {event.ordinal for event in going if isinstance(event, VersionTurned)}
     away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
-    refuse_taken(past, request.subject, ordinal, request.names, schema_id, away)
-    names = (*computed_names(case.home, request.subject, ordinal, new), *request.names)
+    given = request.names if case.label is None else tuple(sorted({*request.names, ("schemaver", str(case.label))}))
+    refuse_taken(past, request.subject, ordinal, given, schema_id, away)
+    names = (*computed_names(case.home, request.subject, ordinal, new), *given)
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
     made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, names, new.normal)
@@ -118,9 +122,8 @@ def _number(case: Case) -> int:
     return number
 
 
-def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
+def schema_of(past: Past, request: q.Register, new: ReadDraft) -> tuple[int, values.Schema]:
     """The id and the row of a schema: the same identity in the same context has the same id, as long as it is in use."""
-    past, request = case.past, case.request
     context = request.subject.context
     schema = values.Schema(
         guid=new.guid,
@@ -174,6 +177,7 @@ def _home(case: Case) -> list[Event]:
             order=creation.order,
             identity=creation.identity,
             properties=creation.properties,
+            private=creation.private,
             schemes=creation.schemes,
         )
         events.append(SubjectMade(subject, made))
@@ -198,30 +202,38 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
     there = past.of(case.request.subject)
     for one in there:
         if case.gives_ids and one.number == number and one.state != "hidden":
-            refuse_if_referred_to(past, one, ("live", "soft"))
-            hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
-            refuse_if_encoded(past, [one, *hidden])
-            gone += [one, *hidden]
+            away = going_with(past, one)
+            for each in away:
+                refuse_if_referred_to(past, each, ("live", "soft"))
+            refuse_if_encoded(past, away)
+            gone += away
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
         again = again and one.version.type_name == new.type_name and is_same_in(case.home, one, new)
         if again and not is_referred_to(past, one, ("live", "soft")):
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
-    gone += _making_room(case, there, gone)
+    gone += making_room(case.past, case.request.subject, there, gone)
     return [*events, *(VersionPurged(one.subject, one.ordinal) for one in gone)]
 
 
-def _making_room(case: Case, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
+def going_with(past: Past, one: VersionNow) -> list[VersionNow]:
+    """A version and what goes with it: hidden ones of its schema, and its own former texts."""
+    hidden = [each for each in past.of(one.subject) if each.state == "hidden"]
+    same = [each for each in hidden if each.schema_id == one.schema_id and each.version.revision_of < 0]
+    return [one, *same, *(each for each in hidden if each.version.revision_of == one.ordinal)]
+
+
+def making_room(past: Past, subject: Subject, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
     """The oldest hidden versions that nobody refers to, as many as there would be too many versions."""
     if sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
-        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(case.request.subject))
+        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(subject))
     excess = len(there) - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
     if excess <= 0:
         return []
     hidden = [one for one in there if one.state == "hidden" and one not in gone]
     oldest = sorted(hidden, key=lambda one: (one.number, one.ordinal))[: limits.VERSIONS_DROPPED]
-    free = (one for one in oldest if not case.past.encodings_of(one.subject, one.ordinal))
-    room = [one for one in free if not is_referred_to(case.past, one, ("live", "soft"))][:excess]
+    free = (one for one in oldest if not past.encodings_of(one.subject, one.ordinal))
+    room = [one for one in free if not is_referred_to(past, one, ("live", "soft"))][:excess]
     if not room and not gone:
-        raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(case.request.subject))
+        raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(subject))
     return room

@@ -39,7 +39,7 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
-from treaty.core.refusals import PreviousLevelDiffers, Referenced
+from treaty.core.refusals import InvalidSetting, PreviousLevelDiffers, Referenced
 from treaty.core.requests import Scope, SubjectCreation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
@@ -47,6 +47,7 @@ from treaty.core.state.state_tables import CONFIG, SUBJECT, VERSION, VersionKey
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
+LABEL_POLICIES = ("warn", "refuse")
 POLICY = "/settings/policy"
 """Where a creation says which policy the subject is created with."""
 
@@ -88,6 +89,15 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     subject, scope = request.subject, Scope(*request.subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties, "/properties")
+    if request.label_policy is not None and request.label_policy not in LABEL_POLICIES:
+        raise InvalidSetting.of(
+            "LABEL_POLICY",
+            f"There is no policy of labels '{request.label_policy[:100]}'",
+            path="/labelPolicy",
+            subject=str(subject),
+            new=request.label_policy[:100],
+            allowed=", ".join(LABEL_POLICIES),
+        )
     there = subject_row(view, subject)
     change = Config(exact_level=request.level, validators=request.validators)
     refuse_bad_policy(view, scope, change, engine)
@@ -99,6 +109,8 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     says_nothing = request.level is None and request.validators is None
     new = old if says_nothing else merge_config(old, change)
     value = there if request.properties is None else replace(there, properties=request.properties)
+    if request.label_policy is not None:
+        value = replace(value, label_policy=request.label_policy)
     rows = () if value == there else (make_row(SUBJECT, subject, value),)
     if new is not None and new != old:
         rows = (*rows, make_row(CONFIG, scope_key(scope), new))

@@ -1,0 +1,48 @@
+"""Explains a record of a group byte by byte: its encoding, and its payload as it was before the codec packed it."""
+
+from dataclasses import replace
+
+from treaty.client.explain.pieces import PieceReader
+from treaty.client.explain.record import RecordExplanation, explain_record
+from treaty.client.groups.codecs import CodecError, MissingCodecError, find_codec, unpack_payload
+from treaty.client.groups.payloads import VersionRegistry, make_frame_header, make_trim
+from treaty.client.serializers.errors import BadRecordError
+from treaty.client.serializers.frames import split_encoding
+from treaty.core.messages.encodings import NO_CODEC, GetEncoding
+from treaty.core.names import subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.registry import Registry
+
+
+def explain_group_record(registry: Registry, group: str, data: bytes) -> RecordExplanation:
+    """Explain a record of a group. An error in it is returned as `problem`; an unreachable registry raises.
+
+    Offsets in a packed payload count from its first byte once it is unpacked.
+    """
+    whole = PieceReader(data)
+    try:
+        encoding_id, packed = split_encoding(data)
+        reply = registry.ask(GetEncoding(subject_of(group), encoding_id))
+    except (BadRecordError, NotFound) as wrong:
+        whole.rest("not read")
+        return RecordExplanation(tuple(whole), None, str(wrong))
+    version, codec = reply.answer.version, reply.answer.codec
+    whole.take(1, "", "magic byte")
+    whole.note(0, "", "magic byte", "an encoding id follows")
+    whole.take(4, "", "encoding id")
+    says = f"{encoding_id}: ordinal {version.ordinal} of {version.subject}, codec {codec.name or 'none'}"
+    whole.note(1, "", "encoding id, big-endian", says)
+    versions = VersionRegistry(registry)
+    schema = versions.add(version, reply.token)
+    try:
+        payload = unpack_payload(find_codec(codec.name), packed, codec.properties)
+    except (CodecError, MissingCodecError) as wrong:
+        whole.rest("packed payload, not read")
+        return RecordExplanation(tuple(whole), schema, str(wrong))
+    offset = whole.at
+    if codec.name != NO_CODEC:
+        payload, offset = make_trim(versions, version)(payload), 0
+        whole.rest(f"a payload of {len(payload)} bytes, packed")
+    told = explain_record(versions, payload, make_frame_header(versions, version))
+    pieces = [replace(one, offset=one.offset + offset) for one in told.pieces if one.what != "frame"]
+    return RecordExplanation((*whole, *pieces), told.writer_schema, told.problem)

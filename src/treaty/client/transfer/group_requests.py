@@ -1,0 +1,61 @@
+"""The plan of groups as requests: what comes before the versions of a subject, and what comes after them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from treaty.client.transfer.group_plan import GroupPlan
+from treaty.core.answers import VersionFound
+from treaty.core.messages.encodings import AddCodec
+from treaty.core.messages.groups import ChangeSubject
+from treaty.core.messages.transfers import ExportedVersion, ImportSubject, ImportVersion
+from treaty.core.names import subject_of
+from treaty.core.requests import Request
+from treaty.core.schema import Draft
+
+Named = tuple[str, Request[Any]]
+"""What a request writes, and the request."""
+
+
+def begin_groups(plan: GroupPlan) -> Iterator[Named]:
+    """Subjects as they are without versions."""
+    yield from (
+        (f"settings of {one.subject}", ImportSubject(subject_of(one.subject), one.settings)) for one in plan.made
+    )
+    for subject, properties in plan.properties:
+        yield f"properties of {subject}", ChangeSubject(subject, properties=properties)
+
+
+def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:
+    """Hidden versions, codecs, encodings of versions, and last the numbers that are used up: each needs the ones before."""
+    hidden = ((f"ordinal {one.version.ordinal} of {one.version.subject}", import_of(one)) for one in plan.hidden)
+    codecs = ((f"codec {codec.name} of {subject}", AddCodec(subject, codec)) for subject, codec in plan.codecs)
+    encodings = ((f"encoding {one.encoding_id} of {one.subject}", one) for one in plan.encodings)
+    raised = (
+        (f"numbers of {one.subject}", ImportSubject(subject_of(one.subject), one.settings, one.highest))
+        for one in plan.raised
+    )
+    return hidden, codecs, encodings, raised
+
+
+def draft_of(one: VersionFound) -> Draft:
+    """Return a version as a draft that is the same version again, also in its type and to the byte."""
+    return Draft(one.text, one.format, one.references, one.metadata, one.rules, one.type_name, one.data)
+
+
+def import_of(one: ExportedVersion) -> ImportVersion:
+    """Return the request for a version with its ordinal and numbers."""
+    version = one.version
+    return ImportVersion(
+        subject_of(version.subject),
+        draft_of(version),
+        version.ordinal,
+        version.number,
+        version.schema_id,
+        version.type_version,
+        one.state,
+        one.policy,
+        version.forced,
+        version.properties,
+        one.names,
+        version.time,
+    )

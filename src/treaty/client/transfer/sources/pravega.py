@@ -1,0 +1,198 @@
+"""Pravega's schema registry (PDP-1) as the source of an import, read by its REST interface.
+
+Deleted schemas are in none of its lists and are still found by their id, so ids are asked for up to one that no schema has;
+encoding ids too.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from msgspec import Struct
+
+from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
+from treaty.client.transfer.sources.image import GroupSource, hide_older, image_of, version_of
+from treaty.client.transfer.sources.rest import THREADS, RestSource, quote_name
+from treaty.core.answers import Config
+from treaty.core.limits import ABSENT_NUMBERS, TRANSFER_ROWS
+from treaty.core.messages.encodings import NO_CODEC, CodecType
+from treaty.core.messages.transfers import ExportedVersion
+from treaty.core.policy import BY_TYPE, Level, nameless_level, word_of
+from treaty.core.refusals import Refusal, RegistryError
+from treaty.core.schema import opaque_text
+from treaty.core.state.values import PolicyValue
+from treaty.formats.registry import find_formats
+from treaty.wire.pravega import bodies as b
+from treaty.wire.pravega.drafts import draft_of
+from treaty.wire.pravega.groups import START, create_of
+from treaty.wire.pravega.policies import level_of
+
+PAGE = 100
+"""Groups asked for at once."""
+NO_NAMESPACES = "this registry does not list its namespaces: {} read; name others with ?namespace=NAME in the URL"
+NO_HISTORY = "this registry does not say when deleted schemas were added and by which policy"
+
+A = TypeVar("A")
+
+
+class _GroupsPage(Struct, rename="camel"):
+    """A page of groups; one that is being created or removed has no properties."""
+
+    groups: dict[str, b.GroupPropertiesBody | None] = {}
+    continuation_token: str = START
+
+
+def read_pravega(url: str, namespaces: Iterable[str] = (), report: ReportProgress = ignore_progress) -> RegistryImage:
+    """Read all groups of some namespaces (none: those without one); what can't be read is a problem. Raises
+    `RegistryError`.
+    """
+    groups: list[GroupSource] = []
+    problems: list[TransferProblem] = []
+    named = tuple(dict.fromkeys(namespaces)) or ("",)
+    with RestSource(url) as source, ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
+        for namespace in named:
+            reader = _NamespaceReader(source, namespace)
+            for found in pool.map(reader.read_group, list(reader.list_groups())):
+                if isinstance(found, TransferProblem):
+                    problems.append(found)
+                else:
+                    groups.append(found)
+                report("groups", len(groups), 0)
+    spaces = ", ".join(f"namespace {one!r}" if one else "the groups without a namespace" for one in named)
+    deleted = any(each.state != "live" for one in groups for each in one.versions)
+    return image_of(groups, problems, (NO_NAMESPACES.format(spaces), *([NO_HISTORY] if deleted else [])))
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupAnswers:
+    """What the registry says of a group."""
+
+    listed: Mapping[int, b.SchemaWithVersionBody]
+    history: Mapping[int, b.HistoryRecordBody]
+    encodings: Mapping[int, b.EncodingInfoBody]
+    deleted: Mapping[int, b.SchemaInfoBody]
+    codecs: tuple[CodecType, ...]
+
+    def find(self, id_: int) -> tuple[b.SchemaInfoBody, b.VersionInfoBody | None]:
+        """Return a schema, and its version where that is known."""
+        if id_ in self.listed:
+            return self.listed[id_].schema_info, self.listed[id_].version_info
+        info = next((one.version_info for one in self.encodings.values() if one.version_info.id == id_), None)
+        return self.deleted[id_], info
+
+
+@dataclass(frozen=True, slots=True)
+class _NamespaceReader:
+    """Reads the groups of one namespace."""
+
+    source: RestSource
+    namespace: str
+
+    def list_groups(self) -> Iterator[tuple[str, b.GroupPropertiesBody | None]]:
+        """Return names and properties, page by page up to an empty one."""
+        seen: set[str] = set()
+        query = {"limit": str(PAGE)}
+        while len(seen) <= TRANSFER_ROWS:
+            page = self._read(_GroupsPage, "/v1/groups", query)
+            fresh = {name: one for name, one in page.groups.items() if name not in seen}
+            if not fresh:
+                return
+            yield from fresh.items()
+            seen |= set(fresh)
+            query["continuationToken"] = page.continuation_token
+        raise RegistryError(f"more groups than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
+
+    def read_group(self, named: tuple[str, b.GroupPropertiesBody | None]) -> GroupSource | TransferProblem:
+        """Read a group with all that belongs to it."""
+        name, properties = named
+        if properties is None:
+            return TransferProblem(
+                name, "a group that is not read", "it has no properties: it is being created or removed"
+            )
+        try:
+            made = create_of(self.namespace, b.CreateGroupBody(name, properties))
+            answers = self._ask_of_group(f"/v1/groups/{quote_name(name)}")
+        except (Refusal, RegistryError) as no:
+            return TransferProblem(name, "a group that is not read", str(no))
+        chosen = made.settings.policy
+        level = Level() if chosen is None or chosen.exact_level is None else chosen.exact_level
+        highest = max((*answers.listed, *answers.deleted), default=-1)
+        group = GroupSource(made.subject, made.settings, config_of_level(level), (), answers.codecs, highest)
+        return _with_versions(group, answers)
+
+    def _ask_of_group(self, path: str) -> _GroupAnswers:
+        codecs = self._read(b.CodecTypesBody, f"{path}/codecTypes").codec_types
+        listed = {
+            one.version_info.id: one for one in self._read(b.SchemaVersionsBody, f"{path}/schemas/versions").schemas
+        }
+        history = {one.version_info.id: one for one in self._read(b.GroupHistoryBody, f"{path}/history").history}
+        encodings = dict(self._probe(b.EncodingInfoBody, f"{path}/encodings"))
+        known = max((*listed, *(one.version_info.id for one in encodings.values())), default=-1)
+        deleted = dict(self._probe(b.SchemaInfoBody, f"{path}/schemas/schema", known, listed))
+        named = (CodecType(one.name, tuple(sorted((one.properties or {}).items()))) for one in codecs if one.name)
+        return _GroupAnswers(listed, history, encodings, deleted, tuple(sorted(named, key=lambda one: one.name)))
+
+    def _probe(self, kind: type[A], path: str, known: int = -1, listed: Container[int] = ()) -> Iterator[tuple[int, A]]:
+        """Ask for each number that is not listed, up to one after which there are no more: `known` is one that there is."""
+        number = absent = 0
+        while absent < ABSENT_NUMBERS or number <= known:
+            if number > TRANSFER_ROWS:
+                raise RegistryError(f"{path}: more than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
+            if number not in listed:
+                found = self.source.read(kind, f"{path}/{number}", query=self._query({}))
+                absent = absent + 1 if found is None else 0
+                if found is not None:
+                    yield number, found
+            number += 1
+
+    def _read(self, kind: type[A], path: str, query: Mapping[str, str] | None = None) -> A:
+        found = self.source.read(kind, path, query=self._query(query or {}))
+        if found is None:
+            raise RegistryError(f"GET {path}: it does not exist: is this a schema registry of Pravega?")
+        return found
+
+    def _query(self, query: Mapping[str, str]) -> Mapping[str, str]:
+        return {**query, "namespace": self.namespace} if self.namespace else query
+
+
+def _with_versions(group: GroupSource, answers: _GroupAnswers) -> GroupSource:
+    """Return a group with its versions, deleted ones too, by id."""
+    versions: list[ExportedVersion] = []
+    problems: list[TransferProblem] = []
+    last: dict[tuple[str, str], int] = {}
+    for id_ in sorted({*answers.listed, *answers.deleted}):
+        schema, info = answers.find(id_)
+        admitted = answers.history.get(id_)
+        try:
+            draft, properties = draft_of(schema)
+            policy = None if admitted is None else _policy_of(level_of(admitted.compatibility))
+        except Refusal as no:
+            problems.append(TransferProblem(f"{group.subject} id {id_}", "a schema that is not read", str(no)))
+            continue
+        if find_formats().find(draft.format) is None:
+            draft = replace(draft, text=opaque_text(draft.data or b""))
+        kind = (draft.format, draft.type_name)
+        number = last.get(kind, -1) + 1 if info is None or info.version is None else info.version
+        last[kind] = number
+        time = 0 if admitted is None else max(0, admitted.timestamp)
+        version = version_of(group.subject, id_, draft, type_version=number, properties=properties, time=time)
+        used = (
+            (each, one.codec_type.name or NO_CODEC)
+            for each, one in answers.encodings.items()
+            if one.version_info.id == id_
+        )
+        live = id_ in answers.listed
+        kept = replace(version, deleted=not live)
+        versions.append(ExportedVersion(kept, "live" if live else "soft", policy, (), tuple(sorted(used))))
+    return replace(group, versions=hide_older(versions), problems=tuple(problems))
+
+
+def config_of_level(level: Level) -> Config:
+    """Return the config of a group with a level, as a registry answers it."""
+    return Config(level=word_of(level), exact_level=nameless_level(level), partition=BY_TYPE)
+
+
+def _policy_of(level: Level) -> PolicyValue:
+    return PolicyValue(level.backward, level.forward, level.deny, partition=BY_TYPE)

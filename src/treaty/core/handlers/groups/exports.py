@@ -1,0 +1,157 @@
+"""Exports: pages of subjects and of versions with all that is kept of them, for a registry that imports them."""
+
+from collections.abc import Iterator
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version, subject_of_key
+from treaty.core.messages.encodings import CodecType
+from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.transfers import (
+    ExportedSubject,
+    ExportedSubjects,
+    ExportedVersion,
+    ExportedVersions,
+    ExportSubjects,
+    ExportVersions,
+    HighestNumbers,
+    KeptState,
+)
+from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.schema import Pairs
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.state_tables import (
+    CODEC,
+    COUNTER,
+    COUNTER_OF_SUBJECT,
+    ENCODING,
+    ENCODING_BY_VERSION,
+    NAME_BY_VERSION,
+    SUBJECT,
+    TYPES,
+    VERSION,
+    VERSION_BY_SUBJECT,
+    CounterKey,
+    encodings_key,
+    ordinals_key,
+)
+from treaty.core.state.table import Key
+from treaty.core.state.values import SubjectValue
+from treaty.core.state.view import View, after, span, subject_span
+
+PAUSE_ROWS = 64
+"""Rows between two pauses."""
+KEPT: tuple[KeptState, ...] = ("live", "soft", "hidden")
+
+
+def export_subjects(
+    view: View, command: Command[ExportSubjects], engine: SchemaEngine
+) -> PausingWork[Decision[ExportedSubjects]]:
+    """List subjects with what is kept of them; a pause follows each one that was looked at."""
+    request = command.request
+    base, reads = without_filter(view)
+    found: list[ExportedSubject] = []
+    beyond = None if request.after is None else after(request.after)
+    for subject in _subjects(base, request.prefix, beyond):
+        if len(found) >= min(request.limit, limits.EXPORT_PAGE):
+            break
+        value = base.get(SUBJECT, subject) if subject.name.startswith(request.prefix.name) and reads(subject) else None
+        if value is not None:
+            found.append(_describe_subject(base, subject, value))
+        yield
+    return Decision((), ExportedSubjects(tuple(found)))
+
+
+def _subjects(view: View, prefix: Subject, low: Key | None) -> Iterator[Subject]:
+    """Subjects from a bound on, or from the first one of a prefix; those of all contexts have any name."""
+    first: Key = ()
+    last: Key = ("\U0010ffff",)
+    if prefix.context != EVERYWHERE:
+        first, last = span((prefix.context,), prefix.name)
+    return view.walk(SUBJECT, first if low is None else max(first, low), last)
+
+
+def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> ExportedSubject:
+    ordinals = view.get(COUNTER, ordinals_key(subject, value.generation))
+    encodings = view.get(COUNTER, encodings_key(subject))
+    counters = view.walk(COUNTER_OF_SUBJECT, *subject_span(TYPES, *subject))
+    types = sorted(_type_counter(view, key) for key in counters if key.generation == value.generation)
+    codecs = ((key.name, view.get(CODEC, key)) for key in view.walk(CODEC, *subject_span(*subject)))
+    return ExportedSubject(
+        str(subject),
+        GroupSettings(
+            origin=value.origin,
+            types=value.types,
+            order=value.order,
+            identity=value.identity,
+            properties=value.properties,
+            schemes=value.schemes,
+        ),
+        HighestNumbers(
+            -1 if ordinals is None else ordinals.highest, -1 if encodings is None else encodings.highest, tuple(types)
+        ),
+        tuple(CodecType(name, codec.properties) for name, codec in codecs if codec is not None),
+    )
+
+
+def _type_counter(view: View, key: CounterKey) -> tuple[str, str, int]:
+    format_, _, type_name = key.part.partition(":")
+    counter = view.get(COUNTER, key)
+    return format_, type_name, -1 if counter is None else counter.highest
+
+
+def export_versions(
+    view: View, command: Command[ExportVersions], engine: SchemaEngine
+) -> PausingWork[Decision[ExportedVersions]]:
+    """List versions with what is kept of them. One whose schema is missing hides itself, and not the list."""
+    request = command.request
+    base, reads = without_filter(view)
+    found: list[ExportedVersion] = []
+    characters = 0
+    for count, one in enumerate(_versions(base, request)):
+        if len(found) >= min(request.limit, limits.EXPORT_PAGE) or characters >= limits.EXPORT_CHARACTERS:
+            break
+        if one is not None and reads(one[0]):
+            try:
+                exported = _describe_version(base, one)
+            except MissingSchemaError:
+                continue
+            found.append(exported)
+            characters += len(exported.version.text) + len(exported.version.data or b"")
+        if one is None or count % PAUSE_ROWS == 0:
+            yield
+    return Decision((), ExportedVersions(tuple(found)))
+
+
+def _versions(view: View, request: ExportVersions) -> Iterator[Kept | None]:
+    """Versions by subject and ordinal, and a pause before each subject."""
+    last, beyond = request.after or (None, -1)
+    for subject in _subjects(view, request.prefix, None if last is None else tuple(last)):
+        yield None
+        there = view.get(SUBJECT, subject)
+        if there is None or not subject.name.startswith(request.prefix.name):
+            continue
+        for key in view.find(VERSION_BY_SUBJECT, subject):
+            if key.generation != there.generation or (subject == last and key.ordinal <= beyond):
+                continue
+            value = view.get(VERSION, key)
+            yield (key, value) if value is not None and value.state in KEPT else None
+
+
+def _describe_version(view: View, one: Kept) -> ExportedVersion:
+    key, version = one
+    entry = (*key,)
+    home = view.get(SUBJECT, subject_of_key(key))
+    computed = () if home is None else home.schemes
+    found = ((name.scheme, name.name) for name in view.find(NAME_BY_VERSION, entry))
+    names: Pairs = tuple(sorted(pair for pair in found if pair[0] not in computed))
+    encodings = ((each.encoding, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, entry))
+    state = next(state for state in KEPT if state == version.state)
+    return ExportedVersion(
+        describe_version(view, one, data=True),
+        state,
+        version.policy,
+        names,
+        tuple(sorted((id_, each.codec) for id_, each in encodings if each is not None)),
+    )

@@ -1,0 +1,82 @@
+"""Importers give ordinals, numbers and encoding ids: only in their mode, none that others have, and none far above."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.messages import groups as g
+from treaty.core.messages import transfers as x
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+from treaty.core.requests import Register, Request, Scope, SetMode
+from treaty.core.schema import Draft
+
+S = Subject(".", "g")
+INT, LONG = Draft('"int"'), Draft('"long"')
+MADE = x.ImportSubject(S, g.GroupSettings("pravega"))
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    """A group with the ordinals 5 and 7 and the encoding 3, in a context that takes numbers."""
+    with connect("memory:") as made:
+        made.ask(SetMode(Scope("."), "IMPORT", force=True))
+        for request in (MADE, x.ImportVersion(S, INT, 5, 6), x.ImportVersion(S, LONG, 7, 8), x.ImportEncoding(S, 3, 5)):
+            made.ask(request)
+        yield made
+
+
+def refused(registry: Connection, request: Request[object]) -> str:
+    with pytest.raises(Refusal) as no:
+        registry.ask(request)
+    assert no.value.reason.allowed
+    return no.value.reason.rule
+
+
+def test_what_others_have_is_given_to_none(registry: Connection) -> None:
+    again = (
+        MADE,
+        x.ImportVersion(S, INT, 5, 6),
+        x.ImportVersion(S, LONG, 7, 8, state="soft"),
+        x.ImportEncoding(S, 3, 5),
+    )
+    assert [registry.ask(one).answer.created for one in again] == [False] * 4  # type: ignore[attr-defined]  # of all these
+    assert refused(registry, x.ImportVersion(S, LONG, 5, 6)) == "ORDINAL_TAKEN"
+    assert refused(registry, x.ImportVersion(S, INT, 5, 9)) == "ORDINAL_TAKEN"
+    assert refused(registry, x.ImportVersion(S, LONG, 9, 6)) == "NUMBER_TAKEN"
+    assert registry.ask(x.ImportVersion(S, LONG, 1, 6, state="hidden")).answer.created
+    assert refused(registry, x.ImportVersion(S, INT, 9, 10, type_version=0)) == "TYPE_VERSION_TAKEN"
+    assert refused(registry, x.ImportEncoding(S, 3, 7)) == "ENCODING_TAKEN"
+    assert refused(registry, x.ImportEncoding(S, 4, 5)) == "ENCODING_TAKEN"
+    assert refused(registry, x.ImportEncoding(S, 4, 7, "gzip")) == "CODEC_NOT_FOUND"
+
+
+def test_numbers_far_above_the_others_are_refused(registry: Connection) -> None:
+    assert refused(registry, x.ImportVersion(S, INT, 1_000_008, 9)) == "ID_GAP"
+    assert refused(registry, x.ImportVersion(S, INT, 8, 9, type_version=1_000_002)) == "ID_GAP"
+    assert refused(registry, x.ImportEncoding(S, 1_000_004, 7)) == "ID_GAP"
+    assert refused(registry, x.ImportSubject(S, MADE.settings, x.HighestNumbers(2**31))) == "COUNTER"
+    assert refused(registry, x.ImportVersion(S, INT, -1, 9)) == "IMPORT_NUMBER"
+
+
+def test_counts_only_rise(registry: Connection) -> None:
+    registry.ask(x.ImportVersion(S, LONG, 0, 1))
+    registry.ask(x.ImportSubject(S, MADE.settings, x.HighestNumbers(2, 1, (("AVRO", "", 0),))))
+    registry.ask(SetMode(Scope("."), "READWRITE"))
+    made = registry.ask(Register(S, Draft('"double"'))).answer.version
+    assert (made.ordinal, made.type_version) == (8, 3)
+    assert registry.assign_encoding("g", 8) == 4
+
+
+def test_only_the_mode_of_imports_takes_numbers(registry: Connection) -> None:
+    registry.ask(SetMode(Scope("."), "READWRITE"))
+    for request in (
+        x.ImportVersion(S, INT, 9, 10),
+        x.ImportEncoding(S, 9, 7),
+        x.ImportSubject(Subject(".", "other"), MADE.settings),
+        x.ImportSubject(S, MADE.settings, x.HighestNumbers(99)),
+    ):
+        assert refused(registry, request) == "MODE"
+    assert not registry.ask(x.ImportVersion(S, INT, 5, 6)).answer.created, "what is there is no change"

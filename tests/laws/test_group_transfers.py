@@ -1,0 +1,258 @@
+"""Export, import, promotion: a registry that comes out of a dump says of every group what the first one said.
+
+Groups are random: settings, versions of several formats and types in several spellings, deletions, policies, codecs,
+encodings, names, removals. All that a group has is compared by export, and again as each API reads it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.client.transfer.dump import read_lines, write_lines
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.promotion import promote, promotion
+from treaty.client.transfer.registry_image import RegistryImage
+from treaty.client.transfer.registry_reader import read
+from treaty.core.answers import Config, VersionFound
+from treaty.core.messages import encodings as e
+from treaty.core.messages import groups as g
+from treaty.core.names import Subject
+from treaty.core.policy import ALL, LATEST, Level, VersionRange
+from treaty.core.refusals import NotFound, Refusal
+from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register, Request
+from treaty.core.schema import Draft, Metadata
+
+SUBJECTS = (Subject(".", "g"), Subject(".x", "g"), Subject(".", "plain"))
+RECORD = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+DRAFTS = (
+    Draft('"int"'),
+    Draft(' "int"'),
+    Draft('{"type":"int"}'),
+    Draft(RECORD),
+    Draft(RECORD.replace(":", ": "), metadata=Metadata(properties=(("owner", "ada"),))),
+    Draft(RECORD.replace('"R"', '"S"')),
+    Draft('{"type":"object"}', "JSON", type_name="label"),
+    Draft('{ "type": "object" }', "JSON", type_name="other"),
+    Draft('syntax = "proto3"; message M { int32 a = 1; }', "PROTOBUF"),
+    Draft("", "THRIFT", type_name="T", data=b"\xff\x00"),
+    Draft("", "THRIFT", type_name="T", data=b"struct {}"),
+)
+LEVELS = (
+    Level(),
+    Level(LATEST),
+    Level(ALL, LATEST),
+    Level(deny=True),
+    Level(VersionRange("till", 0)),
+    Level(VersionRange("till", 1), VersionRange("till", 2)),
+)
+
+
+def requests() -> st.SearchStrategy[Request[Any]]:
+    subject, ordinal = st.sampled_from(SUBJECTS), st.integers(0, 5)
+    codec = st.sampled_from(["gzip", "own"])
+    chosen = st.builds(
+        g.GroupSettings,
+        st.sampled_from(["pravega", "schema-repo", "treaty"]),
+        st.sampled_from(["across", "one", "many"]),
+        identity=st.sampled_from(["canonical", "normalised", "exact"]),
+        policy=st.sampled_from(
+            [None, Config(level="NONE"), Config(level="NONE"), Config(exact_level=Level(deny=True))]
+        ),
+        properties=st.sampled_from([(), (("team", "a"),), (("treaty.format", "AVRO"),)]),
+    )
+    register = st.builds(
+        Register,
+        subject,
+        st.sampled_from(DRAFTS),
+        force=st.sampled_from([None, ForceReason("bob", "moved")]),
+        properties=st.sampled_from([(), (("p", "1"),)]),
+        names=st.sampled_from([(), (), (("own", "first"),), (("own", "second"), ("other", "first"))]),
+    )
+    return st.one_of(
+        register,
+        register,
+        register,
+        st.builds(g.CreateSubject, subject, chosen),
+        st.builds(g.ChangeSubject, subject, st.sampled_from(LEVELS)),
+        st.builds(g.DeleteOrdinal, subject, ordinal),
+        st.builds(g.RemoveSubject, subject),
+        st.builds(DeleteVersion, subject, st.integers(1, 4), st.booleans(), force=st.booleans()),
+        st.builds(DeleteSubject, subject),
+        st.builds(e.AddCodec, subject, st.builds(e.CodecType, codec, st.just((("level", "9"),)))),
+        st.builds(e.AssignEncoding, subject, ordinal, st.sampled_from(["", "gzip", "own"])),
+        st.builds(e.AssignEncoding, subject, ordinal, st.just("")),
+    )
+
+
+@contextmanager
+def filled(script: list[Request[Any]]) -> Iterator[Connection]:
+    with connect("memory:") as registry:
+        for request in (g.CreateSubject(SUBJECTS[0], g.GroupSettings("pravega", "many", identity="exact")), *script):
+            try:
+                registry.ask(request)
+            except Refusal:
+                continue
+        yield registry
+
+
+def told(image: RegistryImage) -> tuple[Any, ...]:
+    """All that an image says, apart from the mark of who imports."""
+    kept = tuple(replace(one, version=replace(one.version, imported=False)) for one in image.kept)
+    return image.groups, kept, image.configs, image.modes, image.contexts, image.highest
+
+
+def as_read(registry: Connection, subject: Subject) -> list[Any]:
+    """What each API of groups reads."""
+
+    def unmarked(one: VersionFound) -> VersionFound:
+        return replace(one, imported=False)
+
+    try:
+        group = registry.ask(g.GetSubject(subject)).answer
+    except NotFound:
+        return []
+    seen: list[Any] = [group, registry.ask(e.ListCodecs(subject)).answer]
+    seen += [unmarked(one) for one in registry.ask(g.ListGroupVersions(subject)).answer.versions]
+    history = registry.ask(g.GetHistory(subject)).answer.versions
+    seen += [(unmarked(one.version), one.policy) for one in history]
+    for number in range(8):
+        try:
+            seen.append(unmarked(registry.ask(g.GetOrdinal(subject, number)).answer))
+        except NotFound:
+            seen.append(None)
+        try:
+            encoding = registry.ask(e.GetEncoding(subject, number)).answer
+            seen.append((unmarked(encoding.version), encoding.codec))
+        except NotFound:
+            seen.append(None)
+    return seen
+
+
+def assert_moves(script: list[Request[Any]]) -> None:
+    with filled(script) as source, connect("memory:") as target:
+        image = read(source)
+        carried = read_lines(write_lines(image))
+        assert carried.problems == ()
+        report = write(carried, target)
+        assert report.problems == ()
+        assert report.written == report.plan.size
+        back = read(target)
+        assert told(back) == told(image)
+        assert [*write_lines(back)] == [*write_lines(image)]
+        assert write(image, target).written == 0, "what is there already is no change"
+        for subject in SUBJECTS:
+            assert as_read(target, subject) == as_read(source, subject)
+            assert_goes_on_alike(source, target, subject)
+
+
+def assert_goes_on_alike(source: Connection, target: Connection, subject: Subject) -> None:
+    """Ids and numbers that were ever given are given to nobody else, in the copy as in the source."""
+    for registry in (source, target):
+        registry.set_mode(f":{subject.context}:", None)
+    wish = Register(subject, Draft('"double"'), force=ForceReason("me", "next"))
+    outcomes = [_after(registry, wish) for registry in (source, target)]
+    assert outcomes[0] == outcomes[1]
+
+
+def _after(registry: Connection, wish: Register) -> Any:
+    try:
+        made = registry.ask(wish).answer.version
+        encoding = registry.ask(e.AssignEncoding(wish.subject, made.ordinal)).answer
+    except Refusal as no:
+        return no.reason.rule
+    return made.schema_id, made.number, made.ordinal, made.type_version, encoding
+
+
+def errands() -> st.SearchStrategy[list[Request[Any]]]:
+    """Requests that belong together: what random ones alone come to too rarely."""
+
+    def errand(subject: Subject, draft: Draft, number: int) -> list[list[Request[Any]]]:
+        add, gone = Register(subject, draft, force=ForceReason("bob", "moved")), DeleteVersion(subject, number)
+        encode = [
+            e.AddCodec(subject, e.CodecType("gzip", (("level", "9"),))),
+            e.AssignEncoding(subject, number - 1, "gzip"),
+        ]
+        return [
+            [add, gone, replace(gone, permanent=True, force=True)],
+            [add, *encode, gone, add],
+            [add, *encode, g.RemoveSubject(subject), g.CreateSubject(subject, g.GroupSettings("pravega")), add],
+        ]
+
+    made = st.builds(errand, st.sampled_from(SUBJECTS), st.sampled_from(DRAFTS), st.integers(1, 3))
+    return made.flatmap(st.sampled_from)
+
+
+STEPS = st.one_of(requests().map(lambda one: [one]), requests().map(lambda one: [one]), errands())
+SCRIPTS = st.lists(STEPS, min_size=3, max_size=14).map(lambda steps: [one for step in steps for one in step])
+
+
+GROUP = SUBJECTS[0]
+WHOLE: list[Request[Any]] = [
+    Register(GROUP, DRAFTS[0]),
+    e.AddCodec(GROUP, e.CodecType("gzip", (("level", "9"),))),
+    e.AssignEncoding(GROUP, 0, "gzip"),
+    g.DeleteOrdinal(GROUP, 0),
+    Register(GROUP, DRAFTS[0]),
+    g.ChangeSubject(GROUP, Level()),
+    Register(GROUP, DRAFTS[4], names=(("own", "first"),)),
+    e.AssignEncoding(GROUP, 2),
+    g.ChangeSubject(GROUP, Level(VersionRange("till", 1))),
+]
+"""A group with something of everything: a hidden version with an encoding, names, bytes, policies that changed."""
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(SCRIPTS)
+@example(WHOLE)
+def test_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
+    assert_moves(script)
+
+
+@pytest.mark.soak
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SCRIPTS)
+def test_very_many_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
+    assert_moves(script)
+
+
+def assert_promotes(script: list[Request[Any]]) -> None:
+    """From development to production: types, bytes, names, properties and codecs go along, and a second run writes nothing."""
+    with filled(script) as source, connect("memory:") as target:
+        target.set_level("", "NONE")
+        for every in (False, True):
+            try:
+                plan = promotion(source, [SUBJECTS[0]], ".", ".prod", every=every)
+            except NotFound:
+                return
+            with connect("memory:") as rehearsal:
+                done = promote(plan, target, rehearsal)
+            if done.problems:  # the target compares in another order, or by another policy
+                assert every or "incompatible" in done.problems[0].why or "types" in done.problems[0].why
+                return
+            last = done.steps[-1]
+            there = target.ordinal(":.prod:g", last[1].version.ordinal)
+            kept = ("text", "format", "type_name", "data", "properties", "metadata")
+            sent = last[0].source
+            assert [getattr(there, name) for name in kept] == [getattr(sent, name) for name in kept]
+            before = told(read(target))
+            with connect("memory:") as rehearsal:
+                again = promote(plan, target, rehearsal)
+            assert again.problems == ()
+            assert told(read(target)) == before
+            group, copy = source.group("g"), target.group(":.prod:g")
+            assert (copy.types, copy.identity, copy.origin) == (group.types, group.identity, group.origin)
+            assert target.codecs(":.prod:g") == source.codecs("g")
+
+
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(SCRIPTS)
+@example(WHOLE)
+def test_random_groups_are_promoted_once(script: list[Request[Any]]) -> None:
+    assert_promotes(script)
