@@ -324,6 +324,8 @@ IGLU_CACHE = 1_000_000
 """Entries of a resolver's cache."""
 IGLU_ERRORS = 32
 """Distinct failures that a resolver remembers of one registry for one schema."""
+IGLU_BATCH_SCHEMAS = 10_000
+"""Schemas that one batch of self-describing values may name."""
 IGLU_FAMILY = 10_000
 """Versions in one list, or in one family, that a resolver reads."""
 IGLU_BODY_BYTES = 100_000
