@@ -141,11 +141,13 @@ class Config:
     cannot express it.
     """
     validators: tuple[str, ...] | None = None
-    """Names of lints that every new version must pass."""
+    """Validators that every new version must pass, with their parameters in parentheses."""
     default_metadata: Metadata | None = None
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None
     override_rules: RuleSet | None = None
+    follows: str | None = None
+    """Name of a policy; level, partition, strictness and validators are then those of this policy."""
 
 
 @dataclass(frozen=True, slots=True)

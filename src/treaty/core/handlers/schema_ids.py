@@ -11,7 +11,7 @@ from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows
-from treaty.core.handlers.settings import scope_key
+from treaty.core.handlers.settings import config_row, own_value
 from treaty.core.handlers.uses import (
     GoingRows,
     is_used,
@@ -30,7 +30,6 @@ from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
-    CONFIG,
     CONTENT,
     CONTEXT,
     COUNTER,
@@ -346,5 +345,5 @@ def make_home(
 
 def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
     """Return the row of the config that a subject is made with, unless it stands there already."""
-    key = scope_key(Scope(*subject))
-    return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
+    scope = Scope(*subject)
+    return () if config is None or own_value(view, scope) == config else (config_row(scope, config),)
