@@ -5,6 +5,7 @@ from tests.planted.bugs.further import FURTHER
 from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.groups import GROUPS
 from tests.planted.bugs.judged import JUDGED
+from tests.planted.bugs.labels import NAMED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
 from tests.planted.bugs.policies import POLICIES
@@ -13,4 +14,18 @@ from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
 from tests.planted.bugs.transfers import TRANSFERS
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *ROOTS, *CARED, *TRANSFERS)
+BUGS = (
+    *RULES,
+    *NODES,
+    *STATES,
+    *LOGS,
+    *FURTHER,
+    *JUDGED,
+    *GENERATIONS,
+    *GROUPS,
+    *POLICIES,
+    *NAMED,
+    *ROOTS,
+    *CARED,
+    *TRANSFERS,
+)

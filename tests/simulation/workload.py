@@ -11,6 +11,7 @@ from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.group_workload import GENERATORS as OF_GROUPS
 from tests.simulation.group_workload import creation
 from tests.simulation.import_workload import GENERATORS as OF_IMPORTS
+from tests.simulation.label_workload import GENERATORS as OF_LABELS
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed
@@ -245,6 +246,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (3, get_outcome),
     **OF_GROUPS,
+    **OF_LABELS,
     **OF_IMPORTS,
 }
 """Kinds of requests whose members go together: how often, and what. Others are made from their types."""

@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -103,11 +103,23 @@ class AsyncConnection:
     groups = _as_coroutine(group_exchanges.groups)
     ordinal = _as_coroutine(group_exchanges.ordinal)
     typed_version = _as_coroutine(group_exchanges.typed_version)
+    publish = _as_coroutine(publication_exchanges.publish)
+    get_published = _as_coroutine(publication_exchanges.get_published)
+    list_published = _as_coroutine(publication_exchanges.list_published)
+    delete_published = _as_coroutine(publication_exchanges.delete_published)
+    put_draft = _as_coroutine(publication_exchanges.put_draft)
+    draft = _as_coroutine(publication_exchanges.draft)
     group_versions = _as_coroutine(group_exchanges.group_versions)
     history = _as_coroutine(group_exchanges.history)
     find_same_version = _as_coroutine(group_exchanges.find_same_version)
     find_same_schema = _as_coroutine(group_exchanges.find_same_schema)
     check_reading = _as_coroutine(group_exchanges.check_reading)
+
+    create_policy = _as_coroutine(policy_exchanges.create_policy)
+    change_policy = _as_coroutine(policy_exchanges.change_policy)
+    delete_policy = _as_coroutine(policy_exchanges.delete_policy)
+    policy = _as_coroutine(policy_exchanges.policy)
+    policies = _as_coroutine(policy_exchanges.policies)
 
     add_api_keys = _as_coroutine(key_exchanges.add_api_keys)
     remove_api_key = _as_coroutine(key_exchanges.remove_api_key)

@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -104,11 +104,23 @@ class Connection:
     groups = _blocking(group_exchanges.groups)
     ordinal = _blocking(group_exchanges.ordinal)
     typed_version = _blocking(group_exchanges.typed_version)
+    publish = _blocking(publication_exchanges.publish)
+    get_published = _blocking(publication_exchanges.get_published)
+    list_published = _blocking(publication_exchanges.list_published)
+    delete_published = _blocking(publication_exchanges.delete_published)
+    put_draft = _blocking(publication_exchanges.put_draft)
+    draft = _blocking(publication_exchanges.draft)
     group_versions = _blocking(group_exchanges.group_versions)
     history = _blocking(group_exchanges.history)
     find_same_version = _blocking(group_exchanges.find_same_version)
     find_same_schema = _blocking(group_exchanges.find_same_schema)
     check_reading = _blocking(group_exchanges.check_reading)
+
+    create_policy = _blocking(policy_exchanges.create_policy)
+    change_policy = _blocking(policy_exchanges.change_policy)
+    delete_policy = _blocking(policy_exchanges.delete_policy)
+    policy = _blocking(policy_exchanges.policy)
+    policies = _blocking(policy_exchanges.policies)
 
     add_api_keys = _blocking(key_exchanges.add_api_keys)
     remove_api_key = _blocking(key_exchanges.remove_api_key)

@@ -9,7 +9,7 @@ from typing import Any
 
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
-from treaty.core.declarations import commands, groups, queries, transfers
+from treaty.core.declarations import commands, groups, queries, schemaver, transfers
 from treaty.core.declarations.operation import Operation
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
@@ -18,6 +18,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     *commands.DECLARED,
     *groups.DECLARED,
     *queries.DECLARED,
+    *schemaver.DECLARED,
     *transfers.DECLARED,
 )
 

@@ -19,6 +19,7 @@ from treaty.core.messages.associations import (
     EntryRefusal,
     ResourceBound,
 )
+from treaty.core.messages.schemaver import PublishedVersion
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
@@ -183,6 +184,8 @@ def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answe
     """Map the versions in an answer, or in one about associations; of a refusal only the facts are kept."""
     if isinstance(answer, answers.VersionFound):
         return change(answer)
+    if isinstance(answer, PublishedVersion):
+        return replace(answer, schema=replace(answer.schema, version=change(answer.schema.version)))
     if isinstance(answer, AssociationResults):
         return AssociationResults(tuple(_result(one, change) for one in answer.results))
     if not isinstance(answer, ResourceBound):

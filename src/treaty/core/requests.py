@@ -45,9 +45,6 @@ class Request(Generic[A]):
     __slots__ = ()
 
 
-# ------------------------------------------------------------------------------------------------------- commands
-
-
 @dataclass(frozen=True, slots=True)
 class ForceReason:
     """Skip the policy; principal and reason are stored with the version."""
@@ -76,6 +73,7 @@ class SubjectCreation:
     """The policy in the subject's own config; None: the inherited one."""
     properties: Pairs = ()
     schemes: tuple[str, ...] = ()
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +209,6 @@ class DeleteContext(Request[DeletedVersions]):
     """Delete an empty context."""
 
     context: str
-
-
-# -------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True, slots=True)

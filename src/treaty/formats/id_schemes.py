@@ -11,10 +11,14 @@ from typing import Any
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import NAME_LENGTH
+from treaty.core.messages.names import SEQUENCE
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.schema_engine import InvalidText
 
 GROUP = "treaty.id_schemes"
 """The entry point group in which other packages offer an `IdScheme`."""
+RESERVED = frozenset({SEQUENCE, SCHEMAVER})
+"""Names of schemes that no package can offer."""
 BLANKS = b" \t\n\r\v\f"
 """White space, as Java's regular expressions have it."""
 
@@ -116,4 +120,5 @@ def _find_id_schemes(path: tuple[str, ...]) -> IdSchemeRegistry:
     """The schemes that packages on a path offer; looked for once for a path, as formats are."""
     del path
     points = entry_points(group=GROUP)
-    return IdSchemeRegistry({one.name: (one.value, one.dist.name if one.dist else "") for one in points})
+    places = {one.name: (one.value, one.dist.name if one.dist else "") for one in points}
+    return IdSchemeRegistry({name: place for name, place in places.items() if name not in RESERVED})

@@ -6,6 +6,7 @@ from typing import Any
 from tests.simulation.asker import MOST_IDS, TAGGED, Asker, level
 from tests.simulation.group_workload import ERRANDS as OF_GROUPS
 from tests.simulation.import_workload import ERRANDS as OF_IMPORTS
+from tests.simulation.label_workload import ERRANDS as OF_LABELS
 from tests.simulation.texts import OUTER
 from treaty.core.answers import Config
 from treaty.core.names import Subject
@@ -273,6 +274,7 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "settings stacked": (2, stack_settings),
     "versions hidden": (1, hide_versions),
     **OF_GROUPS,
+    **OF_LABELS,
     **OF_IMPORTS,
 }
 """Errands by what is counted: how often, and what is asked."""

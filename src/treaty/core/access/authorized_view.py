@@ -6,7 +6,7 @@ from typing import Any, Literal
 from treaty.core.access.private_subjects import OWNED, PublicView, hides_subjects, may_read, subject_of_row
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
-from treaty.core.state import association_table
+from treaty.core.state import association_table, schemaver_tables
 from treaty.core.state import state_tables as t
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import Counter
@@ -18,6 +18,7 @@ FOUND: Mapping[t.AnyIndex, How] = {
     t.SUBJECT_ELSEWHERE: "rows",
     t.VERSION_BY_SUBJECT: "entry",
     t.NAME_BY_VERSION: "entry",
+    schemaver_tables.SUPERSEDED_BY: "entry",
     t.ENCODING_BY_VERSION: "entry",
     t.VERSION_LISTED: "rows",
     t.VERSION_BY_SCHEMA: "rows",
@@ -33,6 +34,7 @@ FOUND: Mapping[t.AnyIndex, How] = {
     association_table.ASSOCIATION_OF_RESOURCE: "associated",
     association_table.ASSOCIATION_BY_GUID: "associated",
     t.CONFIG_BY_ALIAS: "settings",
+    t.CONFIG_BY_POLICY: "settings",
 }
 """Where an index has the subject of its rows: in the entry, in the keys of the rows (associated: at their end), or
 (schemas) in the versions that use them. Any other index finds nothing for a caller with limited rights.

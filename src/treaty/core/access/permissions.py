@@ -9,6 +9,7 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
@@ -135,6 +136,12 @@ def anywhere(*permissions: Permission) -> Callable[[Any], Required]:
     return lambda _request: required
 
 
+def everywhere(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on all contexts."""
+    required = (on_context(permission, EVERYWHERE),)
+    return lambda _request: required
+
+
 def of_subject(*permissions: Permission) -> Callable[[Any], Required]:
     """Require all of these permissions on the request's subject."""
     return lambda request: tuple(on_subject(one, request.subject) for one in permissions)
@@ -239,7 +246,7 @@ def of_create_subject(request: g.CreateSubject) -> Required:
 
 def of_change_subject(request: g.ChangeSubject) -> Required:
     """Require the permission to change the config for the policy, and to register for the properties."""
-    members = ("level", "validators", "previous")
+    members = ("level", "follows", "validators", "previous", "label_policy")
     path = next((f"/{name}" for name in members if getattr(request, name) is not None), None)
     config = () if path is None else (on_subject("config", request.subject, path),)
     registers = request.properties is not None or path is None
@@ -309,3 +316,8 @@ def of_get_outcome(request: q.GetOutcome) -> Required:
     if request.principal is None:
         return (on_anything(*PERMISSIONS),)
     return (on_context("admin", EVERYWHERE, "principal"),)
+
+
+def of_publish(request: s.Publish) -> Required:
+    """Require adding a version, and reading the references of the draft."""
+    return (of_published(request.subject), *_references(request.subject, request.draft))

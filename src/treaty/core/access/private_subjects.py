@@ -10,13 +10,16 @@ from treaty.core.state import state_tables as t
 from treaty.core.state.api_key_table import SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.rows import Row
+from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED, SUPERSEDED_BY
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.view import ALL_KEYS, View
 
-OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC})
+OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC, SUPERSEDED, DRAFT})
 """Tables whose keys begin with context and subject."""
 _SCOPED: frozenset[t.AnyTable] = frozenset({t.CONFIG, t.MODE})
-_ENTRIES: frozenset[t.AnyIndex] = frozenset({t.VERSION_BY_SUBJECT, t.NAME_BY_VERSION, t.ENCODING_BY_VERSION})
+_ENTRIES: frozenset[t.AnyIndex] = frozenset(
+    {t.VERSION_BY_SUBJECT, t.NAME_BY_VERSION, t.ENCODING_BY_VERSION, SUPERSEDED_BY}
+)
 """Indexes whose entries begin with context and subject."""
 _WALKED: dict[t.AnyTable | t.AnyIndex, int] = {t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1}
 """The place of context and subject in a key or entry of an order."""

@@ -4,6 +4,7 @@ A range for each direction, partition, strictness and denial multiply here and n
 of the compatibility check ask `check_compatibility`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,11 +20,14 @@ from treaty.core.finding import (
 )
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
 from treaty.core.handlers.drafts.validation import reserved_findings
+from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, SchemaEngine
+from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import PolicyValue, Schema
 from treaty.core.state.view import View
 
@@ -111,13 +115,21 @@ def compared_with(view: View, policy: PolicyValue, new: ParsedDraft, subject: Su
     kinds = {policy.backward.kind, policy.forward.kind}
     if kinds == {"none"}:
         return []
-    same = (one for one in newest_first(view, subject) if _same_part(view, policy.partition, new, one))
+    same = (one for one in _last_first(view, subject) if _same_part(view, policy.partition, new, one))
     candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
     compared = (
         ComparedVersion(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
         for at, one in enumerate(candidates)
     )
     return [one for one in compared if one.backward or one.forward]
+
+
+def _last_first(view: View, subject: Subject) -> Iterable[Kept]:
+    """The live versions of a subject, the last one first: by label where versions have labels, else by number."""
+    there = view.get(SUBJECT, subject)
+    if there is None or there.order != SCHEMAVER:
+        return newest_first(view, subject)
+    return reversed(live_labels(view, subject).values())
 
 
 def _holds(range_: VersionRange, at: int, one: Kept) -> bool:

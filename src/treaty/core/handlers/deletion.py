@@ -70,6 +70,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     going: list[Kept] = []
     if request.permanent:
         going = stored_versions(view, subject) if is_last else with_hidden(view, one)
+        _refuse_if_former_text_used(view, going)
     if not request.force:
         refuse_if_encoded(view, going)
     refuse_if_readonly(view, Scope(*subject))
@@ -97,9 +98,7 @@ def delete_ordinal(view: View, command: Command[DeleteOrdinal], engine: SchemaEn
             old=one[1].state,
             allowed="the ordinal of a live version",
         )
-    _refuse_if_needed(view, one, "live")
-    refuse_if_readonly(view, Scope(*subject))
-    return Decision((_softly(one),), replace(describe_version(view, one, names=True), deleted=True))
+    return Decision((delete_live(view, one),), replace(describe_version(view, one, names=True), deleted=True))
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -128,8 +127,11 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     taken = there if request.permanent else live
     for key, _ in taken:
         refuse_if_used(view, VERSION, key, going)
-    if request.permanent and not request.force:
-        refuse_if_encoded(view, stored_versions(view, subject))
+    if request.permanent:
+        stored = stored_versions(view, subject)
+        _refuse_if_former_text_used(view, stored, going)
+        if not request.force:
+            refuse_if_encoded(view, stored)
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions(tuple(version.number for _, version in taken))
     if request.permanent:
@@ -143,6 +145,20 @@ def _refuse_if_needed(view: View, one: Kept, visible: Visible) -> None:
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_used(view, VERSION, one[0], GoingRows(visible=visible))
+
+
+def _refuse_if_former_text_used(view: View, going: list[Kept], rows: GoingRows | None = None) -> None:
+    """Raise the refusal of a schema that refers to a former text of a version that goes for good."""
+    for key, version in going:
+        if version.revision_of >= 0:
+            refuse_if_used(view, VERSION, key, rows or GoingRows())
+
+
+def delete_live(view: View, one: Kept) -> Row:
+    """Return the row with which a live version is deleted softly. Raises the refusal of who needs it, or of the mode."""
+    _refuse_if_needed(view, one, "live")
+    refuse_if_readonly(view, Scope(*subject_of_key(one[0])))
+    return _softly(one)
 
 
 def _lives_without(view: View, one: Kept) -> bool:

@@ -11,7 +11,7 @@ from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows
-from treaty.core.handlers.settings import scope_key
+from treaty.core.handlers.settings import config_row, own_value
 from treaty.core.handlers.uses import (
     GoingRows,
     is_used,
@@ -30,7 +30,6 @@ from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
-    CONFIG,
     CONTENT,
     CONTEXT,
     COUNTER,
@@ -128,7 +127,7 @@ def new_version(
     home, generation = make_home(view, request.subject, request.create_with, names.packages)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
-    ordinal, type_version = _next(view, ordinals), _next(view, types)
+    ordinal, type_version = next_count(view, ordinals), next_count(view, types)
     removed = _find_replaced(view, request.subject, number) if imported else []
     vanishing = (
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
@@ -200,6 +199,7 @@ def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal:
         imported=version.imported,
         type_name=version.type_name,
         type_version=version.type_version,
+        imports=new.draft.imports,
         names=names,
     )
 
@@ -221,7 +221,7 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
     return number
 
 
-def _next(view: View, key: CounterKey) -> int:
+def next_count(view: View, key: CounterKey) -> int:
     """Return the number after the highest that a counter ever gave; the first one is 0."""
     value = view.get(COUNTER, key)
     number = value.highest + 1 if value else 0
@@ -243,6 +243,7 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
         metadata=new.draft.metadata,
         rules=new.draft.rules,
         type_name=new.parsed.type_name,
+        imports=new.draft.imports,
     )
     key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
@@ -282,7 +283,9 @@ def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> b
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers neither the format nor what stands at a reference, which may be another schema after a purge."""
     there = view.get(SCHEMA, key)
-    return there is not None and (there.format, there.references) == (value.format, value.references)
+    if there is None or there.imports != value.imports:
+        return False
+    return (there.format, there.references) == (value.format, value.references)
 
 
 def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
@@ -290,8 +293,9 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_used(view, VERSION, there[0], GoingRows())
     going = with_hidden(view, there)
+    for key, _ in going:
+        refuse_if_used(view, VERSION, key, GoingRows())
     refuse_if_encoded(view, going)
     return going
 
@@ -332,6 +336,7 @@ def make_home(
         order=creation.order,
         identity=creation.identity,
         properties=creation.properties,
+        private=creation.private,
         schemes=creation.schemes,
         packages=packages,
     )
@@ -340,5 +345,5 @@ def make_home(
 
 def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
     """Return the row of the config that a subject is made with, unless it stands there already."""
-    key = scope_key(Scope(*subject))
-    return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
+    scope = Scope(*subject)
+    return () if config is None or own_value(view, scope) == config else (config_row(scope, config),)

@@ -11,11 +11,11 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Literal
 
-from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
+from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
-from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
+from treaty.core.refusals import Encoded, NotPermitted, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
-from treaty.core.state import association_table
+from treaty.core.state import association_table, policy_table, schemaver_tables
 from treaty.core.state import state_tables as t
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
@@ -187,9 +187,30 @@ def subject_associated(subject: Subject) -> SubjectAssociated:
     )
 
 
+def _policy_used(policy: policy_table.PolicyKey, user: t.ScopeKey) -> NotPermitted:
+    where = {"subject": f"subject {Subject(user.context, user.subject)}", "context": f"context {user.context}"}
+    scope = where.get(user.scope, "everything")
+    return NotPermitted.of(
+        "POLICY_USED",
+        f"The policy {policy.name} is used by the config of {scope}",
+        path="/name",
+        old=scope,
+        new=policy.name,
+        allowed="give what follows it another policy first, and take it from the validators",
+    )
+
+
 def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
     walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
     return chain.from_iterable(walks)
+
+
+def _superseding(view: View, key: t.VersionKey) -> Iterator[schemaver_tables.SupersededKey]:
+    """The rows that say that a version supersedes others, or is superseded."""
+    yield from view.find(schemaver_tables.SUPERSEDED_BY, key)
+    own = schemaver_tables.SupersededKey(*key)
+    if view.get(schemaver_tables.SUPERSEDED, own) is not None:
+        yield own
 
 
 def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
@@ -205,11 +226,18 @@ USES: tuple[Use, ...] = (
     Use(
         t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key), _encoded_error,
     ),
+    Use(
+        schemaver_tables.SUPERSEDED, t.VERSION, "goes along", lambda view, key, _: _superseding(view, key),
+    ),
     Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced_error),
     Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _drop_going(view.find(t.VERSION_BY_CONTENT, key), going)),
     Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _drop_going(version_keys_of(view, key), going)),
     Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
     Use(t.CODEC, t.SUBJECT, "goes along", lambda view, key, _: view.walk(t.CODEC, *subject_span(*key))),
+    Use(
+        t.CONFIG, policy_table.POLICY, "refuses", lambda view, key, _: view.find(t.CONFIG_BY_POLICY, key),
+        lambda _view, key, user, _going: _policy_used(key, user),
+    ),
     Use(
         association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),
@@ -222,8 +250,17 @@ USES: tuple[Use, ...] = (
 
 
 def with_hidden(view: View, one: Kept) -> list[Kept]:
-    """Return a version, and the hidden versions of the same schema in its subject, which go with it."""
-    return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
+    """Return a version, and what goes with it: the hidden versions of the same schema in its subject, and its former
+    texts.
+    """
+    key, version = one
+    subject = subject_of_key(key)
+    same = with_schema(view, subject, version.schema_id, ("hidden",))
+    numbered = view.walk(
+        t.VERSION_BY_NUMBER, ("hidden", *subject, version.number), ("hidden", *subject, version.number + 1)
+    )
+    former = [kept for kept in rows_of(view, numbered) if kept[1].revision_of == key.ordinal]
+    return [one, *(kept for kept in same if kept[1].revision_of < 0), *former]
 
 
 def goes_with_versions(view: View, subject: Subject) -> bool:

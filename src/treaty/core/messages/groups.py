@@ -57,6 +57,9 @@ class GroupFound:
     """The ordinal of the latest live version, or -1."""
     schemes: tuple[str, ...] = ()
     """Id schemes by which its versions have names; the first one is that of ids without a scheme."""
+    private: bool = False
+    label_policy: str = "warn"
+    """Where the order is schemaver: whether a label that does not fit its change is reported (warn) or refused (refuse)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,10 @@ class ChangeSubject(Request[GroupCreated]):
     """None: the validators stay."""
     properties: Pairs | None = None
     """All properties of the subject; None: they stay."""
+    label_policy: str | None = None
+    """warn or refuse; None: it stays."""
+    follows: str | None = None
+    """The name of a policy that the subject follows from now on; None: it stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ class Schema:
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
+    imports: Pairs = ()
+    """Files that came with the text, by path; they are bound as references are, and the guid covers them."""
     extra: Extra = ()
 
 
@@ -68,6 +70,8 @@ class SubjectValue:
     """Those of these schemes that come from another package, with its name."""
     properties: Pairs = ()
     private: bool = False
+    label_policy: str = "warn"
+    """Where versions have labels of SchemaVer: whether one that does not fit its change is reported (warn) or refused."""
     extra: Extra = ()
 
 
@@ -87,6 +91,18 @@ class PolicyValue:
     partition: str = ""
     strictness: str = ""
     validators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPolicy:
+    """A policy with a name, which configs follow: the home of all that they say of their policy.
+
+    `packages` are those of its validators that are plug-ins, by name of the validator.
+    """
+
+    policy: PolicyValue
+    packages: Pairs = ()
+    extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +128,8 @@ class Version:
     time: int = 0
     identity: str = ""
     """In a subject with the identity normalised: the lookup digest of the text in its normal form."""
+    revision_of: int = -1
+    """The ordinal of the version whose former text it is; -1 for a version of its own. `revision` counts its texts."""
     extra: Extra = ()
 
 
@@ -124,6 +142,24 @@ class Name:
 
     ordinal: int
     others: tuple[int, ...] = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SupersededVersion:
+    """Which version of the subject supersedes the one in the key, by ordinal."""
+
+    ordinal: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDraft:
+    """A draft of a schema: its text as sent, whether it is private, and when it was stored."""
+
+    text: str
+    private: bool = False
+    time: int = 0
     extra: Extra = ()
 
 
@@ -168,6 +204,8 @@ class ConfigValue:
     """The config at a scope, the one home of a policy; None means not set here.
 
     The level is one member: both directions, or denial. `partition` and `strictness` are those of a `PolicyValue`.
+    `follows` is the name of a policy, whose row is then the home: the row of the config keeps no level, partition, strictness
+    and validators, and handlers see those of the policy. `packages` are those of validators that are plug-ins.
     """
 
     level: Level | None = None
@@ -184,6 +222,8 @@ class ConfigValue:
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None
     override_rules: RuleSet | None = None
+    follows: str | None = None
+    packages: Pairs = ()
     extra: Extra = ()
 
 
@@ -336,7 +376,7 @@ class SnapshotPointer:
 
 
 StoredValue = (
-    Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

@@ -15,7 +15,7 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
-from tests.simulation.judging.model.making import refuse_many_contexts
+from tests.simulation.judging.model.making import going_with, refuse_many_contexts
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -25,8 +25,10 @@ from tests.simulation.judging.model.settings import (
     EVERYWHERE,
     GIVING_IDS,
     ROOT,
+    as_kept,
     changed,
     config_in_force,
+    followed,
     mode_in_force,
     own_config,
     own_mode,
@@ -78,7 +80,10 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",))
     is_last = past.shown(subject, ("live", "soft")) == [one] and not survives(past, subject)
-    gone = [one, *(each for each in past.of(subject) if each.state == "hidden" and each.schema_id == one.schema_id)]
+    gone = going_with(past, one)
+    for each in (past.of(subject) if is_last else gone) if request.permanent else ():
+        if each.version.revision_of >= 0:
+            refuse_if_referred_to(past, each, ("live", "soft"))
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject) if is_last else gone)
     refuse_if_readonly(past, q.Scope(*subject))
@@ -124,6 +129,9 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     taken = there if request.permanent else live
     for one in taken:
         refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",), beside=(subject,))
+    for one in past.of(subject) if request.permanent else ():
+        if one.version.revision_of >= 0:
+            refuse_if_referred_to(past, one, ("live", "soft"), beside=(subject,))
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject))
     refuse_if_readonly(past, q.Scope(*subject))
@@ -181,8 +189,8 @@ def set_config(past: Past, asking: Asking, request: q.SetConfig) -> Yes:
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(past, request.scope)
     old = own_config(past, request.scope)
-    new = changed(old, change, request.clear)
-    events = () if new == old else (ConfigChanged(row_scope(request.scope), new),)
+    new = followed(past, changed(old, change, request.clear))
+    events = () if new == old else (ConfigChanged(row_scope(request.scope), as_kept(new)),)
     return Yes(events, ConfigStored(told(new)))
 
 

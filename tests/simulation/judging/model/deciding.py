@@ -16,7 +16,9 @@ from tests.simulation.judging.model import (
     importing,
     keys,
     listing,
+    named_policies,
     outcomes,
+    publishing,
     reading,
     registering,
     rights,
@@ -35,6 +37,8 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import policies as p
+from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.refusals import Refusal
 
@@ -84,6 +88,17 @@ RULES: Mapping[type, Rule] = {
     g.FindSameVersion: Rule(versions_of_groups.find_same_version, rights.of_drafted, follows_alias=True),
     g.FindSameSchema: Rule(versions_of_groups.find_same_schema, rights.of_find_same_schema),
     g.CheckReading: Rule(versions_of_groups.check_reading, rights.of_drafted, follows_alias=True),
+    p.CreatePolicy: Rule(named_policies.create_policy, rights.everywhere("config"), writes=True),
+    p.ChangePolicy: Rule(named_policies.change_policy, rights.everywhere("config"), writes=True),
+    p.DeletePolicy: Rule(named_policies.delete_policy, rights.everywhere("config"), writes=True),
+    p.GetPolicy: Rule(named_policies.get_policy, rights.somewhere("read", "register", "config")),
+    p.ListPolicies: Rule(named_policies.list_policies, rights.somewhere("read", "register", "config")),
+    s.Publish: Rule(publishing.publish, rights.of_published, writes=True, follows_alias=True),
+    s.DeletePublished: Rule(publishing.delete_published, rights.on_subject("delete"), writes=True, follows_alias=True),
+    s.PutDraft: Rule(publishing.put_draft, rights.on_subject("create"), writes=True),
+    s.GetPublished: Rule(publishing.get_published, rights.on_subject("read"), follows_alias=True),
+    s.ListPublished: Rule(publishing.list_published, rights.somewhere("read")),
+    s.GetDraft: Rule(publishing.get_draft, rights.on_subject("read")),
     x.ExportSubjects: Rule(importing.export_subjects, rights.somewhere("read")),
     x.ExportVersions: Rule(importing.export_versions, rights.somewhere("read")),
     x.ImportSubject: Rule(importing.import_subject, rights.of_import, writes=True),
@@ -165,7 +180,23 @@ def same_answer(mine: Any, told: Any) -> bool:
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
         return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
+    if isinstance(mine, s.PublishedVersion | answers.RegisteredVersion):
+        return type(mine) is type(told) and _said(mine) == _said(told) and _unsaid(mine) == _unsaid(told)
     return bool(mine == told)
+
+
+def _said(one: Any) -> list[tuple[str, str, str]]:
+    """What an answer says of a label: rules, versions, and labels that would do; the words are not the model's."""
+    known = [(each.rule, each.writer, each.remedy) for each in one.warnings]
+    return sorted(each if each[0] in COMPARED else (each[0], "", "") for each in known)
+
+
+def _unsaid(one: Any) -> Any:
+    return replace(one, warnings=())
+
+
+COMPARED = {"SCHEMAVER_ADDITION", "SCHEMAVER_UNPROVEN", "SCHEMAVER_SMALLER"}
+"""Rules whose label that would do the model knows."""
 
 
 def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:

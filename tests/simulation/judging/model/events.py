@@ -62,6 +62,7 @@ class SubjectChanged:
 
     subject: Subject
     properties: Pairs
+    label_policy: str = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,39 @@ class VersionNamed:
     subject: Subject
     ordinal: int
     names: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPatched:
+    """A version has another text; its former one is hidden, with an ordinal of its own and its encodings."""
+
+    subject: Subject
+    ordinal: int
+    former: int
+    version: values.Version
+    schema: values.Schema
+    alike: Alike
+    content: bytes | None = None
+    normal: Alike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsSuperseded:
+    """A version supersedes others, by ordinal."""
+
+    subject: Subject
+    generation: int
+    ordinal: int
+    others: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPut:
+    """A draft is stored under a number."""
+
+    subject: Subject
+    number: int
+    value: values.StoredDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +204,14 @@ class ConfigChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyChanged:
+    """The named policy is this one now; None: there is none."""
+
+    name: str
+    policy: values.PolicyValue | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The mode at a scope is this one now; None: there is none."""
 
@@ -213,6 +255,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -10,6 +10,7 @@ from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextDeleted,
     ContextMade,
+    DraftPut,
     EncodingMade,
     Event,
     IdsReserved,
@@ -17,14 +18,18 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     NumbersReserved,
+    PolicyChanged,
     SubjectChanged,
     SubjectMade,
     SubjectPurged,
     VersionMade,
     VersionNamed,
+    VersionPatched,
     VersionPurged,
+    VersionsSuperseded,
     VersionTurned,
 )
+from tests.simulation.judging.model.labelling import drafts, superseding
 from tests.simulation.judging.model.past import Past, VersionNow
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -58,16 +63,17 @@ def fact(past: Past, place: Place) -> object:
     if table == "content":
         found_content = [one.content for one in past.versions if one.version.content == key[0]]
         return values.Content(found_content[0] or b"") if found_content else None
-    if table == "name":
-        homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
-        named = sorted(one.ordinal for one in homes if key[3:] in one.names and key[3] != "sequence")
-        return values.Name(named[0], tuple(named[1:])) if named else None
+    if table in {"name", "superseded", "draft"}:
+        return _fact_of_names(past, table, key)
     if table == "subject":
         return past.subjects.get(Subject(str(key[0]), str(key[1])))
     if table == "context":
         return values.Context() if key[0] in past.contexts else None
     if table == "config":
         return past.configs.get(scope_of(key))
+    if table == "policy":
+        policy = past.policies.get(str(key[0]))
+        return None if policy is None else values.NamedPolicy(policy)
     if table == "mode":
         mode = past.modes.get(scope_of(key))
         return None if mode is None else values.Mode(mode)
@@ -86,6 +92,18 @@ def fact(past: Past, place: Place) -> object:
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
         return None if highest is None else values.Counter(highest, aside)
     return "no rule of the model makes such a row"
+
+
+def _fact_of_names(past: Past, table: str, key: Key) -> object:
+    if table == "name":
+        homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
+        named = sorted(one.ordinal for one in homes if key[3:] in one.names and key[3] != "sequence")
+        return values.Name(named[0], tuple(named[1:])) if named else None
+    subject = Subject(str(key[0]), str(key[1]))
+    if table == "draft":
+        return drafts(past).get((subject, int(key[2])))
+    by = superseding(past).get((subject, int(key[2]), int(key[3])))
+    return None if by is None else values.SupersededVersion(by)
 
 
 def _highest(past: Past, key: Key) -> int | None:
@@ -119,6 +137,41 @@ def changes_something(before: Past, events: tuple[Event, ...]) -> bool:
     return any(fact(before, place) != fact(later, place) for place in places(before, events))
 
 
+def _places_of_others(
+    before: Past, event: CodecMade | EncodingMade | NumbersReserved | VersionPatched | VersionsSuperseded | DraftPut
+) -> Iterator[Place]:
+    if isinstance(event, CodecMade | EncodingMade | NumbersReserved):
+        yield from _places_of_encoding(event)
+    else:
+        yield from _places_of_labels(before, event)
+
+
+def _places_of_labels(before: Past, event: VersionPatched | VersionsSuperseded | DraftPut) -> Iterator[Place]:
+    if isinstance(event, DraftPut):
+        yield "draft", (*event.subject, event.number)
+        return
+    generation = (
+        next(one.generation for one in before.then([event]).of(event.subject))
+        if isinstance(event, VersionPatched)
+        else event.generation
+    )
+    home = (*event.subject, generation)
+    if isinstance(event, VersionsSuperseded):
+        yield from (("superseded", (*home, one)) for one in event.others)
+        return
+    yield "version", (*home, event.ordinal)
+    yield "version", (*home, event.former)
+    yield "schema", (event.subject.context, event.version.schema_id)
+    yield "counter", ("ids", event.subject.context, "", 0, "")
+    yield "counter", ("ordinals", *home, "")
+    yield "counter", ("types", *home, f"{event.version.format}:{event.version.type_name}")
+    if event.version.content:
+        yield "content", (event.version.content,)
+    yield from (
+        ("encoding", (*event.subject, one.encoding)) for one in before.encodings_of(event.subject, event.ordinal)
+    )
+
+
 def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
     """Tables and keys whose rows events may change."""
     for event in events:
@@ -131,17 +184,26 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             for one in before.versions:
                 if (one.subject, one.ordinal) == (event.subject, event.ordinal):
                     yield from _places_of(replace(one, names=event.names) if isinstance(event, VersionNamed) else one)
+            yield from (
+                ("superseded", (*event.subject, generation, one))
+                for (subject, generation, one), by in superseding(before).items()
+                if subject == event.subject and event.ordinal in {one, by}
+            )
             made_for = before.encodings_of(event.subject, event.ordinal)
             yield from (("encoding", (*event.subject, one.encoding)) for one in made_for)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
-            yield from chain.from_iterable(map(_counters_of, before.made_in(event.subject)))
+            home = before.subjects.get(event.subject)
+            for made in before.made_in(event.subject):
+                yield from _counters_of(made, home.generation if home else -1)
             yield from chain.from_iterable(map(_places_of_encoding, before.reserved_in(event.subject)))
             yield from (("codec", (*event.subject, name)) for name in before.codecs_of(event.subject))
         elif isinstance(event, SubjectChanged):
             yield "subject", tuple(event.subject)
-        elif isinstance(event, CodecMade | EncodingMade | NumbersReserved):
-            yield from _places_of_encoding(event)
+        elif isinstance(
+            event, CodecMade | EncodingMade | NumbersReserved | VersionPatched | VersionsSuperseded | DraftPut
+        ):
+            yield from _places_of_others(before, event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
         elif isinstance(event, IdsReserved | KeyMade | KeyRemoved):
@@ -150,12 +212,16 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
                 if isinstance(event, IdsReserved)
                 else ("api_key", (event.digest,))
             )
-        elif isinstance(event, ConfigChanged):
-            yield "config", scope_key(event.scope)
-        elif isinstance(event, ModeChanged):
-            yield "mode", scope_key(event.scope)
+        elif isinstance(event, ConfigChanged | PolicyChanged | ModeChanged):
+            yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
+
+
+def _place_of_setting(event: ConfigChanged | PolicyChanged | ModeChanged) -> Place:
+    if isinstance(event, PolicyChanged):
+        return "policy", (event.name,)
+    return "config" if isinstance(event, ConfigChanged) else "mode", scope_key(event.scope)
 
 
 def _places_of_encoding(event: CodecMade | EncodingMade | NumbersReserved) -> Iterator[Place]:
@@ -168,9 +234,9 @@ def _places_of_encoding(event: CodecMade | EncodingMade | NumbersReserved) -> It
         yield "counter", ("encodings", *event.subject, 0, "")
 
 
-def _counters_of(made: VersionMade) -> Iterator[Place]:
+def _counters_of(made: VersionMade | VersionPatched, generation: int = -1) -> Iterator[Place]:
     """The counters of its subject that a version raised."""
-    home = (*made.subject, made.generation)
+    home = (*made.subject, made.generation if isinstance(made, VersionMade) else generation)
     yield "counter", ("ordinals", *home, "")
     yield "counter", ("types", *home, f"{made.version.format}:{made.version.type_name}")
 

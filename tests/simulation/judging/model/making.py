@@ -23,6 +23,7 @@ from tests.simulation.judging.model.reserving import is_within
 from tests.simulation.judging.model.sameness import home_of, is_same, is_same_in
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
+from tests.simulation.texts import FORMATS
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
@@ -42,6 +43,8 @@ class Case:
     policy: values.PolicyValue
     live: list[VersionNow]
     time: int
+    label: str | None = None
+    """The label of the version, in a subject with labels."""
     chosen: ConfigChanged | None = None
     """The config of a new subject whose policy the registration names; `past` has it already."""
 
@@ -79,7 +82,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         format=new.draft.format,
         type_name=new.type_name,
         type_version=highest + 1,
-        content="" if content is None else hashlib.sha256(content).hexdigest(),
+        content="" if content is None or new.draft.format not in FORMATS else hashlib.sha256(content).hexdigest(),
         forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=case.gives_ids,
         policy=case.policy,
@@ -96,8 +99,9 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     ]
     turned = {event.ordinal for event in going if isinstance(event, VersionTurned)}
     away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
-    refuse_taken(past, request.subject, ordinal, request.names, schema_id, away)
-    names = (*computed_names(case.home, request.subject, ordinal, new), *request.names)
+    given = request.names if case.label is None else tuple(sorted({*request.names, ("schemaver", str(case.label))}))
+    refuse_taken(past, request.subject, ordinal, given, schema_id, away)
+    names = (*computed_names(case.home, request.subject, ordinal, new), *given)
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
     made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, names, new.normal)
@@ -173,6 +177,7 @@ def _home(case: Case) -> list[Event]:
             order=creation.order,
             identity=creation.identity,
             properties=creation.properties,
+            private=creation.private,
             schemes=creation.schemes,
         )
         events.append(SubjectMade(subject, made))
@@ -197,10 +202,11 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
     there = past.of(case.request.subject)
     for one in there:
         if case.gives_ids and one.number == number and one.state != "hidden":
-            refuse_if_referred_to(past, one, ("live", "soft"))
-            hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
-            refuse_if_encoded(past, [one, *hidden])
-            gone += [one, *hidden]
+            away = going_with(past, one)
+            for each in away:
+                refuse_if_referred_to(past, each, ("live", "soft"))
+            refuse_if_encoded(past, away)
+            gone += away
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
         again = again and one.version.type_name == new.type_name and is_same_in(case.home, one, new)
@@ -208,6 +214,13 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
     gone += making_room(case.past, case.request.subject, there, gone)
     return [*events, *(VersionPurged(one.subject, one.ordinal) for one in gone)]
+
+
+def going_with(past: Past, one: VersionNow) -> list[VersionNow]:
+    """A version and what goes with it: hidden ones of its schema, and its own former texts."""
+    hidden = [each for each in past.of(one.subject) if each.state == "hidden"]
+    same = [each for each in hidden if each.schema_id == one.schema_id and each.version.revision_of < 0]
+    return [one, *same, *(each for each in hidden if each.version.revision_of == one.ordinal)]
 
 
 def making_room(past: Past, subject: Subject, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:

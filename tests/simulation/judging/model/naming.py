@@ -53,5 +53,6 @@ def refuse_taken(
     for one in past.of(subject):
         if one in going or one.ordinal == ordinal or not set(names) & set(one.names):
             continue
-        if one.state == "live" or one.schema_id != schema_id:
+        labels_alone = all(scheme == "schemaver" for scheme, _ in set(names) & set(one.names))
+        if one.state == "live" or (one.schema_id != schema_id and not labels_alone):
             raise No(NameTaken, "NAME_TAKEN", subject=str(subject))

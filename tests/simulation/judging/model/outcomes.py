@@ -13,6 +13,7 @@ from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
 from treaty.core import requests as q
 from treaty.core.messages import associations as t
+from treaty.core.messages import schemaver as s
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.state.codec import dumps, encode
@@ -29,7 +30,10 @@ def recall(past: Past, asking: Asking) -> Yes:
 
 def _again(past: Past, answer: Any, name: Name) -> Any:
     if isinstance(answer, answers.RegisteredVersion):
-        return replace(answer, version=_version_again(past, answer.version, name))
+        return replace(answer, version=_version_again(past, answer.version, name), warnings=())
+    if isinstance(answer, s.PublishedVersion):
+        version = _version_again(past, answer.schema.version, name)
+        return replace(answer, schema=replace(answer.schema, version=version))
     if isinstance(answer, answers.VersionFound):
         return replace(_version_again(past, answer, name), deleted=answer.deleted)
     if isinstance(answer, t.ResourceBound):
@@ -87,6 +91,9 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
         answer = replace(answer, bound=tuple(bound))
     if isinstance(answer, answers.VersionFound):
         answer = replace(bare(answer), deleted=answer.deleted)
+    if isinstance(answer, s.PublishedVersion):
+        answer = replace(answer, schema=replace(answer.schema, version=bare(answer.schema.version)), warnings=())
+        (told or {}).pop("warnings", None)
     return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))
 
 

@@ -1,7 +1,7 @@
 """The past up to a moment: a list of events, and what it says when it is read from its beginning to its end."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from tests.simulation.judging.model.events import (
@@ -22,15 +22,18 @@ from tests.simulation.judging.model.events import (
     Name,
     NumbersReserved,
     OutcomeDropped,
+    PolicyChanged,
     Restored,
     SubjectChanged,
     SubjectMade,
     SubjectPurged,
     VersionMade,
     VersionNamed,
+    VersionPatched,
     VersionPurged,
     VersionTurned,
 )
+from tests.simulation.judging.model.hiding import hide_former, take_from_hidden
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -57,17 +60,7 @@ class VersionNow:
     @staticmethod
     def of(event: VersionMade) -> "VersionNow":
         """The version that an event made, as it was then."""
-        return VersionNow(
-            event.subject,
-            event.generation,
-            event.ordinal,
-            event.version,
-            event.schema,
-            event.alike,
-            event.content,
-            event.names,
-            event.normal,
-        )
+        return VersionNow(*(getattr(event, one.name) for one in fields(VersionNow)))
 
     @property
     def state(self) -> str:
@@ -89,14 +82,6 @@ class VersionNow:
     def sent(self) -> bytes:
         """The bytes that were sent."""
         return self.schema.text.encode() if self.content is None else self.content
-
-
-def _take_from_hidden(there: dict[tuple[Subject, int], VersionNow], event: VersionMade | VersionNamed) -> None:
-    """What a version is called no hidden one of its subject is called any more."""
-    for place, one in there.items():
-        if place[0] == event.subject and one.state == "hidden" and set(one.names) & set(event.names):
-            left = tuple(name for name in one.names if name not in event.names)
-            there[place] = replace(one, names=left)
 
 
 class Past:
@@ -136,11 +121,13 @@ class Past:
         for event in self.events:
             if type(event) is VersionMade:
                 there[event.subject, event.ordinal] = VersionNow.of(event)
-                _take_from_hidden(there, event)
+                take_from_hidden(there, event)
             elif type(event) is VersionNamed:
                 named = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(named, names=(*named.names, *event.names))
-                _take_from_hidden(there, event)
+                take_from_hidden(there, event)
+            elif type(event) is VersionPatched:
+                hide_former(there, event)
             elif type(event) is VersionTurned:
                 old = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))
@@ -182,7 +169,9 @@ class Past:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value
             elif type(event) is SubjectChanged:
-                there[event.subject] = replace(there[event.subject], properties=event.properties)
+                there[event.subject] = replace(
+                    there[event.subject], properties=event.properties, label_policy=event.label_policy
+                )
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
@@ -206,32 +195,22 @@ class Past:
     @property
     def configs(self) -> dict[Scope, values.ConfigValue]:
         """What is set where."""
-        return self._once("configs", self._configs)
+        return self._once("configs", lambda: self._latest(ConfigChanged, "scope", "config"))
 
-    def _configs(self) -> dict[Scope, values.ConfigValue]:
-        there: dict[Scope, values.ConfigValue] = {}
-        for event in self.events:
-            if type(event) is ConfigChanged:
-                if event.config is None:
-                    there.pop(event.scope, None)
-                else:
-                    there[event.scope] = event.config
-        return there
+    @property
+    def policies(self) -> dict[str, values.PolicyValue]:
+        """Named policies."""
+        return self._once("policies", lambda: self._latest(PolicyChanged, "name", "policy"))
 
     @property
     def modes(self) -> dict[Scope, str]:
         """Modes, and where they are set."""
-        return self._once("modes", self._modes)
+        return self._once("modes", lambda: self._latest(ModeChanged, "scope", "mode"))
 
-    def _modes(self) -> dict[Scope, str]:
-        there: dict[Scope, str] = {}
-        for event in self.events:
-            if type(event) is ModeChanged:
-                if event.mode is None:
-                    there.pop(event.scope, None)
-                else:
-                    there[event.scope] = event.mode
-        return there
+    def _latest(self, kind: type, key: str, member: str) -> dict[Any, Any]:
+        """What each thing is since the last event of a kind about it; things that are no more are left out."""
+        there = {getattr(event, key): getattr(event, member) for event in self.events if type(event) is kind}
+        return {name: value for name, value in there.items() if value is not None}
 
     # ------------------------------------------------------------------------------------------------- counting
 
@@ -240,7 +219,7 @@ class Past:
         highest: int | None = None
         aside: tuple[tuple[int, int], ...] = ()
         for event in self.events:
-            if type(event) is VersionMade and event.subject.context == context:
+            if isinstance(event, VersionMade | VersionPatched) and event.subject.context == context:
                 if not any(low <= event.version.schema_id <= high for low, high in aside):
                     highest = max(highest or 0, event.version.schema_id)
             elif type(event) is IdsFreed and event.context == context:
@@ -262,11 +241,11 @@ class Past:
         gaps = [event.gap for event in self.events if type(event) is Restored and event.gap]
         return sum(gaps) if gaps else None
 
-    def made_in(self, subject: Subject) -> list[VersionMade]:
-        """Every version that was made in the subject that has this name now, and in none that had it before."""
-        made: list[VersionMade] = []
+    def made_in(self, subject: Subject) -> list[VersionMade | VersionPatched]:
+        """Every version that was made, or got another text, in the subject that has this name now, and in none that had it before."""
+        made: list[VersionMade | VersionPatched] = []
         for event in self.events:
-            if type(event) is VersionMade and event.subject == subject:
+            if isinstance(event, VersionMade | VersionPatched) and event.subject == subject:
                 made.append(event)
             elif type(event) is SubjectPurged and event.subject == subject:
                 made = []
@@ -275,7 +254,9 @@ class Past:
     def highest_ordinal(self, subject: Subject) -> int:
         """The highest ordinal that a subject ever had; -1 where it never had one."""
         reserved = (one.highest.ordinal for one in self.reserved_in(subject))
-        return max((*(one.ordinal for one in self.made_in(subject)), *reserved), default=-1)
+        made = self.made_in(subject)
+        given = (one.former if isinstance(one, VersionPatched) else one.ordinal for one in made)
+        return max((*given, *reserved), default=-1)
 
     def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
         """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
@@ -345,6 +326,12 @@ class Past:
         for event in self.events:
             if type(event) is EncodingMade:
                 there[event.subject, event.encoding] = event
+            elif type(event) is VersionPatched:
+                place = (event.subject, event.ordinal)
+                there = {
+                    key: replace(one, ordinal=event.former) if (one.subject, one.ordinal) == place else one
+                    for key, one in there.items()
+                }
             elif type(event) is VersionPurged:
                 gone = (event.subject, event.ordinal)
                 there = {key: one for key, one in there.items() if (one.subject, one.ordinal) != gone}

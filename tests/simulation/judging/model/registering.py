@@ -22,6 +22,8 @@ from tests.simulation.judging.model.founding import (
     refuse_other_format,
     refuse_other_members,
 )
+from tests.simulation.judging.model.labelling import SCHEMAVER, label_findings, labelled, refuse_bad_order
+from tests.simulation.judging.model.labelling import label as to_label
 from tests.simulation.judging.model.making import Case, new_version, next_number
 from tests.simulation.judging.model.naming import refuse_bad_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
@@ -34,14 +36,23 @@ from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import RegisteredVersion
-from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, TypeNotAllowed
+from treaty.core.finding import Finding
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import (
+    Incompatible,
+    Invalid,
+    InvalidRules,
+    InvalidSchema,
+    NotLatest,
+    NotPermitted,
+    TypeNotAllowed,
+)
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText
 from treaty.core.state.values import ConfigValue
 
 
-def _case(past: Past, request: q.Register, time: int) -> Case:
+def case_of(past: Past, request: q.Register, time: int) -> Case:
     scope = q.Scope(*request.subject)
     chosen = _chosen_config(past, request)
     if chosen is not None:
@@ -49,7 +60,7 @@ def _case(past: Past, request: q.Register, time: int) -> Case:
     config, live = config_in_force(past, scope), past.shown(request.subject)
     home = home_of(past, request.subject, request.create_with)
     policy = policy_in_force(config, home.types)
-    return Case(past, request, config, mode_in_force(past, scope), policy, live, time, chosen)
+    return Case(past, request, config, mode_in_force(past, scope), policy, live, time, chosen=chosen)
 
 
 def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
@@ -79,10 +90,10 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
         refuse_bad_settings(request.create_with)
     if (request.add_tags or request.remove_tags) and request.number == 0:
         request = replace(request, number=-1)
-    case = _case(past, request, asking.time)
+    case = case_of(past, request, asking.time)
     _refuse_unexpected(case)
     there = _already_there(case)
-    if there is not None:
+    if there is not None and _has_given_label(case, there):
         return _name(case, there)
     _refuse_by_mode(case)
     if request.time >= 0:
@@ -92,7 +103,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
             raise No(NotPermitted, "TIME_AHEAD", subject=str(request.subject))
     draft = _tagged(case, _completed(case))
     latest = case.live[-1].schema if case.live else None
-    return _admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
+    return admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
 
 
 def _name(case: Case, there: VersionNow) -> Yes:
@@ -123,10 +134,10 @@ def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
     metadata = old.metadata if request.metadata is None else request.metadata
     kind = origin.version.type_name
     draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules, kind)
-    case = _case(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
+    case = case_of(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
     _refuse_by_mode(case)
     draft = change_tags(past, request.subject, draft, request.add_tags, request.remove_tags)
-    return _admit(case, draft, None, None)
+    return admit(case, draft, None, None)
 
 
 # ---------------------------------------------------------------------------------------------------- conditions
@@ -244,7 +255,9 @@ def refuse_internal_names(case_config: ConfigValue, new: ReadDraft) -> None:
         raise No(InvalidSchema, "FIELD_NAME_INTERNAL")
 
 
-def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet | None) -> Yes:
+def admit(
+    case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet | None, *, label: str | None = None
+) -> Yes:
     """A version of the draft that is there, or a new one; `metadata` and `rules` are those of the version before it."""
     past, request, config = case.past, case.request, case.config
     refuse_other_format(request.subject, case.home.properties, draft.format)
@@ -263,17 +276,58 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
         number = next_number(past, request.subject)
         carried = carried_metadata(draft.metadata, metadata, config, number, asked=request.number != 0)
         new = new.carrying(carried, carried_rules(draft.rules, rules, config))
-    if request.number <= 0 and request.schema_id < 0:
+    if request.number <= 0 and request.schema_id < 0 and label is None:
         match = same_version(case.home, case.live, new)
-        if match is not None:
+        if match is not None and _has_given_label(case, match):
             return _name(case, match)
+    chosen = label or _said_label(case)
+    warnings: list[Finding] = []
+    if chosen is not None:
+        live = labelled(past, request.subject)
+        try:
+            warnings = refuse_bad_order(request.subject, to_label(chosen), live, importing=case.gives_ids)
+        except No as no:
+            if label is not None:
+                raise
+            raise No(InvalidSchema, no.rule, subject=str(request.subject)) from None
     if not case.gives_ids and request.force is None:
-        refuse_faults(request.subject, inspect(request.subject, new, case.policy))
+        refuse_faults(request.subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, config))
         if not checked.compatible:
             first = checked.findings[0]
             raise No(Incompatible, first.rule, path=first.path, subject=str(request.subject))
-    return new_version(case, new)
+    if chosen is not None and not case.gives_ids and request.subject in past.subjects:
+        warnings = label_findings(past, new, to_label(chosen), labelled(past, request.subject))
+        if request.force is None:
+            refuse_broken_label(past, request.subject, warnings)
+    done = new_version(replace(case, label=chosen), new)
+    assert isinstance(done.answer, RegisteredVersion)
+    return Yes(done.events, replace(done.answer, warnings=tuple(warnings)))
+
+
+def _has_given_label(case: Case, there: VersionNow) -> bool:
+    given = dict(case.request.names).get(SCHEMAVER)
+    return given is None or given == dict(there.names).get(SCHEMAVER)
+
+
+def _said_label(case: Case) -> str | None:
+    """The label that a registration gives. Texts that say one are no part of the workload."""
+    given = dict(case.request.names).get(SCHEMAVER)
+    if case.home.order != SCHEMAVER:
+        if given is not None:
+            raise No(Invalid, "NAME_COMPUTED")
+        return None
+    if given is None:
+        raise No(InvalidSchema, "SELF_DIFFERS", subject=str(case.request.subject))
+    return str(to_label(given))
+
+
+def refuse_broken_label(past: Past, subject: Subject, found: list[Finding]) -> None:
+    """The policy of the subject refuses what is shown to break."""
+    there = past.subjects.get(subject)
+    broken = any(one.rule == "SCHEMAVER_ADDITION" for one in found)
+    if there is not None and there.label_policy == "refuse" and broken:
+        raise No(Incompatible, "SCHEMAVER_ADDITION", subject=str(subject))
 
 
 def _refuse_strong_targets(case: Case, new: ReadDraft) -> None:

@@ -12,6 +12,7 @@ from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
@@ -160,6 +161,11 @@ def of_register(request: q.Register) -> list[Need]:
     return [publishing, *config, *mode, *_references(request.subject, request.draft)]
 
 
+def of_published(request: s.Publish) -> list[Need]:
+    publishing = Need(("bump", "create"), *request.subject, publishing=True)
+    return [publishing, *_references(request.subject, request.draft)]
+
+
 def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> list[Need]:
     """Who gives numbers takes them from the whole context; a mark that a policy was passed over is for who may change it."""
     needed = [Need(("register",), *request.subject)]
@@ -178,7 +184,8 @@ def of_create_subject(request: g.CreateSubject) -> list[Need]:
 
 def of_change_subject(request: g.ChangeSubject) -> list[Need]:
     """A policy needs the right to change it, properties the right to register; so does a change of nothing."""
-    of_policy = (request.level, request.validators, request.previous) != (None, None, None)
+    asked = (request.level, request.follows, request.validators, request.previous, request.label_policy)
+    of_policy = any(one is not None for one in asked)
     needed = [Need(("config",), *request.subject)] if of_policy else []
     if request.properties is not None or not of_policy:
         needed.append(Need(("register",), *request.subject))
@@ -242,6 +249,10 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
     """To take encodings along is to pass over a rule."""
     forced = [Need(("config",), *request.subject)] if request.force else []
     return [Need(("delete",), *request.subject), *forced]
+
+
+def everywhere(permission: str) -> Callable[[Any], list[Need]]:
+    return lambda _: [Need((permission,), "*")]
 
 
 def of_vendor(request: k.AddApiKeys) -> list[Need]:

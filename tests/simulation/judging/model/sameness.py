@@ -13,7 +13,8 @@ def home_of(past: Past, subject: Subject, creation: SubjectCreation | None = Non
 
 def is_same(one: VersionNow, new: ReadDraft) -> bool:
     """Whether a version has this schema: the same guid, and references that mean the same."""
-    return one.schema.guid == new.guid and one.schema.references == new.used
+    schema = one.schema
+    return (schema.guid, schema.format, schema.references) == (new.guid, new.draft.format, new.used)
 
 
 def is_same_in(home: Home, one: VersionNow, new: ReadDraft) -> bool:

@@ -50,7 +50,8 @@ def get_typed_version(past: Past, asking: Asking, request: g.GetTypedVersion) ->
 def get_named_version(past: Past, asking: Asking, request: n.GetNamedVersion) -> Yes:
     """The oldest live version of this name, else the oldest; every version has its number in the sequence."""
     home, subject = of_group(past, request.subject), request.subject
-    scheme = request.scheme or (home.schemes[0] if home.schemes else "sequence")
+    usual = home.schemes[0] if home.schemes else "sequence"
+    scheme = request.scheme or ("schemaver" if home.order == "schemaver" else usual)
     there = past.of(subject)
     if scheme == "sequence":
         found = [one for one in there if str(one.ordinal + 1) == request.name]

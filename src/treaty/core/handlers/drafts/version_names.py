@@ -9,6 +9,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, refuse
 from treaty.core.handlers.versions import Kept, describe_version, no_subject, with_ordinal
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     Invalid,
@@ -175,7 +176,8 @@ def _name_row(
         return None
     left = [one for one in holders if one[0] not in going and one[1].state != "hidden"]
     for other, value in holders if is_given else ():
-        if other not in going and (value.schema_id != version.schema_id or value.state == "live"):
+        gone = pair[0] == SCHEMAVER or value.schema_id == version.schema_id  # a label is free once it is deleted
+        if other not in going and (not gone or value.state == "live"):
             raise _name_taken(key, pair, other)
     if len(left) >= limits.VERSIONS_PER_NAME:
         raise TooLarge.of(
@@ -214,6 +216,8 @@ def _name_taken(key: VersionKey, pair: tuple[str, str], other: VersionKey) -> Na
 
 def default_scheme(there: SubjectValue) -> str:
     """Return the scheme of ids without a scheme: the first of a subject, ``sequence`` where it has none."""
+    if there.order == SCHEMAVER:
+        return SCHEMAVER
     return there.schemes[0] if there.schemes else SEQUENCE
 
 

@@ -80,6 +80,8 @@ def _describe(
         properties=value.properties,
         latest=-1 if latest is None else latest[0].ordinal,
         schemes=value.schemes,
+        private=value.private,
+        label_policy=value.label_policy,
     )
 
 

@@ -9,14 +9,14 @@ from functools import partial
 
 from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.finding import format_list
+from treaty.core.finding import Finding, format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.drafts.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, tags_in
 from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.handlers.drafts.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import type_not_allowed, with_text
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
 from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
@@ -30,8 +30,15 @@ from treaty.core.handlers.registration.state import (
     refuse_unexpected,
 )
 from treaty.core.handlers.schema_ids import new_version, next_number
+from treaty.core.handlers.schemaver.label_order import check_order, is_same_label, label_of_draft
+from treaty.core.handlers.schemaver.label_policy import check_label
+from treaty.core.handlers.schemaver.labels import live_labels
+from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
-from treaty.core.refusals import Incompatible, InvalidSchema, Reason
+from treaty.core.iglu_key import SchemaVer
+from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.names import Subject
+from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason
 from treaty.core.requests import Register, Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
@@ -63,7 +70,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_unexpected(case)
     refuse_invisible_name(view, request.subject, imported=case.importing)
     there = _already_there(view, case, engine)
-    if there is not None:
+    if there is not None and is_same_label(view, request, there):
         return _name_existing(view, case, there)
     refuse_by_mode(case)
     refuse_far_time(case, command)
@@ -80,14 +87,15 @@ def admit_draft(
     engine: SchemaEngine,
     *,
     inherited: tuple[Metadata | None, RuleSet | None],
+    label: SchemaVer | None = None,
 ) -> Decision[RegisteredVersion]:
     """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
 
-    `inherited` are metadata and rules of a draft that comes without.
+    `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication.
     """
     request = case.request
     refuse_other_format(view, request.subject, draft.format, request.create_with)
-    new = _read_new(view, case, draft, engine)
+    new = read_new(view, case, draft, engine)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
         raise other
@@ -96,19 +104,65 @@ def admit_draft(
         number = partial(next_number, view, request.subject)
         metadata = metadata_for(draft.metadata, inherited[0], case.config, number, asked=bool(request.number))
         new = with_extras(new, metadata, rules_for(draft.rules, inherited[1], case.config))
-    if request.number <= 0 and request.schema_id < 0:
+    if request.number <= 0 and request.schema_id < 0 and label is None:
         match = same_version(view, request.subject, new, "live")
-        if match is not None:
+        if match is not None and is_same_label(view, request, match):
             return _name_existing(view, case, match)
+    chosen = label or label_of_draft(view, request, new.draft.text)
+    warnings = () if chosen is None else _check_order(view, case, chosen, published=label is not None)
     if not case.importing and request.force is None:
-        refuse_faults(request.subject, new, inspect(engine, request.subject, new, case.policy))
-        _refuse_incompatible(view, case, new, engine)
+        refuse_unfit(view, case, new, engine)
+    if chosen is not None and not case.importing:
+        warnings = label_findings(view, request.subject, chosen, new, engine, forced=request.force is not None)
     names = NewNames(
         new_names(view, request.subject, request.create_with, new, engine),
-        request.names,
+        request.names if chosen is None else tuple(sorted({*request.names, (SCHEMAVER, str(chosen))})),
         packages_of(request.create_with.schemes, engine),
     )
-    return new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made, names=names)
+    done = new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made, names=names)
+    return replace(done, answer=replace(done.answer, warnings=warnings)) if warnings else done
+
+
+def refuse_unfit(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
+    """Raise the refusal of a validator, or of a version that the policy in force compares with."""
+    refuse_faults(case.request.subject, new, inspect(view, engine, case.request.subject, new, case.policy))
+    _refuse_incompatible(view, case, new, engine)
+
+
+def _check_order(view: View, case: RegistrationState, label: SchemaVer, *, published: bool) -> tuple[Finding, ...]:
+    """Ask whether a label follows. Where no label was asked for a refusal is one of the text, which says it."""
+    subject = case.request.subject
+    try:
+        return check_order(subject, label, live_labels(view, subject), importing=case.importing)
+    except LabelRefused as refused:
+        if published:
+            raise
+        raise InvalidSchema(refused.reason) from None
+
+
+def label_findings(
+    view: View, subject: Subject, label: SchemaVer, new: ParsedDraft, engine: SchemaEngine, *, forced: bool = False
+) -> tuple[Finding, ...]:
+    """Return what the policy `schemaver` says of a label. Raises `Incompatible` where it refuses what is proven."""
+    there = view.get(SUBJECT, subject)
+    if there is None:
+        return ()
+    found = check_label(view, engine, new, label, live_labels(view, subject))
+    if not found.breaks or forced or there.label_policy != "refuse":
+        return found.findings
+    first = next(one for one in found.findings if one.rule == "SCHEMAVER_ADDITION")
+    reason = Reason(
+        first.rule,
+        first.sentence,
+        path=first.path,
+        old=first.writer,
+        new=first.reader,
+        allowed=first.remedy,
+        subject=str(subject),
+        version=str(label),
+        details=tuple(one.sentence for one in found.findings),
+    )
+    raise Incompatible(reason, found.findings)
 
 
 def _name_existing(view: View, case: RegistrationState, there: Kept) -> Decision[RegisteredVersion]:
@@ -194,10 +248,12 @@ def _complete_draft(case: RegistrationState) -> Draft:
         references=as_sent(case.last.references),
         type_name=draft.type_name or case.latest[1].type_name,
         data=None,
+        imports=case.last.imports,
     )
 
 
-def _read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
+def read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
+    """Return a draft as it would be stored. Raises `InvalidSchema`."""
     strict = not case.importing and case.config.validate_new_schemas is not False
     new = read(
         view,

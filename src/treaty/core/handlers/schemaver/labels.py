@@ -1,0 +1,135 @@
+"""SchemaVer labels ``MODEL-REVISION-ADDITION``: their form, their order, and which may follow which."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from treaty.core.handlers.versions import Kept, newest_first
+from treaty.core.iglu_key import IgluKeyError, SchemaVer
+from treaty.core.limits import COUNTER
+from treaty.core.messages.schemaver import SCHEMAVER
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import InvalidSubject, InvalidVersion
+from treaty.core.state.state_tables import NAME_BY_VERSION, VersionKey
+from treaty.core.state.view import View
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_-]+/[A-Za-z0-9_-]+", re.ASCII)
+
+
+FIRST = SchemaVer(1, 0, 0)
+
+
+class IgluName(NamedTuple):
+    """The parts of the name of a subject of Iglu."""
+
+    vendor: str
+    name: str
+    format: str
+
+
+def kind_of(label: SchemaVer) -> str:
+    """Return what a label says of the change: MODEL, REVISION or ADDITION."""
+    if label.addition:
+        return "ADDITION"
+    return "REVISION" if label.revision else "MODEL"
+
+
+def find_label(text: str) -> SchemaVer | None:
+    """Return the label that a text is; None where it is none."""
+    try:
+        return SchemaVer.parse(text)
+    except IgluKeyError:
+        return None
+
+
+def parse_label(text: str, subject: Subject, path: str = "/label") -> SchemaVer:
+    """Return the label that a text is. Raises `InvalidVersion`."""
+    found = find_label(text)
+    if found is None:
+        raise InvalidVersion.of(
+            "LABEL_INVALID",
+            f"'{text[:100]}' is no label of SchemaVer",
+            path=path,
+            subject=str(subject),
+            version=text[:100],
+            new=text[:100],
+            allowed=f"MODEL-REVISION-ADDITION, whole numbers up to {COUNTER} without leading zeros, the first one from 1 on",
+        )
+    return found
+
+
+def iglu_name(subject: Subject) -> IgluName | None:
+    """Return the parts of a subject's name; None for a subject that Iglu has no name for."""
+    if subject.context != DEFAULT_CONTEXT or not _NAME.fullmatch(subject.name):
+        return None
+    return IgluName(*subject.name.split("/"))
+
+
+def parse_name(subject: Subject) -> IgluName:
+    """Return the parts of a subject's name. Raises `InvalidSubject`."""
+    found = iglu_name(subject)
+    if found is None:
+        raise InvalidSubject.of(
+            "SUBJECT_NOT_IGLU",
+            f"'{subject}' is no name of a schema of Iglu",
+            path="/subject",
+            subject=str(subject),
+            new=str(subject)[:100],
+            allowed="vendor/name/format in the default context: letters, digits, _ and -, in the vendor dots too",
+        )
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- labels in force
+
+
+def label_of(view: View, key: VersionKey) -> SchemaVer | None:
+    """Return the label of a version; None where it has none."""
+    names = (one.name for one in view.find(NAME_BY_VERSION, key) if one.scheme == SCHEMAVER)
+    return next((label for label in map(find_label, names) if label is not None), None)
+
+
+def live_labels(view: View, subject: Subject) -> dict[SchemaVer, Kept]:
+    """Return the live versions of a subject that have a label, by label."""
+    found = ((label_of(view, one[0]), one) for one in newest_first(view, subject))
+    return dict(sorted((label, one) for label, one in found if label is not None))
+
+
+# ---------------------------------------------------------------------------------------------------- what may follow
+
+
+def gap_before(label: SchemaVer, there: Iterable[SchemaVer]) -> str:
+    """Return which label or kind of label is missing before one; empty where none is (Iglu Server's rules).
+
+    1-0-0 needs nothing, another first of a model the model before it, the first of a revision the revision before it, an
+    ADDITION the ADDITION before it.
+    """
+    if label == FIRST:
+        return ""
+    if kind_of(label) == "MODEL":
+        return "" if any(one.model == label.model - 1 for one in there) else f"a version of model {label.model - 1}"
+    if kind_of(label) == "REVISION":
+        before = (label.model, label.revision - 1)
+        return (
+            "" if any((one.model, one.revision) == before for one in there) else f"a version {before[0]}-{before[1]}-0"
+        )
+    wanted = replace(label, addition=label.addition - 1)
+    return "" if wanted in there else f"the version {wanted}"
+
+
+def overtaken_by(label: SchemaVer, there: Iterable[SchemaVer]) -> SchemaVer | None:
+    """Return a version of the next revision, after which an ADDITION to its own one comes too late; None where none is."""
+    if kind_of(label) != "ADDITION":
+        return None
+    return min((one for one in there if (one.model, one.revision) == (label.model, label.revision + 1)), default=None)
+
+
+def next_labels(there: Mapping[SchemaVer, Kept], model: int) -> tuple[SchemaVer, SchemaVer, SchemaVer]:
+    """Return the next ADDITION and REVISION of a model that has versions, and the next MODEL of all."""
+    last = max(one for one in there if one.model == model)
+    return (
+        replace(last, addition=last.addition + 1),
+        SchemaVer(model, last.revision + 1, 0),
+        SchemaVer(max(one.model for one in there) + 1, 0, 0),
+    )

@@ -1,0 +1,187 @@
+"""Published versions: by label, in lists, deleted; and drafts."""
+
+from collections.abc import Iterator
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.handlers.deletion import delete_live
+from treaty.core.handlers.schemaver.labels import find_label, iglu_name, live_labels, parse_label, parse_name
+from treaty.core.handlers.schemaver.supersession import superseded_labels, superseding_label
+from treaty.core.handlers.settings import refuse_if_readonly
+from treaty.core.handlers.versions import Kept, describe_version, no_subject, subject_of_key
+from treaty.core.iglu_key import SchemaVer
+from treaty.core.messages.schemaver import (
+    SCHEMAVER,
+    DeletePublished,
+    DraftFound,
+    GetDraft,
+    GetPublished,
+    ListPublished,
+    PublishedDeleted,
+    PublishedSchema,
+    PublishedSchemas,
+    PutDraft,
+)
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import InvalidVersion, NotFound, TooLarge, VersionNotFound
+from treaty.core.requests import Scope
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.rows import make_row
+from treaty.core.state.schemaver_tables import DRAFT, DraftKey
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.values import StoredDraft
+from treaty.core.state.view import View, span
+
+
+def describe_published(view: View, one: Kept, label: SchemaVer) -> PublishedSchema:
+    """Return the answer about a version with its label."""
+    key, version = one
+    there = view.get(SUBJECT, subject_of_key(key))
+    by = superseding_label(view, key)
+    return PublishedSchema(
+        describe_version(view, one, data=True),
+        str(label),
+        there is not None and there.private,
+        tuple(map(str, superseded_labels(view, key))),
+        "" if by is None else str(by),
+        version.revision,
+    )
+
+
+def _find_published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, Kept]:
+    label = parse_label(text, subject)
+    there = view.get(SUBJECT, subject)
+    if there is None or there.order != SCHEMAVER:
+        raise no_subject(subject)
+    live = live_labels(view, subject)
+    if label not in live:
+        raise VersionNotFound.of(
+            "VERSION_NOT_FOUND",
+            f"Version {label} not found.",
+            path="/label",
+            subject=str(subject),
+            version=str(label),
+            new=str(label),
+            allowed=", ".join(map(str, [*live][-10:])),
+        )
+    return label, live[label]
+
+
+def get_published(view: View, command: Command[GetPublished], engine: SchemaEngine) -> Decision[PublishedSchema]:
+    """Return the live version with a label."""
+    label, one = _find_published(view, command.request.subject, command.request.label)
+    return Decision((), describe_published(view, one, label))
+
+
+def delete_published(view: View, command: Command[DeletePublished], engine: SchemaEngine) -> Decision[PublishedDeleted]:
+    """Soft-delete the version with a label; nothing happens where there is none."""
+    try:
+        _, one = _find_published(view, command.request.subject, command.request.label)
+    except NotFound:
+        return Decision((), PublishedDeleted(deleted=False))
+    return Decision((delete_live(view, one),), PublishedDeleted(deleted=True))
+
+
+def list_published(
+    view: View, command: Command[ListPublished], engine: SchemaEngine
+) -> PausingWork[Decision[PublishedSchemas]]:
+    """List live versions by subject and label; a pause follows each subject that was looked at."""
+    request = command.request
+    base, reads = without_filter(view)
+    most = max(0, min(request.limit, limits.PUBLISHED_PAGE))
+    found: list[PublishedSchema] = []
+    for subject in _subjects(base, request):
+        if len(found) >= most:
+            break
+        there = base.get(SUBJECT, subject) if _fits(subject, request) and reads(subject) else None
+        if there is not None and there.order == SCHEMAVER:
+            for label, one in live_labels(base, subject).items():
+                if len(found) < most and request.model in {0, label.model} and _is_after(subject, label, request):
+                    found.append(describe_published(base, one, label))
+        yield
+    return Decision((), PublishedSchemas(tuple(found)))
+
+
+def _subjects(view: View, request: ListPublished) -> Iterator[Subject]:
+    """Subjects whose names begin as the request says, from that of the last version of the page before on."""
+    parts = [request.vendor, request.name, request.format]
+    given = parts[: parts.index("")] if "" in parts else parts
+    prefix = "/".join(given) + ("/" if given and len(given) < len(parts) else "")
+    low, high = span((DEFAULT_CONTEXT,), prefix)
+    if request.after is not None and request.after[0] > prefix:
+        low = (DEFAULT_CONTEXT, request.after[0])
+    return view.walk(SUBJECT, low, high)
+
+
+def _fits(subject: Subject, request: ListPublished) -> bool:
+    name = iglu_name(subject)
+    wanted = (request.vendor, request.name, request.format)
+    return name is not None and all(want in {"", part} for want, part in zip(wanted, name, strict=True))
+
+
+def _is_after(subject: Subject, label: SchemaVer, request: ListPublished) -> bool:
+    if request.after is None or subject.name != request.after[0]:
+        return True
+    last = find_label(request.after[1])
+    return last is None or label > last
+
+
+# ---------------------------------------------------------------------------------------------------------- drafts
+
+
+def put_draft(view: View, command: Command[PutDraft], engine: SchemaEngine) -> Decision[DraftFound]:
+    """Store a draft; nothing is asked of its text but its size."""
+    request = command.request
+    parse_name(request.subject)
+    key = _draft_key(request.subject, request.number)
+    size = len(request.text.encode("utf-8", "surrogatepass"))
+    if size > limits.SCHEMA_BYTES:
+        raise TooLarge.of(
+            "SCHEMA_BYTES",
+            "The draft is too large",
+            new=f"{size} bytes",
+            allowed=f"at most {limits.SCHEMA_BYTES} bytes",
+        )
+    refuse_if_readonly(view, Scope(*request.subject))
+    if view.get(DRAFT, key) is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
+        raise TooLarge.of("DRAFTS", f"There are {limits.DRAFTS} drafts", allowed=f"at most {limits.DRAFTS} drafts")
+    value = StoredDraft(request.text, request.private, command.time)
+    return Decision((make_row(DRAFT, key, value),), _describe_draft(key, value))
+
+
+def get_draft(view: View, command: Command[GetDraft], engine: SchemaEngine) -> Decision[DraftFound]:
+    """Return a draft."""
+    request = command.request
+    key = _draft_key(request.subject, request.number)
+    value, access = view.get(DRAFT, key), command.access
+    shown = access is None or access.may("read", request.subject, private=value is not None and value.private)
+    if value is None or not shown:
+        raise VersionNotFound.of(
+            "DRAFT_NOT_FOUND",
+            f"Draft {request.number} of {request.subject} not found.",
+            path="/number",
+            subject=str(request.subject),
+            version=str(request.number),
+            new=str(request.number),
+            allowed="the number of a draft that was stored",
+        )
+    return Decision((), _describe_draft(key, value))
+
+
+def _draft_key(subject: Subject, number: int) -> DraftKey:
+    if not 1 <= number <= limits.COUNTER:
+        raise InvalidVersion.of(
+            "DRAFT_NUMBER",
+            f"'{number}' is no number of a draft",
+            path="/number",
+            subject=str(subject),
+            version=str(number),
+            new=str(number),
+            allowed=f"1 to {limits.COUNTER}",
+        )
+    return DraftKey(*subject, number)
+
+
+def _describe_draft(key: DraftKey, value: StoredDraft) -> DraftFound:
+    return DraftFound(str(Subject(key.context, key.subject)), key.number, value.text, value.private, value.time)
