@@ -52,6 +52,11 @@ class ResolvedSchema:
         return int.from_bytes(self.digest[:8], "big")
 
 
+def bind_imports(format_: str, imports: Pairs) -> tuple[ResolvedReference, ...]:
+    """Return the meanings of files that came with a text: references to no subject."""
+    return tuple(ResolvedReference(path, "", 0, ResolvedSchema(format_, file)) for path, file in imports)
+
+
 # -------------------------------------------------------------------------------------------- questions and answers
 
 

@@ -199,6 +199,7 @@ def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal:
         imported=version.imported,
         type_name=version.type_name,
         type_version=version.type_version,
+        imports=new.draft.imports,
         names=names,
     )
 
@@ -242,6 +243,7 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
         metadata=new.draft.metadata,
         rules=new.draft.rules,
         type_name=new.parsed.type_name,
+        imports=new.draft.imports,
     )
     key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
@@ -281,7 +283,9 @@ def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> b
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers neither the format nor what stands at a reference, which may be another schema after a purge."""
     there = view.get(SCHEMA, key)
-    return there is not None and (there.format, there.references) == (value.format, value.references)
+    if there is None or there.imports != value.imports:
+        return False
+    return (there.format, there.references) == (value.format, value.references)
 
 
 def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:

@@ -45,6 +45,8 @@ class Schema:
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
+    imports: Pairs = ()
+    """Files that came with the text, by path; they are bound as references are, and the guid covers them."""
     extra: Extra = ()
 
 

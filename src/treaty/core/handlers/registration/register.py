@@ -248,6 +248,7 @@ def _complete_draft(case: RegistrationState) -> Draft:
         references=as_sent(case.last.references),
         type_name=draft.type_name or case.latest[1].type_name,
         data=None,
+        imports=case.last.imports,
     )
 
 
