@@ -103,6 +103,22 @@ def test_formats(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
 
 
+def test_write_format(tmp_path: Path) -> None:
+    page = (HOWTO / "write-format.md").read_text("utf-8")
+    module, program = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (points,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (group, offered), *others = tomllib.loads(points)["project"]["entry-points"].items()
+    assert others == []
+    (tmp_path / "csv_format.py").write_text(module, "utf-8")
+    info = tmp_path / "csv_format-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: csv-format\nVersion: 1.0\n", "utf-8")
+    lines = "\n".join(f"{name} = {place}" for name, place in offered.items())
+    (info / "entry_points.txt").write_text(f"[{group}]\n{lines}\n", "utf-8")
+    (expected,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert printed(program, tmp_path) == expected
+
+
 @pytest.mark.parametrize(("text", "expected"), programs("tags.md"), ids=["change"])
 def test_tags(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
