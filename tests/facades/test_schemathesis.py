@@ -78,6 +78,8 @@ STORY: list[tuple[str, str, Any]] = [
     ("POST", "/v1/groups/group/codecTypes", {"name": "gzip", "properties": {"level": "1"}}),
     ("PUT", "/v1/groups/group/encodings", {"versionInfo": FIRST, "codecType": "gzip"}),
     ("POST", "/v1/groups?namespace=x", {"groupName": "group", "groupProperties": GROUP}),
+    ("PUT", "/api/schemas/com.acme/click/jsonschema/1-0-0", {"type": "object", "properties": {}}),
+    ("PUT", "/api/drafts/com.acme/click/jsonschema/1", {"type": "object"}),
 ]
 """What is there before: of every format, deleted, referred to, aliased, in another context, read-only."""
 SUBJECTS = [
@@ -96,7 +98,7 @@ SUBJECTS = [
 KNOWN: dict[str, list[Any]] = {
     "subject": [*SUBJECTS, ":.__GLOBAL:", ":*:", "a/b"],
     "subjectPrefix": ["", "o", ":.x:", ":*:", ":.x:o"],
-    "version": ["1", "2", "latest", "-1", "0", "x", "2147483648"],
+    "version": ["1-0-0", "1-0-1", "1", "2", "latest", "-1", "0", "x", "2147483648"],
     "id": [1, 2, 3, 4, 5, 0, -1, 99],
     "guid": [SHOWN["guid"], str(SHOWN["guid"]).replace("-", ""), "0" * 32],
     "command": ["c1", "c2"],
@@ -105,9 +107,11 @@ KNOWN: dict[str, list[Any]] = {
     "namespace": ["lkc-1", "-", "x", ""],
     "group": ["group", "orders-value", "json", "gone", "none"],
     "type": ["Order", "T", "none"],
-    "format": ["Avro", "custom", "Xml", "Json"],
+    "format": ["Avro", "custom", "Xml", "Json", "jsonschema"],
+    "vendor": ["com.acme", "org.none"],
+    "number": [0, 1, 2],
     "latest": ["0", "1", "x"],
-    "name": ["orders", "-"],
+    "name": ["orders", "-", "click"],
     "key": [["owner"], []],
     "value": [["orders"], ["x", "y"]],
     "limit": [0, 1, 2, -1],
