@@ -25,7 +25,7 @@ place = "bad"
         ('resolver = "resolver.json"', "", "resolver is missing"),
         ('checkpoint = "checkpoint"', "", "checkpoint is missing"),
         ('checkpoint = "checkpoint"', 'checkpoint = "c"\nbad_rows = "other"', "allowed are failures, snowplow"),
-        ('checkpoint = "checkpoint"', 'checkpoint = "c"\nkeep = ["value"]', "value stands in columns and in keep"),
+        ('checkpoint = "checkpoint"', 'checkpoint = "c"\nkeep = ["value"]', "value is named by columns and by keep"),
         ('checkpoint = "checkpoint"', 'checkpoint = "c"\nsubject = "s"', "subject: unknown key"),
         ('[bad]\nplace = "bad"', "", "bad is missing"),
         (

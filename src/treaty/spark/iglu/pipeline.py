@@ -70,7 +70,7 @@ class EventPipeline:
         twins = set(self.columns) & set(self.keep)
         if twins:
             raise PipelineError(
-                f"{', '.join(sorted(twins))} stands in columns and in keep; columns are kept for bad events anyway"
+                f"{', '.join(sorted(twins))} is named by columns and by keep; columns are kept for bad events anyway"
             )
 
     @property
