@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.row import Row
-from benchmarks.spark import avro, flows, others
+from benchmarks.spark import avro, events, flows, others
 from treaty.assemble import connect
 from treaty.core.answers import Config
 from treaty.core.registry import Registry
@@ -24,6 +24,7 @@ PARTS: Sequence[Part] = (
     *(partial(avro.rows, ids) for ids in avro.COUNTS),
     *(partial(others.decoded, name) for name in others.FORMATS),
     others.encoded,
+    events.validated,
     flows.rows,
 )
 
