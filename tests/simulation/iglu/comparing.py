@@ -7,11 +7,12 @@ from typing import Any
 
 from tests.scripted_iglu import START, ManualClock, ScriptedRegistry
 from tests.simulation.iglu.histories import TEXTS, Change, Clear, History, Jump, LookUp, Pass, make_history
-from tests.simulation.iglu.model import MISSING, Answer, Found, Histories, Outcome, ResolverModel
+from tests.simulation.iglu.model import GONE, MISSING, Answer, Found, Histories, Outcome, ResolverModel
 from treaty.client.iglu import (
     NOT_FOUND,
     AsyncResolver,
     IgluNotFoundError,
+    IgluRegistry,
     IgluSchema,
     LookupHistory,
     RegistryFailure,
@@ -24,7 +25,8 @@ from treaty.client.iglu import (
     repo_failure,
 )
 
-Lookup = Callable[[str, bool], IgluSchema]
+Lookup = Callable[..., IgluSchema]
+"""Takes a key and `superseding`."""
 
 
 class Comparison:
@@ -33,6 +35,8 @@ class Comparison:
     def __init__(self, history: History) -> None:
         self.history = history
         self.clock = ManualClock()
+        self.config = ResolverConfig(history.cache_size, history.cache_ttl)
+        self.options = ResolverOptions(algorithm=history.algorithm, clock=self.clock)
         self.answers: dict[tuple[str, str], Answer] = {}
         self.asked: list[tuple[str, str]] = []
         self.seen: Counter[str] = Counter()
@@ -50,19 +54,16 @@ class Comparison:
         """What a registry answers now."""
         return self.answers.get((registry, key), MISSING)
 
-    def registries(self) -> list[ScriptedRegistry]:
+    def registries(self) -> list[IgluRegistry]:
         """The registries of the resolver, which answer the same and note who was asked."""
         made = []
         for shape in self.history.registries:
             one = ScriptedRegistry(
-                shape.name,
-                class_priority=shape.class_priority,
-                priority=shape.priority,
-                vendor_prefixes=shape.prefixes,
+                shape.name, class_priority=shape.class_priority, priority=shape.priority, vendor_prefixes=shape.prefixes
             )
             for key in self.history.keys:
                 one.script(key, self._noting(shape.name, key))
-            made.append(one)
+            made.append(one.registry)
         return made
 
     def _noting(self, registry: str, key: str) -> Callable[[], SchemaDocument | RegistryFailure]:
@@ -71,10 +72,12 @@ class Comparison:
             answer = self.answer(registry, key)
             if not isinstance(answer, tuple):
                 return SchemaDocument(answer.value)
+            if answer == MISSING:
+                return NOT_FOUND
             kind, text = answer
-            return {"NotFound": lambda _: NOT_FOUND, "RepoFailure": repo_failure, "ClientFailure": client_failure}[
-                kind
-            ](text)
+            if answer == GONE:
+                return RegistryFailure("ClientFailure", text, 410)
+            return client_failure(text) if kind == "ClientFailure" else repo_failure(text)
 
         return answered
 
@@ -106,7 +109,7 @@ class Comparison:
         self.last = expected
         self.asked.clear()
         try:
-            outcome = told_schema(lookup(step.key, step.superseding), self.asked)
+            outcome = told_schema(lookup(step.key, superseding=step.superseding), self.asked)
         except ResolutionError as error:
             outcome = told_error(error, self.asked, self.latest)
         self._count(expected)
@@ -157,12 +160,10 @@ def told_histories(failures: Mapping[str, LookupHistory]) -> Histories:
     """What each registry said, with a mark at what the resolver says in its place."""
 
     def told(one: RegistryFailure) -> tuple[str, str]:
-        is_said = one.is_missing or one.message in TEXTS
+        is_said = one.is_missing or one.message in (*TEXTS, GONE[1])
         return one.kind, one.message if is_said else f"made: {one.message}"
 
-    return {
-        name: (frozenset(map(told, one.errors)), one.attempts, one.last_attempt) for name, one in failures.items()
-    }
+    return {name: (frozenset(map(told, one.errors)), one.attempts, one.last_attempt) for name, one in failures.items()}
 
 
 def differences(expected: Outcome, outcome: Outcome) -> dict[str, str]:
@@ -189,29 +190,19 @@ def _comparable(value: Any) -> Any:
 
 def compare(seed: int) -> Counter[str]:
     """The history of a seed through the resolver. Returns what happened in it."""
-    history = make_history(seed)
-    comparison = Comparison(history)
-    config = ResolverConfig(history.cache_size, history.cache_ttl)
-    options = ResolverOptions(algorithm=history.algorithm, clock=comparison.clock)
-    registries = [one.registry for one in comparison.registries()]
-    with Resolver(config, registries=registries, options=options) as resolver:
-        comparison.run(
-            lambda key, superseding: resolver.lookup(key, superseding=superseding), resolver.clear_cache, f"seed {seed}"
-        )
+    comparison = Comparison(make_history(seed))
+    with Resolver(comparison.config, registries=comparison.registries(), options=comparison.options) as resolver:
+        comparison.run(resolver.lookup, resolver.clear_cache, f"seed {seed}")
     return comparison.seen
 
 
 def compare_async(seed: int) -> Counter[str]:
     """The same through the resolver for asyncio."""
-    history = make_history(seed)
-    comparison = Comparison(history)
-    config = ResolverConfig(history.cache_size, history.cache_ttl)
-    options = ResolverOptions(algorithm=history.algorithm, clock=comparison.clock)
-    registries = [one.registry for one in comparison.registries()]
-    resolver = AsyncResolver(config, registries=registries, options=options)
+    comparison = Comparison(make_history(seed))
+    resolver = AsyncResolver(comparison.config, registries=comparison.registries(), options=comparison.options)
     with asyncio.Runner() as runner:
 
-        def lookup(key: str, superseding: bool) -> IgluSchema:
+        def lookup(key: str, *, superseding: bool) -> IgluSchema:
             return runner.run(resolver.lookup(key, superseding=superseding))
 
         comparison.run(lookup, resolver.clear_cache, f"seed {seed}, asyncio")

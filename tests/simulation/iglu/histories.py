@@ -4,7 +4,17 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.iglu.model import EMBEDDED, MEMORY, MISSING, REMOTE, Answer, Document, RegistryShape, backoff
+from tests.simulation.iglu.model import (
+    EMBEDDED,
+    GONE,
+    MEMORY,
+    MISSING,
+    REMOTE,
+    Answer,
+    Document,
+    RegistryShape,
+    backoff,
+)
 
 VENDORS = ("com.acme", "com.acmecorp", "org.other")
 PREFIXES = ("com.acme", "com.acmecorp", "com.ac", "org.other", "org.other.more", "")
@@ -12,6 +22,8 @@ VERSIONS = ("1-0-0", "1-0-1", "1-0-2", "1-0-10")
 TEXTS = ("down", "slow", "odd")
 NO_SCHEMAS: tuple[Any, ...] = ([], {"type": 5})
 STEPS = 45
+MOODS = ("plain", "plain", "plain", "patient", "patient", "crowded")
+"""Where there is patience, attempts become many; in a crowd, entries are evicted before they expire."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +85,16 @@ def make_history(seed: int) -> History:
     vendors = chance.sample(VENDORS, chance.choice((1, 1, 2)))
     keys = tuple(f"iglu:{vendor}/click/jsonschema/{version}" for vendor in vendors for version in VERSIONS)
     cache_ttl = chance.choice((None, 1, 2, 10, 60, 100, 1, 2, 10, 60, 0))
-    asked = chance.sample(keys, chance.choice((1, 1, 2, 3, 4)))
-    patient = chance.random() < 0.3
+    mood = chance.choice(MOODS)
+    asked = chance.sample(keys, 4 if mood == "crowded" else chance.choice((1, 1, 2, 3, 4)))
     steps: list[Step] = [
-        Change(one.name, key, _answer(chance, patient)) for one in registries for key in keys if chance.random() < 0.7
+        Change(one.name, key, _answer(chance, mood)) for one in registries for key in keys if chance.random() < 0.7
     ]
     while len(steps) < len(registries) * len(keys) + STEPS:
-        steps.extend(_steps(chance, registries, keys, asked, cache_ttl, patient))
+        steps.extend(_steps(chance, registries, keys, asked, cache_ttl, mood))
     return History(
         algorithm=chance.choice(("current", "current", "seed")),
-        cache_size=chance.choice((1, 2, 3, 4, 100, 100, 0)),
+        cache_size=chance.choice((2, 3) if mood == "crowded" else (1, 2, 3, 4, 100, 100, 0)),
         cache_ttl=cache_ttl,
         registries=registries,
         keys=keys,
@@ -105,18 +117,18 @@ def _steps(
     keys: tuple[str, ...],
     asked: list[str],
     cache_ttl: int | None,
-    patient: bool,
+    mood: str,
 ) -> list[Step]:
     """A change or none, some time or none, and a look-up."""
     steps: list[Step] = []
-    while chance.random() < (0.15 if patient else 0.4):
-        steps.append(Change(chance.choice(registries).name, chance.choice(asked), _answer(chance, patient)))
+    while chance.random() < (0.4 if mood == "plain" else 0.15):
+        steps.append(Change(chance.choice(registries).name, chance.choice(asked), _answer(chance, mood)))
     if chance.random() < 0.15:
-        steps.append(Change(chance.choice(registries).name, chance.choice(keys), _answer(chance, patient)))
-    steps.append(_time(chance, cache_ttl))
+        steps.append(Change(chance.choice(registries).name, chance.choice(keys), _answer(chance, mood)))
+    steps.append(Pass(0) if mood == "crowded" and chance.random() < 0.9 else _time(chance, cache_ttl))
     if chance.random() < 0.01:
         steps.append(Clear())
-    steps.append(LookUp(chance.choice(asked), chance.random() < 0.35))
+    steps.append(LookUp(chance.choice(asked), chance.random() < 0.45))
     return steps
 
 
@@ -133,18 +145,19 @@ def _time(chance: random.Random, cache_ttl: int | None) -> Step:
     return Pass((cache_ttl or 30) * 1000 + chance.choice((-1, 0, 1)))
 
 
-def _answer(chance: random.Random, patient: bool) -> Answer:
-    """An answer; in a history of patience nearly all are failures, so that attempts become many."""
+def _answer(chance: random.Random, mood: str) -> Answer:
+    """An answer; where there is patience, nearly all are failures."""
+    patient = mood == "patient"
     kind = chance.random()
-    if kind < 0.3:
+    if kind < 0.25:
         return MISSING
-    if kind < (0.8 if patient else 0.5):
+    if kind < (0.8 if patient else 0.42):
         return "RepoFailure", chance.choice(TEXTS)
-    if kind < (0.95 if patient else 0.62):
-        return "ClientFailure", chance.choice(TEXTS)
+    if kind < (0.95 if patient else 0.52):
+        return chance.choice((("ClientFailure", chance.choice(TEXTS)), ("ClientFailure", chance.choice(TEXTS)), GONE))
     if kind > 0.96:
         return Document(chance.choice(NO_SCHEMAS))
     document: dict[str, Any] = {"title": f"{chance.randrange(10**9)}"}
     if chance.random() < 0.5:
-        document["$supersededBy"] = chance.choice((*VERSIONS, *VERSIONS, "1-0", 7))
+        document["$supersededBy"] = chance.choice((*VERSIONS, *VERSIONS[2:], "1-0", 7))
     return Document(document)

@@ -10,6 +10,8 @@ from typing import Any
 
 MEMORY, EMBEDDED, REMOTE = 1, 2, 100
 MISSING = ("NotFound", "")
+GONE = ("ClientFailure", "gone")
+"""The answer 410 over HTTP."""
 NO_SCHEMA = ("RepoFailure", "made: no schema")
 SEED_REQUESTS = 3
 
@@ -93,11 +95,11 @@ class Outcome:
 def backoff(attempts: int) -> int:
     """Milliseconds that have to be over before the next request."""
     if attempts <= 8:
-        pause = 500 + 4**attempts
+        pause = 500 + int(4**attempts)
     elif attempts <= 12:
-        pause = 500 + 3**attempts
+        pause = 500 + int(3**attempts)
     elif attempts <= 20:
-        pause = 5500 + 2**attempts
+        pause = 5500 + int(2**attempts)
     else:
         pause = 60_000
     return min(pause, 60_000)
@@ -186,7 +188,7 @@ class ResolverModel:
         asked: list[tuple[str, str]] = []
         said: list[Said] = []
         for registry in chosen:
-            got = self._ask(registry.name, key, superseding, asked)
+            got = self._ask(registry.name, key, asked, superseding=superseding)
             if isinstance(got, Found):
                 return self._store(asked, place, Entry(self._now, got))
             said.append(Said(registry.name, got, self._now))
@@ -245,7 +247,7 @@ class ResolverModel:
 
     # ---------------------------------------------------------------------------------------------------- asking
 
-    def _ask(self, registry: str, key: str, superseding: bool, asked: list[tuple[str, str]]) -> Found | Failure:
+    def _ask(self, registry: str, key: str, asked: list[tuple[str, str]], *, superseding: bool) -> Found | Failure:
         answer = self._request(registry, key, asked)
         if isinstance(answer, tuple):
             return answer
@@ -268,7 +270,8 @@ class ResolverModel:
         if registry == BUILT_IN.name:
             return MISSING
         asked.append((registry, key))
-        return self._answer(registry, key)
+        answer = self._answer(registry, key)
+        return MISSING if self._is_seed and answer == GONE else answer
 
     # ---------------------------------------------------------------------------------------------------- the cache
 
