@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from treaty.client.serializers.errors import BadValueError as BadValueError
     from treaty.client.serializers.jsonschema import JsonDeserializer as JsonDeserializer
     from treaty.client.serializers.jsonschema import JsonSerializer as JsonSerializer
+    from treaty.client.serializers.payloads import PayloadDeserializer as PayloadDeserializer
+    from treaty.client.serializers.payloads import PayloadSerializer as PayloadSerializer
     from treaty.client.serializers.protobuf import ProtobufDeserializer as ProtobufDeserializer
     from treaty.client.serializers.protobuf import ProtobufSerializer as ProtobufSerializer
     from treaty.client.serializers.settings import AutoRegister as AutoRegister

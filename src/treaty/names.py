@@ -25,6 +25,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "treaty.client.serializers.avro": ("AvroDeserializer", "AvroSerializer"),
     "treaty.client.serializers.errors": ("BadRecordError", "BadValueError"),
     "treaty.client.serializers.jsonschema": ("JsonDeserializer", "JsonSerializer"),
+    "treaty.client.serializers.payloads": ("PayloadDeserializer", "PayloadSerializer"),
     "treaty.client.serializers.protobuf": ("ProtobufDeserializer", "ProtobufSerializer"),
     "treaty.client.serializers.settings": (
         "AutoRegister",

@@ -17,14 +17,16 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
-from treaty.core.policy import LEVELS, Level
+from treaty.core.policy import ALL, LATEST, LEVELS, Level
 from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
+from treaty.core.state.values import PolicyValue
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
@@ -72,6 +74,8 @@ def imported(it: Connection, request: q.Request[Any]) -> Any:
 
 
 LEVEL = Level(deny=True)
+GOLD = PolicyValue(LATEST, ALL, partition="type", strictness="LENIENT", validators=("required-metadata(owner)",))
+CHANGED = PolicyValue(deny=True)
 DIGEST = "0a" * 32
 GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
 
@@ -150,6 +154,11 @@ STORY: dict[type, tuple[Step, Any]] = {
     x.ImportEncoding: (lambda it: imported(it, x.ImportEncoding(MOVED, 3, 7)).encoding_id, 3),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+    p.CreatePolicy: (lambda it: it.create_policy("gold", GOLD).created, True),
+    p.ChangePolicy: (lambda it: it.change_policy("gold", CHANGED, previous=GOLD).policy, CHANGED),
+    p.GetPolicy: (lambda it: it.policy("gold").policy, CHANGED),
+    p.ListPolicies: (lambda it: [one.name for one in it.policies()], ["gold"]),
+    p.DeletePolicy: (lambda it: it.delete_policy("gold").policy, CHANGED),
     s.Publish: (lambda it: it.publish("v/n/jsonschema", "1-0-0", "{}").created, True),
     s.GetPublished: (lambda it: it.get_published("v/n/jsonschema", "1-0-0").superseded_by, ""),
     s.ListPublished: (lambda it: [one.label for one in it.list_published("v")], ["1-0-0"]),
@@ -171,6 +180,7 @@ WITHOUT_CONFLUENT = {
     s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
+    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -24,8 +24,10 @@ from treaty.client.serializers.settings import SerializerSettings, UseLatest
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import PayloadFormatPlan
 from treaty.plan.value import DecodePlan
 from treaty.testing import TreatyRegistry
 
@@ -179,3 +181,15 @@ def test_a_server_s_record_is_decoded_by_the_command_in_the_encoding_that_is_nam
         shown = run("decode", framed.hex(), "--registry", made.url, "--encoding", "tab", "--json")
         assert json.loads(shown.stdout)["steps"][-1]["says"] == '{"id": 1, "name": "tea"}'
         assert run("decode", framed.hex(), "--registry", made.url).exit_code == 1
+
+
+def test_a_plan_keeps_a_text_that_many_share_once() -> None:
+    lowest = ResolvedSchema("CSV", "columns\nid int")
+    for level in range(40):
+        lowest = ResolvedSchema(
+            "CSV", f"columns\nn{level} int", tuple(ResolvedReference(name, name, 1, lowest) for name in "ab")
+        )
+    plan = PayloadFormatPlan.make("comma", lowest, [(1, lowest)])
+
+    assert len(plan.schemas) == 41
+    assert plan.resolve("CSV")[plan.reader] == lowest

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.real.running import serving
+
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 
 
@@ -32,3 +36,13 @@ def test_the_static_registry_of_the_page(tmp_path: Path) -> None:
     (commands,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert run(commands, tmp_path) == shown.removesuffix("\n")
+
+
+@pytest.mark.slow
+def test_the_server_of_the_page(tmp_path: Path) -> None:
+    page = (HOWTO / "iglu-server.md").read_text("utf-8")
+    commands = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[1]
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    with serving(tmp_path, "--log", "memory:") as server:
+        printed = run(commands.replace("http://127.0.0.1:8081", server.base), tmp_path)
+    assert printed == shown

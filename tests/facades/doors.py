@@ -132,6 +132,7 @@ team = ["user:tim"]
 who = ["user:root"]
 may = ["admin"]
 contexts = ["*"]
+private = true
 
 [[rule]]
 who = ["user:reader"]

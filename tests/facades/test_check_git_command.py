@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import treaty
+from treaty.core.answers import Config
+from treaty.core.policy import Level, VersionRange
+from treaty.core.state.values import PolicyValue
+
 ROOT = Path(__file__).parents[2]
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
 WIDER = OLD.replace('"int"', '"long"')
@@ -174,6 +179,39 @@ def entries() -> dict[str, dict[str, str]]:
     return hooks
 
 
+def test_staged_files_are_judged_by_the_exact_policies_of_their_subjects(
+    repository: Repository, tmp_path: Path
+) -> None:
+    """The policies have no word: a range from a version on, and a named one with a validator. Nothing is registered."""
+    url = f"sqlite://{tmp_path}/registry.db"
+    with treaty.connect(url) as registry:
+        registry.create_policy("gold", PolicyValue(validators=("required-metadata(owner)",)))
+        registry.set_level("a-value", "NONE")
+        for text in (WIDER, OLD):
+            registry.register("a-value", text)
+        registry.set_config("a-value", Config(exact_level=Level(VersionRange("till", 1))))
+        registry.set_config("b-value", Config(follows="gold"))
+    asked = ("--staged", "--subject", "{name}-value", "--registry", url)
+    assert "No staged schema" in repository.check(*asked).stdout
+    repository.write("a.avsc", WIDER)
+    repository.write("deep/b.avsc", OLD)
+    repository.git("add", "-A")
+    repository.write("a.avsc", BROKEN)  # what is not staged does not count
+    first = repository.check(*asked, "a.avsc")
+    assert (first.returncode, "may become a version of a-value" in first.stdout) == (0, True), first.stderr
+    every = repository.check(*asked, "--json")
+    told = json.loads(every.stdout)
+    assert (every.returncode, told["fits"]) == (1, False)
+    assert [(one["subject"], one["fits"]) for one in told["files"]] == [("a-value", True), ("b-value", False)]
+    assert [one["rule"] for one in told["files"][1]["findings"]] == ["required-metadata"]
+    assert told["files"][0]["config"]["exact_level"] == "backward till 1"
+    assert told["files"][1]["config"]["follows"] == "gold"
+    one_for_all = repository.check("--staged", "--subject", "a-value", "--registry", url)
+    assert (one_for_all.returncode, "{name}-value" in one_for_all.stderr) == (2, True)
+    with treaty.connect(url) as registry:
+        assert registry.versions("a-value") == (1, 2)
+
+
 @pytest.mark.parametrize(("text", "code"), [(WIDER, 0), (MORE, 1), (BROKEN, 2)])
 def test_the_hook_of_pre_commit_judges_the_staged_files(repository: Repository, text: str, code: int) -> None:
     repository.commit(a=OLD, b=OLD)
@@ -200,9 +238,24 @@ def test_the_lint_hook_looks_at_schemas_with_the_settings_of_the_repository(repo
     assert repository.run(*words).returncode == 0
 
 
+def test_the_hook_of_the_how_to_asks_a_registry(repository: Repository, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "howto" / "git-hook.md").read_text("utf-8")
+    _, script = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
+    url = f"sqlite://{tmp_path}/registry.db"
+    with treaty.connect(url) as registry:
+        registry.register("a-value", OLD)
+    hook = repository.folder / ".git" / "hooks" / "pre-commit"
+    hook.write_text(script.replace("http://registry:8081", url))
+    hook.chmod(0o755)
+    for text, code in ((MORE, 1), (WIDER, 0)):
+        repository.write("a.avsc", text)
+        repository.git("add", "a.avsc")
+        assert repository.run("git", "commit", "-q", "-m", "a change").returncode == code
+
+
 def test_the_hook_of_the_how_to_stops_a_commit(repository: Repository) -> None:
     page = (ROOT / "docs" / "howto" / "git-hook.md").read_text("utf-8")
-    (script,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
+    script, _ = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
     repository.commit(a=OLD)
     hook = repository.folder / ".git" / "hooks" / "pre-commit"
     hook.write_text(script)

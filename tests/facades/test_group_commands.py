@@ -41,6 +41,31 @@ def run(registry: str) -> Run:
     return command
 
 
+def test_named_policies_are_kept_and_followed(run: Run) -> None:
+    words = ("--validator", "required-metadata(owner,team)", "--strictness", "lenient", "--partition", "type")
+    told = json.loads(run("policy", "create", "gold", "backward=all", *words, "--json").stdout)
+    assert told.pop("ranges")["backward"] == {"range": "all"}
+    expected = {
+        "name": "gold", "level": "BACKWARD_TRANSITIVE", "strictness": "LENIENT", "partition": "type",
+        "validators": ["required-metadata(owner,team)"],
+    }  # fmt: skip
+    assert told == expected
+    assert "with another value" in run("policy", "create", "gold", "FULL", code=1).output
+    run("group", "create", "g")
+    run("policy", "set", "g", "--follow", "gold")
+    assert "follows:     gold" in run("policy", "get", "g").output
+    run("policy", "change", "gold", "deny", "--no-validators")
+    assert json.loads(run("policy", "show", "gold", "--json").stdout)["validators"] == []
+    assert json.loads(run("group", "get", "g", "--json").stdout)["level"] == "deny"
+    assert "gold  deny" in run("policy", "list").stdout
+    assert "used by the config of subject g" in run("policy", "delete", "gold", code=1).output
+    run("config", "set", "g", "--unset", "follows")
+    assert "deny" in run("policy", "delete", "gold").stdout
+    assert run("policy", "list", "--json").stdout.strip() == "[]"
+    run("config", "set", "g", "--follow", "gold", code=1)
+    run("policy", "set", "g", "FULL", "--follow", "gold", code=2)
+
+
 def test_a_version_is_found_by_its_id_in_a_group(run: Run) -> None:
     run("group", "create", "g", "--id-scheme", "crc-64-avro", "--id-scheme", "sequence", "--level", "NONE")
     for text in ('"int"', '"null"'):

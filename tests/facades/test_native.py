@@ -257,7 +257,11 @@ def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: q
         for request in requests:
             got = await post(it.http, request, **ROOT)
             reason = json.loads(got.body)["error"]["reason"]
-            assert (got.status, reason["rule"], reason["allowed"]) == (400, "CREATE_WITH", "policy and properties")
+            assert (got.status, reason["rule"], reason["allowed"]) == (
+                400,
+                "CREATE_WITH",
+                "policy, properties and schemes",
+            )
         listed = read_answer(q.ListSubjects(), await post(it.http, q.ListSubjects(), **ROOT))
         assert listed.answer.names == ()
 

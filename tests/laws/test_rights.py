@@ -22,7 +22,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import api_keys, associations, encodings, groups, transfers
+from treaty.core.messages import api_keys, associations, encodings, groups, policies, schemaver, transfers
 from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
@@ -32,18 +32,12 @@ from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.schema import Reference
 from treaty.core.state.api_key_table import SUBJECT_PRIVATE
 from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
+from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    named = (
-        *vars(q).values(),
-        *vars(associations).values(),
-        *vars(encodings).values(),
-        *vars(groups).values(),
-        *vars(transfers).values(),
-        *vars(version_names).values(),
-        *vars(api_keys).values(),
-    )
+    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys, schemaver)
+    named = [one for module in modules for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
@@ -198,6 +192,7 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         groups.ChangeSubject(TEAM, level=Level()),
         groups.ChangeSubject(TEAM, previous=Level()),
         groups.ChangeSubject(TEAM, validators=()),
+        groups.ChangeSubject(TEAM, follows="gold"),
     ],
     "mode": [q.SetMode(Scope(*TEAM), "READONLY"), q.DeleteMode(Scope(*TEAM))],
     "admin": [q.DeleteContext(".team")],
@@ -223,6 +218,13 @@ SOMEWHERE = [
     q.GetSchema(1), q.GetGuid("g"), q.GetGuidIds("g"), q.ListSubjects(), q.ListSchemas(), q.UsesOf(1), q.ListContexts(),
     q.ListSettings(), groups.ListGroups(), groups.FindSameSchema(".", toy("a")),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("request_", [policies.GetPolicy("gold"), policies.ListPolicies()])
+def test_policies_are_read_by_whoever_may_read_register_or_configure_something(request_: Request[Any]) -> None:
+    for permission in ("read", "register", "config"):
+        assert allowed(access(permission, subjects=("nothing-here",), contexts=(".x",)), request_)
+    assert not allowed(access("mode"), request_)
 
 
 def test_who_makes_a_context_could_register_anywhere_in_it() -> None:
@@ -261,6 +263,9 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.SetConfig(Scope("*", "s"), Config()), access("config", contexts=("*",))),
         (q.SetMode(Scope("."), "READONLY"), access("mode")),
         (q.SetMode(Scope("*"), "READONLY"), access("mode", contexts=("*",))),
+        (policies.CreatePolicy("gold", PolicyValue()), access("config", contexts=("*",))),
+        (policies.ChangePolicy("gold", PolicyValue()), access("config", contexts=("*",))),
+        (policies.DeletePolicy("gold"), access("config", contexts=("*",))),
         (q.DeleteMode(Scope(".x"), recursive=True), access("mode", contexts=(".x",))),
         (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
         (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),

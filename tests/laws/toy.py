@@ -22,6 +22,7 @@ from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeValidators,
     InspectionResult,
     InspectSchema,
     InvalidText,
@@ -30,6 +31,7 @@ from treaty.core.schema_engine import (
     ParseSchema,
     Question,
     ResolvedSchema,
+    ValidatorsDescribed,
     VersionNames,
 )
 from treaty.core.state.commit import START, Commit, make_append
@@ -89,12 +91,11 @@ def toy_answer(question: Question) -> Answer:
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
         resolved = json.dumps(fields_of(ResolvedSchema("TOY", canonical, question.meaning.bindings)))
         return ParsedSchema(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
+    if isinstance(question, DescribeValidators):
+        return ValidatorsDescribed()
     if isinstance(question, InspectSchema):
         assert question.validators == ("NAME_SHORT",)
-        long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
-        return InspectionResult(
-            tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
-        )
+        return InspectionResult(inspect_toy(question.meaning))
     if isinstance(question, NameVersion):
         sent, text = question.sent, question.meaning.text.encode()
         known = {
@@ -107,6 +108,12 @@ def toy_answer(question: Question) -> Answer:
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
     return ComparisonResult(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
+
+
+def inspect_toy(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
+    """What the toy's validator finds."""
+    long = [(at, name) for at, name in enumerate(fields_of(meaning)) if len(name) > 8]
+    return tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
 
 
 class Typed(ToyGrammar):

@@ -161,6 +161,7 @@ def test_the_small_registry_has_the_rules_of_the_large_one() -> None:
         "AlreadyDeleted",
         "Incompatible",
         "NotDeletedFirst",
+        "PreviousLevelDiffers",
         "SchemaNotFound",
         "SettingNotFound",
         "SubjectNotFound",

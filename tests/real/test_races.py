@@ -44,7 +44,7 @@ class Client:
         data = None if body is None else json.dumps(body)
         self.connection.request(method, path, data, {"Content-Type": "application/json"})
         answer = self.connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return answer.status, json.loads(answer.read() or b"null")
 
     def __enter__(self) -> Self:
         return self

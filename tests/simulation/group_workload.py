@@ -9,6 +9,7 @@ from tests.simulation.asker import Asker, level
 from tests.simulation.texts import AVRO
 from treaty.core.answers import Config
 from treaty.core.messages import groups as grouped
+from treaty.core.messages import policies as kept
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.messages.names import GetNamedVersion
 from treaty.core.names import Subject
@@ -25,6 +26,7 @@ from treaty.core.requests import (
     SubjectCreation,
 )
 from treaty.core.schema import Draft, Pairs
+from treaty.core.state.values import PolicyValue
 
 TYPES = ("across", "one", "many")
 IDENTITIES = ("canonical", "normalised", "exact")
@@ -36,7 +38,50 @@ def policy(ask: Asker) -> Config | None:
     """None, one by a word, one that is nowhere, one that has no word, one with more than a policy."""
     words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "NONE", "BACKWARD", "NOWHERE")]
     exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
+    if ask.often(0.15):
+        return Config(follows=policy_name(ask), level=ask.chance.choice([None, None, "FULL"]))
     return ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t"), Config(partition="type")])
+
+
+NAMED = ("gold", "iron")
+"""Names of policies that are created and deleted again and again."""
+VALIDATORS = (
+    "NAME_SHORT", "required-metadata(major)", "no-removed-fields", "repo.reject", "policy:BACKWARD", "policy:FULL_TRANSITIVE",
+    "policy:BackwardTill(1)", "policy:DenyAll",
+)  # fmt: skip
+
+
+def validators(ask: Asker) -> tuple[str, ...]:
+    """Mostly those that can be; at times one that nobody has, or that can't be so, or that compares by a named policy."""
+    if ask.often(0.2):
+        return (
+            ask.chance.choice(
+                ["nobody", "required-metadata", "max(", "policy:gold", "policy:lead", "policy:BackwardTill"]
+            ),
+        )
+    return tuple(ask.chance.sample(VALIDATORS[:3] if ask.often(0.5) else VALIDATORS, ask.chance.choice([0, 1, 1, 2])))
+
+
+def policy_name(ask: Asker) -> str:
+    """At times one that can't be."""
+    return ask.chance.choice(NAMED if ask.often(0.9) else ["", "a b", "Full", "deny_all", "lead"])
+
+
+def policy_value(ask: Asker) -> PolicyValue:
+    """Mostly a level with a word, so that what is compared differs; at times one that can't be, or that has validators."""
+    chosen = level(ask) if ask.often(0.3) else ask.chance.choice(list(LEVELS.values()))
+    return PolicyValue(
+        chosen.backward,
+        chosen.forward,
+        chosen.deny,
+        ask.chance.choice(["", "", "", "property:major", "type", "property:"]),
+        ask.chance.choice(["", "STRICT", "LENIENT", "STRICTLY"] if ask.often(0.2) else [""]),
+        validators(ask) if ask.often(0.2) else (),
+    )
+
+
+def change_policy(ask: Asker) -> Request[Any]:
+    return kept.ChangePolicy(policy_name(ask), policy_value(ask), policy_value(ask) if ask.often(0.1) else None)
 
 
 def properties(ask: Asker) -> Pairs:
@@ -86,9 +131,10 @@ def change_subject(ask: Asker) -> Request[Any]:
         ask.subject(),
         ask.chance.choice([None, known_level(ask), level(ask)]),
         known_level(ask) if ask.often(0.5) else None,
-        ask.chance.choice([(), ("NAME_SHORT",)]) if ask.often(0.1) else None,
+        validators(ask) if ask.often(0.15) else None,
         properties(ask) if ask.often(0.3) else None,
         ask.chance.choice(["warn", "refuse", "shout"]) if ask.often(0.1) else None,
+        policy_name(ask) if ask.often(0.15) else None,
     )
 
 
@@ -135,6 +181,11 @@ GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
     Check: (4, check_by_level),
     grouped.CreateSubject: (4, lambda a: grouped.CreateSubject(a.subject(), settings(a))),
     grouped.ChangeSubject: (4, change_subject),
+    kept.CreatePolicy: (3, lambda a: kept.CreatePolicy(policy_name(a), policy_value(a))),
+    kept.ChangePolicy: (2, change_policy),
+    kept.DeletePolicy: (1, lambda a: kept.DeletePolicy(policy_name(a))),
+    kept.GetPolicy: (1, lambda a: kept.GetPolicy(policy_name(a))),
+    kept.ListPolicies: (1, lambda a: kept.ListPolicies(a.chance.choice(["", "", "gold"]), a.chance.randint(0, 3))),
     grouped.RemoveSubject: (1.5, lambda a: grouped.RemoveSubject(a.subject())),
     grouped.DeleteOrdinal: (3, lambda a: grouped.DeleteOrdinal(a.subject(), ordinal(a))),
     grouped.GetSubject: (2, lambda a: grouped.GetSubject(a.subject())),
@@ -303,6 +354,38 @@ def read_far_back(ask: Asker) -> list[Request[Any]]:
     ]
 
 
+def follow_policy(ask: Asker) -> list[Request[Any]]:
+    """Have a subject follow a policy, change the policy, and give the subject another one."""
+    subject, name = ask.subject(), ask.chance.choice(NAMED)
+    values = [PolicyValue(one.backward, one.forward) for one in (LEVELS["NONE"], known_level(ask), LEVELS["FULL"])]
+    checked = replace(ask.chance.choice(values), validators=(ask.chance.choice(VALIDATORS[:6]),))
+    drafts = [ask.draft() for _ in "1234"]
+    return [
+        kept.DeletePolicy(name),
+        kept.CreatePolicy(name, values[0]),
+        ask.chance.choice(
+            [SetConfig(Scope(*subject), Config(follows=name)), grouped.ChangeSubject(subject, follows=name)]
+        ),
+        Register(subject, drafts[0]),
+        kept.ChangePolicy(name, ask.chance.choice([values[1], values[2], checked]), values[0]),
+        Register(subject, drafts[1]),
+        kept.DeletePolicy(name),
+        Check(subject, drafts[2]),
+        ask.chance.choice(
+            [
+                SetConfig(Scope(*subject), Config(level=ask.chance.choice(list(LEVELS)))),
+                SetConfig(Scope(*subject), Config(validators=(f"policy:{name}",))),
+                SetConfig(Scope(*subject), Config(), ("follows",)),
+                grouped.ChangeSubject(subject, validators=validators(ask)),
+            ]
+        ),
+        kept.ChangePolicy(name, policy_value(ask)),
+        Register(subject, drafts[3]),
+        grouped.GetSubject(subject),
+        kept.DeletePolicy(name),
+    ]
+
+
 ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
     "groups made anew": (2, make_group_anew),
     "spellings": (2, spell),
@@ -311,5 +394,6 @@ ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
     "levels raced for": (2, race_for_level),
     "encoded versions deleted": (2, purge_encoded),
     "read far back": (2, read_far_back),
+    "policies followed": (2, follow_policy),
 }
 """Errands by what is counted: how often, and what is asked."""

@@ -16,7 +16,7 @@ from tests.simulation.judging.roots import plain
 from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
-from tests.simulation.texts import FORMATS, SCHEMES, answer
+from tests.simulation.texts import FORMATS, SCHEMES, Truth, answer
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.refusals import Refusal
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
@@ -155,7 +155,14 @@ class Site:
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
         desk = SchemaService(
-            FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES, id_schemes=SCHEMES, workers=WORKERS
+            FORMATS,
+            answer,
+            run,
+            inline_bytes=self.inline,
+            memo_bytes=MEMO_BYTES,
+            id_schemes=SCHEMES,
+            workers=WORKERS,
+            validators=lambda: Truth.validators,
         )
         node = Node(log, desk, world, tables, transport=None if log.lockable else _Transport(self))
         self.net.nodes[member.name] = node

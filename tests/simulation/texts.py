@@ -3,15 +3,36 @@
 import json
 from collections.abc import Mapping
 
-from tests.laws.toy import toy_answer
-from treaty.core.schema_engine import Answer, CompareSchemas, Question
+from tests.laws.toy import fields_of, inspect_toy, toy_answer
+from treaty.core.schema_engine import (
+    Answer,
+    CompareSchemas,
+    DescribeValidators,
+    InspectSchema,
+    Question,
+    ResolvedSchema,
+)
 from treaty.formats.engine import FormatEngine
+from treaty.formats.format import Format, SchemaElement, SchemaTexts
 from treaty.formats.registry import BUILT_IN, FormatRegistry
+from treaty.formats.rule import LintRule
 
 FORMATS = ("AVRO", "TOY")
 SCHEMES = {"md5": "", "crc-64-avro": "", "sha-256": ""}
 """Id schemes of the nodes, with their packages."""
-_PARSER = FormatEngine(FormatRegistry(BUILT_IN))
+TOY_FORMAT: Format[ResolvedSchema] = Format(
+    name="TOY",
+    parse=lambda meaning, _strict: meaning,
+    show=lambda meaning, _normalize: SchemaTexts(meaning.text, meaning.text, ""),
+    references=lambda _text: (),
+    compare=lambda _reader, _writer, _policy: (),
+    lints={"NAME_SHORT": LintRule("NAME_SHORT", "Names are short.", inspect_toy)},
+    elements=lambda meaning: [
+        SchemaElement("field", "name", name, f"/{at}", name.rstrip("?!^")) for at, name in enumerate(fields_of(meaning))
+    ],
+)
+"""Toys as validators see them; everything else is asked of `toy_answer`."""
+_PARSER = FormatEngine(FormatRegistry({**BUILT_IN, "TOY": "tests.simulation.texts:TOY_FORMAT"}))
 _ANSWERS: dict[Question, Answer] = {}
 
 
@@ -19,17 +40,22 @@ def answer(question: Question) -> Answer:
     """The true answer; kept by the whole question, so that no shortcut of a node can bend it."""
     found = _ANSWERS.get(question)
     if found is None:
-        meaning = question.reader if isinstance(question, CompareSchemas) else question.meaning
-        found = toy_answer(question) if meaning.format == "TOY" else _PARSER.answer(question)
-        _ANSWERS[question] = found
+        found = _ANSWERS[question] = _find_answer(question)
     return found
+
+
+def _find_answer(question: Question) -> Answer:
+    if isinstance(question, InspectSchema | DescribeValidators):
+        return _PARSER.answer(question)
+    meaning = question.reader if isinstance(question, CompareSchemas) else question.meaning
+    return toy_answer(question) if meaning.format == "TOY" else _PARSER.answer(question)
 
 
 class Truth:
     """The engine of the judge: answers everything at once, remembers nothing of a node."""
 
     formats = FORMATS
-    validators: frozenset[str] = frozenset()
+    validators = frozenset(("NAME_SHORT", "required-metadata", "no-removed-fields", "repo.reject"))
     id_schemes: Mapping[str, str] = SCHEMES
 
     def ask(self, question: Question) -> Answer | None:

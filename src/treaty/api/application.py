@@ -8,6 +8,7 @@ from treaty.api.confluent.dialect import ConfluentDialect
 from treaty.api.confluent.openapi import cached_pages
 from treaty.api.confluent.server import LEVEL
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
+from treaty.api.iglu.dialect import IgluDialect
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
@@ -19,6 +20,7 @@ from treaty.api.schemarepo.dialect import CONFIG, SchemaRepoDialect
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
+from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,13 @@ def build_application(
     incompatible: int = INCOMPATIBLE,
     internal: InternalEndpoint | None = None,
     hosts: AllowedHosts = ANY_HOST,
+    iglu: IgluSettings = DEFAULT_IGLU,
 ) -> ServerApplication:
     """Build the application over a running node; commits of the node clear the response cache.
 
     With `protection`, dialects use the node through it. `incompatible` is the error code for incompatible schemas.
-    `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests.
+    `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests. `iglu` has the settings of Iglu's
+    API.
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)
@@ -68,7 +72,7 @@ def build_application(
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
-        mounted=(PravegaDialect(registry), repository),
+        mounted=(PravegaDialect(registry), repository, IgluDialect(registry, iglu)),
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),
     )

@@ -24,16 +24,15 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     recipe = plan.recipe
     assert isinstance(recipe, PayloadFormatPlan)
     form = find_formats()[plan.format]
-    codec, kept_reader = form.payloads[recipe.encoding], recipe.reader
+    codec, schemas, places = form.payloads[recipe.encoding], recipe.resolve(plan.format), dict(recipe.writers)
 
     @cache
     def make(schema_id: int) -> Callable[[bytes], Any]:
-        writer = form.parse(kept[schema_id].resolve(plan.format), False)
-        reader = form.parse(kept_reader.resolve(plan.format), False) if kept_reader else writer
+        writer = form.parse(schemas[places[schema_id]], False)
+        reader = writer if recipe.reader < 0 else form.parse(schemas[recipe.reader], False)
         return codec.read(writer, reader)
 
-    kept = dict(recipe.writers)
-    ids = {make_header(schema_id): schema_id for schema_id in kept}
+    ids = {make_header(schema_id): schema_id for schema_id in places}
     fit = make_fit(parse_type(plan.engine_type))
 
     def decode(value: bytes | None) -> RowResult:

@@ -25,6 +25,7 @@ from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
+from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
 """Errors that a restart cannot resolve."""
@@ -76,12 +77,14 @@ class ServerOptions:
     """Options of a server.
 
     `incompatible` is the error code of an incompatible schema: `INCOMPATIBLE`, or 409 as in Confluent's servers before
-    8.0. `metadata_keys` is a key file for sensitive metadata. `peering` has the options for peer nodes.
+    8.0. `metadata_keys` is a key file for sensitive metadata. `peering` has the options for peer nodes, `iglu` those of
+    Iglu's API.
     """
 
     incompatible: int = INCOMPATIBLE
     metadata_keys: Path | None = None
     peering: PeerSettings = NO_PEERS
+    iglu: IgluSettings = DEFAULT_IGLU
 
 
 DEFAULT_OPTIONS = ServerOptions()
@@ -126,7 +129,13 @@ async def serve(
         internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         hosts = allowed_hosts(listening, protection, peering)
         app = build_application(
-            node, metrics, protection=active, incompatible=manner.incompatible, internal=internal, hosts=hosts
+            node,
+            metrics,
+            protection=active,
+            incompatible=manner.incompatible,
+            internal=internal,
+            hosts=hosts,
+            iglu=manner.iglu,
         )
         ready()
         gc.collect()

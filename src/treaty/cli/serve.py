@@ -31,6 +31,7 @@ from treaty.assemble.server import (
     serve,
 )
 from treaty.cli import logging_setup
+from treaty.cli.iglu_options import add_iglu_options, iglu_flags
 from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
@@ -38,6 +39,7 @@ from treaty.cli.terminal.errors import INTERRUPTED, announce_stop
 from treaty.log.urls import DEFAULT_OPTIONS as DEFAULT_LOG_OPTIONS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
+from treaty.wire.iglu.documents import IgluSettings
 
 T = TypeVar("T")
 BACKLOG = 2048
@@ -99,6 +101,9 @@ class ServeOptions(TypedDict):
     peer_port: int
     peer_plaintext: bool
     incompatible_code: str
+    iglu_body_bytes: int
+    iglu_depth: int
+    iglu_patches: bool
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -147,6 +152,7 @@ class ServeOptions(TypedDict):
 )
 @add_security_options
 @add_peer_options
+@add_iglu_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -207,7 +213,8 @@ def command(**options: Unpack[ServeOptions]) -> None:
         options["peer_port"],
         options["peer_plaintext"],
     )
-    manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering)
+    iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
+    manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu)
     terms = LogOptions(log_config.parse_log_config(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
     serving = replace(serving, state=state, manner=manner, log_options=terms)
@@ -329,7 +336,7 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
             keys = serving.manner.metadata_keys
             flags += ["--metadata-key-file", str(keys)] if keys else []
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
-            command += ["--host", serving.host, *peer_flags(peering)]
+            command += ["--host", serving.host, *peer_flags(peering), *iglu_flags(serving.manner.iglu)]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(format_banner(serving, listener), err=True)

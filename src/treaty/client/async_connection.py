@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, publication_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -114,6 +114,12 @@ class AsyncConnection:
     find_same_version = _as_coroutine(group_exchanges.find_same_version)
     find_same_schema = _as_coroutine(group_exchanges.find_same_schema)
     check_reading = _as_coroutine(group_exchanges.check_reading)
+
+    create_policy = _as_coroutine(policy_exchanges.create_policy)
+    change_policy = _as_coroutine(policy_exchanges.change_policy)
+    delete_policy = _as_coroutine(policy_exchanges.delete_policy)
+    policy = _as_coroutine(policy_exchanges.policy)
+    policies = _as_coroutine(policy_exchanges.policies)
 
     add_api_keys = _as_coroutine(key_exchanges.add_api_keys)
     remove_api_key = _as_coroutine(key_exchanges.remove_api_key)

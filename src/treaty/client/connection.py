@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, publication_exchanges
+from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -115,6 +115,12 @@ class Connection:
     find_same_version = _blocking(group_exchanges.find_same_version)
     find_same_schema = _blocking(group_exchanges.find_same_schema)
     check_reading = _blocking(group_exchanges.check_reading)
+
+    create_policy = _blocking(policy_exchanges.create_policy)
+    change_policy = _blocking(policy_exchanges.change_policy)
+    delete_policy = _blocking(policy_exchanges.delete_policy)
+    policy = _blocking(policy_exchanges.policy)
+    policies = _blocking(policy_exchanges.policies)
 
     add_api_keys = _blocking(key_exchanges.add_api_keys)
     remove_api_key = _blocking(key_exchanges.remove_api_key)

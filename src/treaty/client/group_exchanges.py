@@ -49,9 +49,10 @@ def change_subject(
     validators: tuple[str, ...] | None = None,
     properties: Pairs | None = None,
     label_policy: str | None = None,
+    follows: str | None = None,
 ) -> Exchange[GroupFound]:
-    """Change policy or properties of a subject. Raises `PreviousLevelDiffers` where its level is not `previous`."""
-    request = ChangeSubject(subject_of(subject), level, previous, validators, properties, label_policy)
+    """Change policy or properties of a subject; `follows` is the name of a policy. Raises `PreviousLevelDiffers` where its level is not `previous`."""
+    request = ChangeSubject(subject_of(subject), level, previous, validators, properties, label_policy, follows)
     return (yield from request_answer(request)).group
 
 

@@ -54,6 +54,8 @@ class SchemaFound:
     max_id: int | None = None
     tags: tuple[TaggedPath, ...] = ()
     """Tags inside the text, if requested."""
+    imports: Pairs = ()
+    """Files that came with the text and that it imports, by path; no subject has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class VersionFound:
     """The number among the versions of its format and type, from 0 on."""
     data: bytes | None = None
     """The bytes as sent, where they differ from the text; in answers to requests of groups and of encodings alone."""
+    imports: Pairs = ()
+    """Files that came with the text and that it imports, by path; no subject has them."""
     names: Pairs = ()
     """Its further names, (scheme, name); in answers to registrations and to requests of groups and of encodings alone."""
 
@@ -137,11 +141,13 @@ class Config:
     cannot express it.
     """
     validators: tuple[str, ...] | None = None
-    """Names of lints that every new version must pass."""
+    """Validators that every new version must pass, with their parameters in parentheses."""
     default_metadata: Metadata | None = None
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None
     override_rules: RuleSet | None = None
+    follows: str | None = None
+    """Name of a policy; level, partition, strictness and validators are then those of this policy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,26 +4,34 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from treaty.core.schema import Metadata, Reference, Rule, RuleSet
+from treaty.core.schema import Metadata, Pairs, Reference, Rule, RuleSet
 
 VERSION_PROPERTY = "confluent:version"
 """The metadata property with a requested version number; not part of the lookup digest."""
 
 
 def guid(
-    text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None, opaque: str = ""
+    text: str,
+    references: Sequence[Reference],
+    metadata: Metadata | None,
+    rules: RuleSet | None,
+    opaque: str = "",
+    *,
+    imports: Pairs = (),
 ) -> str:
     """Return the guid: an MD5 over canonical text, references, metadata and rules, written as a UUID.
 
     Equal for the same schema in every context and in every registry that computes it so. `opaque` is the name of a
     format without a plug-in: a zero byte and the name follow the text, because the same bytes may mean something else
-    in another format.
+    in another format. `imports` are files that came with the text: a zero byte and the path stand before each.
     """
     state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     if opaque:
         state.update(b"\0" + opaque.encode("utf-8", "surrogatepass"))
     for one in references:
         state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
+    for path, file in imports:
+        state.update(b"\0" + path.encode("utf-8", "surrogatepass") + b"\0" + file.encode("utf-8", "surrogatepass"))
     if metadata is not None or rules is not None:
         for part in (*_metadata(metadata), *_rules(rules)):
             state.update(part)

@@ -108,8 +108,8 @@ def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantVi
     if not is_used(view, key):
         yield wrong("SCHEMA_UNUSED", "no version has it")
     sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
-    told = guid(value.text, sent, value.metadata, value.rules)
-    opaque = guid(value.text, sent, value.metadata, value.rules, value.format)
+    told = guid(value.text, sent, value.metadata, value.rules, imports=value.imports)
+    opaque = guid(value.text, sent, value.metadata, value.rules, value.format, imports=value.imports)
     if value.guid not in {told, opaque} and (
         value.metadata is None or not value.metadata.sealed
     ):  # a guid covers plain values

@@ -24,6 +24,22 @@ COMPARE_STEPS = 5_000_000
 """Steps, of about a microsecond each, for one comparison of two schemas."""
 PARSE_STEPS = 20_000_000
 """Steps, of about a microsecond each, for parsing one new schema."""
+VALIDATOR_STEPS = 5_000_000
+"""Steps, of about a microsecond each, of one validator on one schema; past it the schema is refused."""
+VALIDATORS = 100
+"""Validators of one policy."""
+VALIDATOR_CHARACTERS = 1_000
+"""Characters of one validator with its parameters."""
+VALIDATED_VERSIONS = 1_000
+"""Earlier versions that the validators of one registration look at."""
+VALIDATED_CHARACTERS = 16_777_216
+"""Characters of the texts of these versions, with what they refer to."""
+POLICIES = 10_000
+"""Named policies of a registry."""
+POLICIES_PAGE = 1_000
+"""Policies in one page of a listing."""
+POLICY_NAME = 100
+"""Characters of the name of a policy."""
 COMBINATION_BRANCHES = 200
 """New or changed branches of one JSON Schema combination that a comparison matches with those of another."""
 PROOF_STEPS = 300_000
@@ -324,6 +340,8 @@ IGLU_CACHE = 1_000_000
 """Entries of a resolver's cache."""
 IGLU_ERRORS = 32
 """Distinct failures that a resolver remembers of one registry for one schema."""
+IGLU_BATCH_SCHEMAS = 10_000
+"""Schemas that one batch of self-describing values may name."""
 IGLU_FAMILY = 10_000
 """Versions in one list, or in one family, that a resolver reads."""
 IGLU_BODY_BYTES = 100_000

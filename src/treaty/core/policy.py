@@ -53,6 +53,40 @@ LEVELS: Mapping[str, Level] = {
 }
 """Confluent's seven level names."""
 
+PRAVEGA_LEVELS: Mapping[str, Level] = {
+    "AllowAny": LEVELS["NONE"],
+    "DenyAll": Level(deny=True),
+    "Backward": LEVELS["BACKWARD"],
+    "BackwardTransitive": LEVELS["BACKWARD_TRANSITIVE"],
+    "Forward": LEVELS["FORWARD"],
+    "ForwardTransitive": LEVELS["FORWARD_TRANSITIVE"],
+    "Full": LEVELS["FULL"],
+    "FullTransitive": LEVELS["FULL_TRANSITIVE"],
+}
+"""Pravega's policies without versions; `TILL_POLICIES` are the others."""
+TILL_POLICIES: Mapping[str, tuple[str, ...]] = {
+    "BackwardTill": ("backward",),
+    "ForwardTill": ("forward",),
+    "BackwardTillAndForwardTill": ("backward", "forward"),
+}
+"""Pravega's policies whose ranges begin at versions: directions of these ranges."""
+BUILT_IN_POLICIES = (*LEVELS, *PRAVEGA_LEVELS, *TILL_POLICIES)
+"""Names of policies that are always there; no named policy has one of them."""
+
+
+def built_in_level(name: str, ordinals: tuple[str, ...] = ()) -> Level | None:
+    """Return the level of a built-in policy, None for another name. Those of `TILL_POLICIES` need an ordinal for each
+    range; raises `ValueError` for too many or too few, and for what is no ordinal.
+    """
+    level, directions = LEVELS.get(name) or PRAVEGA_LEVELS.get(name), TILL_POLICIES.get(name, ())
+    if level is None and not directions:
+        return None
+    if len(ordinals) != len(directions) or not all(one.isascii() and one.isdecimal() for one in ordinals):
+        message = f"it needs {len(directions)} ordinals" if directions else "it takes no parameters"
+        raise ValueError(message)
+    ranges = {name: VersionRange("till", int(one)) for name, one in zip(directions, ordinals, strict=True)}
+    return level or Level(ranges.get("backward", NONE), ranges.get("forward", NONE))
+
 
 def word_of(level: Level) -> str:
     """Return the name of a level, or that of the nearest stricter level.

@@ -106,6 +106,10 @@ class Draft:
     Of an opaque schema, whose format has no plug-in, the text follows from the bytes: their UTF-8 text, else
     ``data:;base64,…``, also where they begin so themselves (see `opaque_text`).
     """
+    imports: Pairs = ()
+    """Files that came with the text and that it imports, directly or not, by path: what the paths mean where no reference
+    has that name. No subject has them; they are part of the schema's identity.
+    """
 
 
 def refuse_many_references(count: int) -> None:

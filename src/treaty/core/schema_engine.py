@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.schema import TaggedPath
+from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
 
@@ -52,6 +52,11 @@ class ResolvedSchema:
         return int.from_bytes(self.digest[:8], "big")
 
 
+def bind_imports(format_: str, imports: Pairs) -> tuple[ResolvedReference, ...]:
+    """Return the meanings of files that came with a text: references to no subject."""
+    return tuple(ResolvedReference(path, "", 0, ResolvedSchema(format_, file)) for path, file in imports)
+
+
 # -------------------------------------------------------------------------------------------- questions and answers
 
 
@@ -79,10 +84,31 @@ class CompareSchemas:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierVersion:
+    """A version that validators compare a new schema with: its number, canonical text and metadata."""
+
+    number: int
+    meaning: ResolvedSchema
+    metadata: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InspectSchema:
-    """Run these validators on a text. Those of other formats find nothing."""
+    """Run these validators, in this order, on a text as sent. Lints of other formats find nothing.
+
+    `versions` are those in the ranges of the policy, the newest first; empty where no validator looks at them.
+    """
 
     meaning: ResolvedSchema
+    validators: tuple[str, ...]
+    metadata: Pairs = ()
+    versions: tuple[EarlierVersion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeValidators:
+    """What validators need, and what is wrong with their parameters."""
+
     validators: tuple[str, ...]
 
 
@@ -158,6 +184,18 @@ class InspectionResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidatorsDescribed:
+    """About validators: faults of their parameters (the rule is the validator), whether some look at earlier versions or
+    only at texts that can be parsed, and the packages of those that are plug-ins, by name.
+    """
+
+    faults: tuple[Diagnostic, ...] = ()
+    reads_versions: bool = False
+    parses: bool = True
+    packages: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TagsFound:
     """The tagged parts of a text, in the order of the text."""
 
@@ -178,8 +216,17 @@ class VersionNames:
     names: tuple[tuple[str, str], ...] = ()
 
 
-Question = ParseSchema | CompareSchemas | InspectSchema | FindTags | RetagSchema | NameVersion
-Answer = ParsedSchema | InvalidText | ComparisonResult | InspectionResult | TagsFound | RetaggedSchema | VersionNames
+Question = ParseSchema | CompareSchemas | InspectSchema | DescribeValidators | FindTags | RetagSchema | NameVersion
+Answer = (
+    ParsedSchema
+    | InvalidText
+    | ComparisonResult
+    | InspectionResult
+    | ValidatorsDescribed
+    | TagsFound
+    | RetaggedSchema
+    | VersionNames
+)
 Answers = Mapping[Question, Answer]
 
 
@@ -193,7 +240,7 @@ class SchemaEngine(Protocol):
 
     @property
     def validators(self) -> frozenset[str]:
-        """Names of the installed validators."""
+        """Names of the installed validators, lints among them; those that compare by a policy are not."""
         ...
 
     @property

@@ -2,14 +2,17 @@
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeValidators,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -22,15 +25,20 @@ from treaty.core.schema_engine import (
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    ValidatorsDescribed,
     VersionNames,
 )
+from treaty.core.validators import LINT
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
-from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.format import Format, InvalidSchemaError, SchemaElement
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
+from treaty.formats.validators.inspection import describe_validators, run_validator
+from treaty.formats.validators.registry import ValidatorRegistry, find_validators
+from treaty.formats.validators.validator import ValidatedSchema
 
 
 def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
@@ -64,6 +72,7 @@ class FormatEngine:
 
     formats: FormatRegistry
     cache: ModelCache = field(default_factory=ModelCache)
+    validators: ValidatorRegistry = field(default_factory=find_validators)
     schemes: IdSchemeRegistry = field(default_factory=find_id_schemes)
 
     def model(self, schema: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
@@ -98,6 +107,8 @@ class FormatEngine:
                     return self._compared(question)
                 case InspectSchema():
                     return self._inspected(question)
+                case DescribeValidators():
+                    return self._described(question)
                 case FindTags():
                     spend(count_characters(question.meaning) >> 3)
                     return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
@@ -123,10 +134,35 @@ class FormatEngine:
         return ComparisonResult(shorten_findings(form.compare(reader, writer, question.policy)))
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
-        form, model = self.model(question.meaning, strict=False)
-        lints = [form.lints[name] for name in question.validators if name in form.lints]
-        spend(len(lints) * count_characters(question.meaning) >> 3)
-        return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])
+        """Run the validators, in their order; a text of a format without a plug-in has no elements and no lints."""
+        form, model = None, None
+        if self.formats.find(question.meaning.format) is not None:
+            form, model = self.model(question.meaning, strict=False)
+        new = self._validated(question.meaning, question.metadata, 0)
+        versions = tuple(self._validated(one.meaning, one.metadata, one.number) for one in question.versions)
+        faults: list[Diagnostic] = []
+        for text in question.validators:
+            spend(count_characters(question.meaning) >> 3)
+            lint = text.removeprefix(LINT)
+            if form is not None and lint in form.lints:
+                faults += form.lints[lint].find(model)
+            elif lint not in self.formats.validators():  # a lint of another format has nothing to say
+                faults += run_validator(self.validators, text, new, versions)
+        return InspectionResult(tuple(faults[:FAULTS]))
+
+    def _validated(self, schema: ResolvedSchema, metadata: Pairs, number: int) -> ValidatedSchema:
+        def elements() -> tuple[SchemaElement, ...]:
+            if self.formats.find(schema.format) is None:
+                return ()
+            form, model = self.model(schema, strict=False)
+            spend(count_characters(schema) >> 2)
+            return () if form.elements is None else tuple(form.elements(model))
+
+        return ValidatedSchema(schema.format, schema.text, MappingProxyType(dict(metadata)), number, elements)
+
+    def _described(self, question: DescribeValidators) -> ValidatorsDescribed:
+        lints = self.formats.validators()
+        return describe_validators(self.validators, lints, question.validators)
 
     def _named(self, question: NameVersion) -> VersionNames | InvalidText:
         meaning = question.meaning

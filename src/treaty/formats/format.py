@@ -1,6 +1,6 @@
 """`Format`: the functions that every schema format provides, as one frozen record."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -71,6 +71,30 @@ class TaggableEntity:
     also: tuple[str, ...] = ()
 
 
+ELEMENT_KINDS = ("type", "field", "symbol", "service", "method", "oneof")
+"""Kinds of elements: named types (records, messages, enums), fields or properties, symbols of enums, and Protobuf's others."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaElement:
+    """A named part of a schema's own text.
+
+    `kind` is one of `ELEMENT_KINDS`, `word` what the format calls it. `path` is its place as findings name it, `full` its
+    name with those around it, which a later version of the schema has for the same element. `doc` is its documentation, None
+    where the format has no place for one. `depth` counts the fields around a field, with itself; 0 for anything else.
+    """
+
+    kind: str
+    word: str
+    name: str
+    path: str
+    full: str
+    doc: str | None = ""
+    depth: int = 0
+    line: int = 0
+    column: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TagSupport(Generic[Model]):
     """How a format keeps tags inside its texts.
@@ -126,6 +150,7 @@ class Format(Generic[Model]):
       for a schema that has no finite value, or none that can be found.
     - ``suffixes``: endings of file names by which the format is known.
     - ``tagging``: tags inside the text; None where the format has no place for them.
+    - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none.
     - ``from_logical(text)``: the text of a schema that a text of logical types describes; None where those mean nothing.
     - ``recognize(text)``: whether a text of unknown format, valid or not, looks like one of this format; of two formats that
       say so, one of this package goes first.
@@ -152,6 +177,7 @@ class Format(Generic[Model]):
     differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None
     tagging: TagSupport[Model] | None = None
     from_logical: Callable[[str], str] | None = None
+    elements: Callable[[Model], Iterable[SchemaElement]] | None = None
     recognize: Callable[[str], bool] | None = None
     locate: Callable[[str, str], tuple[int, int]] | None = None
     payloads: Mapping[str, PayloadEncoding[Model]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeValidators,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -25,6 +26,7 @@ from treaty.core.schema_engine import (
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    ValidatorsDescribed,
     VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, use_budget
@@ -32,6 +34,7 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.model_cache import count_characters as reach
 from treaty.formats.registry import find_formats
+from treaty.formats.validators.registry import find_validators, names_of_validators
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
 from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
@@ -51,8 +54,12 @@ def key_of(question: Question) -> Key:
             return (f"parse {strict} {normalize}", meaning.digest, b"", ())
         case CompareSchemas(reader, writer, policy):
             return (policy, reader.digest, writer.digest, ())
-        case InspectSchema(meaning, validators):
-            return ("inspect", meaning.digest, b"", validators)
+        case InspectSchema(meaning, validators, metadata, versions):
+            beside = repr((metadata, [(one.number, one.meaning.digest, one.metadata) for one in versions]))
+            rest = hashlib.sha256(beside.encode("utf-8", "backslashreplace")).digest() if metadata or versions else b""
+            return ("inspect", meaning.digest, rest, validators)
+        case DescribeValidators(validators):
+            return ("validators", b"", b"", validators)
         case FindTags(meaning):
             return ("tags", meaning.digest, b"", ())
         case NameVersion(meaning, sent, subject, type_name, schemes):
@@ -67,6 +74,10 @@ def weight(question: Question) -> int:
     """Return the characters that answering a question parses."""
     if isinstance(question, CompareSchemas):
         return reach(question.reader) + reach(question.writer)
+    if isinstance(question, DescribeValidators):
+        return 0
+    if isinstance(question, InspectSchema):
+        return reach(question.meaning) + sum(reach(one.meaning) for one in question.versions)
     return reach(question.meaning)
 
 
@@ -76,6 +87,8 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + len(answer.canonical) + sum(map(len, answer.type_names))
         case InvalidText() | InspectionResult():
             return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
+        case ValidatorsDescribed():
+            return ENTRY_BYTES * (1 + len(answer.packages)) + sum(_fault_size(one) for one in answer.faults)
         case ComparisonResult():
             return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
         case TagsFound():
@@ -252,13 +265,13 @@ def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
 
 
 def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
-    formats = find_formats()
+    formats, plugins = find_formats(), find_validators()
     return SchemaService(
         formats.names,
         FormatEngine(formats).answer,
         pool.answer,
         release=pool.close,
-        validators=formats.validators,
+        validators=lambda: names_of_validators(formats.validators(), plugins),
         id_schemes=find_id_schemes().packages,
         workers=workers,
     )

@@ -2,7 +2,7 @@
 stored.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -194,37 +194,51 @@ class JsonFormatPlan:
 
 @dataclass(frozen=True, slots=True)
 class KeptSchema:
-    """A schema's text with the texts behind its references by name, as a plan keeps it."""
+    """A schema's text, and for the name of each reference the place of the schema behind it, in a list of such schemas."""
 
     text: str
-    references: tuple[tuple[str, "KeptSchema"], ...] = ()
-
-    @staticmethod
-    def of(schema: ResolvedSchema) -> "KeptSchema":
-        """Keep a resolved schema."""
-        return KeptSchema(schema.text, tuple((one.name, KeptSchema.of(one.meaning)) for one in schema.bindings))
-
-    def resolve(self, format_: str) -> ResolvedSchema:
-        """The schema as its format parses it."""
-        bound = (ResolvedReference(name, name, 0, one.resolve(format_)) for name, one in self.references)
-        return ResolvedSchema(format_, self.text, tuple(bound))
-
-    @staticmethod
-    def stored(parts: dict[str, Any]) -> "KeptSchema":
-        """Read the stored form."""
-        return KeptSchema(parts["text"], tuple((name, KeptSchema.stored(one)) for name, one in parts["references"]))
+    references: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadFormatPlan:
-    """How rows of a format with `Format.payloads` are read: the way of writing, and the schemas by id.
+    """How rows of a format with `Format.payloads` are read: the way of writing, and the schemas.
 
-    Without a `reader` each row is read as its writer's schema has it, and its fields get their columns by name.
+    `schemas` has each text once, after those that it refers to; `writers` are places in it by id, `reader` is one. Without a
+    reader (-1) each row is read as its writer's schema has it, and its fields get their columns by name.
     """
 
     encoding: str
-    reader: KeptSchema | None
-    writers: tuple[tuple[int, KeptSchema], ...]
+    schemas: tuple[KeptSchema, ...]
+    reader: int
+    writers: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def make(
+        encoding: str, reader: ResolvedSchema | None, writers: Iterable[tuple[int, ResolvedSchema]]
+    ) -> "PayloadFormatPlan":
+        """Keep the schemas of a plan."""
+        kept: list[KeptSchema] = []
+        places: dict[bytes, int] = {}
+
+        def keep(schema: ResolvedSchema) -> int:
+            if schema.digest not in places:
+                references = tuple((one.name, keep(one.meaning)) for one in schema.bindings)
+                kept.append(KeptSchema(schema.text, references))
+                places[schema.digest] = len(kept) - 1
+            return places[schema.digest]
+
+        known = tuple((schema_id, keep(schema)) for schema_id, schema in writers)
+        chosen = -1 if reader is None else keep(reader)
+        return PayloadFormatPlan(encoding, tuple(kept), chosen, known)
+
+    def resolve(self, format_: str) -> tuple[ResolvedSchema, ...]:
+        """The schemas as their format parses them."""
+        made: list[ResolvedSchema] = []
+        for one in self.schemas:
+            bound = (ResolvedReference(name, name, 0, made[place]) for name, place in one.references)
+            made.append(ResolvedSchema(format_, one.text, tuple(bound)))
+        return tuple(made)
 
     def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
         """What was wished of the plan; `columns` are its types by name."""
@@ -237,9 +251,12 @@ class PayloadFormatPlan:
     @staticmethod
     def stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
         """Read the stored form."""
-        writers = tuple((number, KeptSchema.stored(one)) for number, one in parts["writers"])
-        reader = KeptSchema.stored(parts["reader"]) if parts["reader"] else None
-        return PayloadFormatPlan(parts["encoding"], reader, writers)
+        kept = (
+            KeptSchema(one["text"], tuple((name, place) for name, place in one["references"]))
+            for one in parts["schemas"]
+        )
+        writers = tuple((schema_id, place) for schema_id, place in parts["writers"])
+        return PayloadFormatPlan(parts["encoding"], tuple(kept), parts["reader"], writers)
 
 
 FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan | PayloadFormatPlan

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NoReturn
 
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.plan.ddl import columns_ddl, list_docs, struct_ddl
 from treaty.plan.documents import merge_columns
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, reject_schema
-from treaty.plan.format_plans import KeptSchema, PayloadFormatPlan
+from treaty.plan.format_plans import PayloadFormatPlan
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import ROWS, DecodePlan, RejectedSchema, WriterSchema
@@ -59,10 +60,10 @@ def compose(form: Format[Any], known: Sequence[RegisteredSchema], reader: Any, o
             for one in writers
         ),
         rejected=tuple(rejected),
-        recipe=PayloadFormatPlan(
+        recipe=PayloadFormatPlan.make(
             _choose_encoding(form, options.encoding),
-            None if merged else _keep_reader(form, reader, known),
-            tuple((one.schema_id, _keep(form, one)) for one in writers),
+            None if merged else _resolve_reader(form, reader, known),
+            ((one.schema_id, _resolve(form, one)) for one in writers),
         ),
         engine=ROWS,
         docs=tuple(list_docs(made)),
@@ -85,11 +86,11 @@ def _derive(form: Format[Any], schema: Any) -> Columns:
     return form.columns(schema)
 
 
-def _keep_reader(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> KeptSchema:
+def _resolve_reader(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> ResolvedSchema:
     """The reader with its references where it is a version, else the text that was given, which has none."""
     found = next((one for one in known if one.schema == reader), None)
-    return _keep(form, found) if found else KeptSchema(form.show(reader, False).canonical)
+    return _resolve(form, found) if found else ResolvedSchema(form.name, form.show(reader, False).canonical)
 
 
-def _keep(form: Format[Any], one: RegisteredSchema) -> KeptSchema:
-    return KeptSchema.of(one.meaning) if one.meaning else KeptSchema(form.show(one.schema, False).canonical)
+def _resolve(form: Format[Any], one: RegisteredSchema) -> ResolvedSchema:
+    return one.meaning or ResolvedSchema(form.name, form.show(one.schema, False).canonical)

@@ -6,7 +6,7 @@ from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import GetVersion
-from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema, bind_imports
 
 KnownSchemas = dict[tuple[str, int], ResolvedSchema]
 """Schemas that were read for an answer, by subject and version number."""
@@ -33,4 +33,4 @@ async def resolve_schema(
             referred = (await registry.ask(asked, eventual)).answer
             known[place] = await resolve_schema(registry, call, referred, known)
         bindings.append(ResolvedReference(one.name, str(target), one.version, known[place]))
-    return ResolvedSchema(found.format, found.text, tuple(bindings))
+    return ResolvedSchema(found.format, found.text, (*bindings, *bind_imports(found.format, found.imports)))

@@ -10,7 +10,7 @@ from typing import ParamSpec
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
-from tests.simulation.texts import FORMATS, answer
+from tests.simulation.texts import FORMATS, Truth, answer
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
@@ -64,7 +64,7 @@ def desk(inline_bytes: int = 10_000) -> SchemaService:
         await asyncio.sleep(FAIR)
         return answer(question)
 
-    return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes)
+    return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes, validators=lambda: Truth.validators)
 
 
 @asynccontextmanager

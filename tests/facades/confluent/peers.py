@@ -17,8 +17,10 @@ from treaty.api.application import ServerApplication, build_application
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.assemble.server import ServerOptions
+from treaty.core.limits import IGLU_BODY_BYTES, IGLU_DEPTH
 from treaty.wire import native
 from treaty.wire.confluent.errors import INCOMPATIBLE
+from treaty.wire.iglu.documents import IgluSettings
 
 Lines = list[tuple[str, str]]
 """Headers as lines; one name may have several."""
@@ -113,7 +115,7 @@ def hold_with_application(conversation: Conversation, folder: Path) -> None:
 async def _opened(protection: ProtectionSettings, manner: ServerOptions) -> AsyncIterator[ServerApplication]:
     opened = open_node("memory:", metadata_keys=manner.metadata_keys)
     async with open_protection(protection) as guards, opened as node:
-        yield build_application(node, protection=guards, incompatible=manner.incompatible)
+        yield build_application(node, protection=guards, incompatible=manner.incompatible, iglu=manner.iglu)
 
 
 def _protection(conversation: Conversation, folder: Path) -> ProtectionSettings:
@@ -121,6 +123,7 @@ def _protection(conversation: Conversation, folder: Path) -> ProtectionSettings:
     given = _options(conversation, folder)
     auth = Path(given[given.index("--auth") + 1]) if "--auth" in given else None
     known = {"--auth", "--read-only", "--incompatible-code", "--metadata-key-file"}
+    known |= {"--iglu-patches", "--iglu-body-bytes", "--iglu-depth"}
     unknown = {one for one in given if one.startswith("--")} - known
     if unknown:
         raise FormError(f"{conversation.name}: nobody here knows {', '.join(sorted(unknown))}")
@@ -131,7 +134,11 @@ def _manner(conversation: Conversation, folder: Path) -> ServerOptions:
     given = _options(conversation, folder)
     code = int(given[given.index("--incompatible-code") + 1]) if "--incompatible-code" in given else INCOMPATIBLE
     keys = Path(given[given.index("--metadata-key-file") + 1]) if "--metadata-key-file" in given else None
-    return ServerOptions(code, keys)
+    numbers = [
+        int(given[given.index(one) + 1]) if one in given else None for one in ("--iglu-body-bytes", "--iglu-depth")
+    ]
+    iglu = IgluSettings(numbers[0] or IGLU_BODY_BYTES, numbers[1] or IGLU_DEPTH, "--iglu-patches" in given)
+    return ServerOptions(code, keys, iglu=iglu)
 
 
 def _options(conversation: Conversation, folder: Path) -> list[str]:

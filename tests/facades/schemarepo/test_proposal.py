@@ -106,6 +106,91 @@ def test_a_config_that_is_there_before_the_subject_counts() -> None:
     asyncio.run(run())
 
 
+def test_a_compatibility_model_may_be_a_named_policy() -> None:
+    """Of a new group it is the policy; of one that exists it has no effect, and a header names the policy or the level there."""
+
+    async def run() -> None:
+        async with repository() as it:
+            gold = {
+                "name": "gold",
+                "policy": {"backward": {"kind": "latest"}, "validators": ["required-metadata(owner)"]},
+            }
+            asked = await it.http.post(
+                "/treaty/v1/ask", json={"operation": "create-policy", "request": gold}, headers=READER
+            )
+            assert asked.status_code == 200, asked.text
+            path = "/avro-1124/schemas/g"
+
+            async def post(group: str, model: str, text: str = '"int"') -> tuple[int, str | None]:
+                sent = {"schema": text, "compatibility_model": model}
+                told = await it.http.post(f"/avro-1124/schemas/{group}", data=sent)
+                return told.status_code, told.headers.get("treaty-compatibility-model")
+
+            assert await post("g", "lead") == (400, None)
+            assert (await it.http.get(path)).status_code == 404
+            assert await post("g", "gold") == (403, None)  # its validator wants metadata, which the proposal can't send
+            changed = {"name": "gold", "policy": {"backward": {"kind": "latest"}}}
+            await it.http.post(
+                "/treaty/v1/ask", json={"operation": "change-policy", "request": changed}, headers=READER
+            )
+            assert await post("g", "gold") == (200, None)
+            assert await post("g", "NONE", '"long"') == (200, "gold")
+            assert await post("g", "gold", '"string"') == (403, None)
+            assert await post("h", "full") == (200, None)
+            assert await post("h", "gold") == (200, "FULL")
+            assert await post("h", "lead") == (400, None)
+            shown = await it.http.get("/config/g", headers={**READER, "treaty-details": "true"})
+            assert shown.json()["treaty"]["policy"]["name"] == "gold"
+
+    asyncio.run(run())
+
+
+PARAMETERS = (
+    "naming(type=PascalCase,field=snake_case)",
+    "required-metadata(owner,team)",
+    "policy:BackwardTill(0)",
+    "lint:DOC_MISSING",
+)
+
+
+def test_validators_with_parameters_are_the_same_at_every_door() -> None:
+    async def run() -> None:
+        async with repository() as it:
+            await it.play(
+                [
+                    {
+                        "ask": "PUT /s",
+                        "form": {"repo.validators": "max-depth(x)"},
+                        "status": 400,
+                        "has": "max-depth(5)",
+                    },
+                    {
+                        "ask": "PUT /s",
+                        "form": {"repo.validators": "nobody(1,2)"},
+                        "status": 400,
+                        "has": "required-metadata",
+                    },
+                    {"ask": "GET /s", "status": 404},
+                    {"ask": "PUT /s", "form": {"repo.validators": " , ".join(PARAMETERS)}, "is": "s"},
+                    {"ask": "GET /s/config", "has": "repo.validators="},
+                ]
+            )
+            config = (await it.http.get("/config/s", headers=READER)).json()
+            assert config["validators"] == [*PARAMETERS]
+            put = await it.http.put("/config/t", json={"validators": config["validators"]}, headers=READER)
+            assert put.json()["validators"] == [*PARAMETERS]
+            asked = {"operation": "get-config", "request": {"scope": {"context": ".", "name": "t"}}}
+            told = (await it.http.post("/treaty/v1/ask", json=asked, headers=READER)).json()
+            assert PARAMETERS[0] in str(told)
+            listed = (await it.send("GET /s/config")).text
+            (line,) = [one for one in listed.splitlines() if one.startswith("repo.validators=")]
+            again = line.removeprefix("repo.validators=").replace("\\", "")
+            await it.play([{"ask": "PUT /u", "form": {"repo.validators": again}, "is": "u"}])
+            assert (await it.http.get("/config/u", headers=READER)).json()["validators"] == [*PARAMETERS]
+
+    asyncio.run(run())
+
+
 def test_who_forces_a_schema_is_stored_with_it(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
         path = "/avro-1124/schemas/groups/open-a"

@@ -99,7 +99,7 @@ JUDGED = (
     rule(
         "rule: a range begins at a version that is not there",
         "A range may begin at any number, be there a version or not.",
-        "handlers.policies:_refuse_missing_version",
+        "handlers.policies:refuse_missing_version",
         "if with_ordinal(view, subject, range_.ordinal) is None:",
         "if with_ordinal(view, subject, range_.ordinal) is view:",
     ),

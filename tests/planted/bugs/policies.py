@@ -1,4 +1,4 @@
-"""Bugs planted in what policies mean, how they are shown and put, and what a subject is made with."""
+"""Bugs planted in what policies mean, how they are shown and put, what a subject is made with, in validators and named policies."""
 
 from tests.planted.bug import Bug, Edit, by_tests
 
@@ -8,6 +8,7 @@ ADMISSION, SETTINGS, WORDS = (
     "treaty.core.policy:",
 )
 POLICY, MADE = "laws/test_policies.py::", "laws/test_policies_made.py::"
+NAMED, VALIDATORS = "laws/test_named_policies.py::", "treaty.core.handlers.validators:"
 
 POLICIES = (
     Bug(
@@ -62,7 +63,7 @@ POLICIES = (
         "A range that begins at a version of no subject is taken.",
         (
             Edit(
-                "treaty.core.handlers.policies:_refuse_missing_version",
+                "treaty.core.handlers.policies:refuse_missing_version",
                 'range_.kind != "till"',
                 'range_.kind != "till" or scope.name is None',
             ),
@@ -118,5 +119,64 @@ POLICIES = (
         by_tests(
             "behaviours/test_transfer_policies.py::test_a_range_begins_at_the_same_version_in_a_copy[http-confluent-directly]"
         ),
+    ),
+    Bug(
+        "validator: one that is not here is skipped",
+        "A node without a plug-in admits schemas that its validator never saw.",
+        (Edit(VALIDATORS + "_refuse_missing", "if missing:", "if missing and not named:"),),
+        by_tests("laws/test_demands.py::test_a_validator_that_went_away_stops_versions_and_checks[at-once]"),
+    ),
+    Bug(
+        "validator: earlier versions beside the latest are not shown",
+        "A validator sees the latest version alone, whatever the range of the policy.",
+        (
+            Edit(
+                VALIDATORS + "_earlier_versions",
+                "in compared_with(one.view, one.policy, one.new, one.subject):",
+                "in compared_with(one.view, one.policy, one.new, one.subject)[:1]:",
+            ),
+        ),
+        by_tests("laws/test_validators.py::test_fields_of_versions_in_the_range_stay[AVRO]"),
+    ),
+    Bug(
+        "validator: a policy as validator says nothing",
+        "What a policy that is named as a validator refuses is admitted.",
+        (Edit(VALIDATORS + "inspect", "found += _compare(", "found + _compare("),),
+        by_tests(NAMED + "test_a_policy_as_validator_is_compared_beside_the_own_one_and_its_refusal_says_so"),
+    ),
+    Bug(
+        "named policy: deleted while it is followed",
+        "A policy goes although configs follow it.",
+        (
+            Edit(
+                "treaty.core.handlers.named_policies:delete_policy",
+                "refuse_if_used(view, POLICY, PolicyKey(name), GoingRows())",
+                "pass",
+            ),
+        ),
+        by_tests(NAMED + "test_a_policy_stays_as_long_as_something_uses_it"),
+    ),
+    Bug(
+        "named policy: a follower keeps the old ranges",
+        "A config that follows a policy copies its ranges once, and a change of the policy does not reach it.",
+        (
+            Edit(
+                SETTINGS + "config_row", "level=None, partition=None, strictness=None, validators=None, packages=()", ""
+            ),
+            Edit(SETTINGS + "own_value", "value.follows is None", "value.level is not None"),
+        ),
+        by_tests(NAMED + "test_each_version_passes_the_policy_of_its_time_and_keeps_it"),
+    ),
+    Bug(
+        "named policy: what is expected is not compared",
+        "Of two who change a policy from the same one both do.",
+        (
+            Edit(
+                "treaty.core.handlers.named_policies:change_policy",
+                "if request.previous is not None and",
+                "if request.previous is not None and not request.name and",
+            ),
+        ),
+        by_tests(NAMED + "test_of_two_who_change_a_policy_from_the_same_one_the_second_is_refused"),
     ),
 )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.client.connection import Connection
+from treaty.core.messages.groups import ChangeSubject, CreateSubject, GetSubject, GroupSettings, RemoveSubject
 from treaty.core.names import Subject
+from treaty.core.policy import LEVELS, word_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.requests import GetVersion
@@ -27,8 +29,14 @@ OFTEN: Mapping[str, int] = {
     "purge_all": 1,
     "set_level": 1,
     "unset_level": 1,
+    "create": 2,
+    "group": 2,
+    "remove": 1,
+    "change_level": 3,
 }
 """How often each operation is chosen, as shares."""
+WORDS = ("NONE", "BACKWARD", "FULL_TRANSITIVE")
+"""Levels that are set."""
 TEXTS = 5
 """Different schemas; few, so that clients collide."""
 
@@ -57,7 +65,9 @@ def _argument(name: str, chance: random.Random) -> Any:
         return text_of(chance.randint(1, TEXTS))
     if name in {"delete", "purge", "numbered"}:
         return chance.randint(1, 6)
-    return chance.choice(["NONE", "BACKWARD", "FULL_TRANSITIVE"]) if name == "set_level" else None
+    if name == "change_level":
+        return chance.sample(WORDS, 2)
+    return chance.choice(WORDS) if name == "set_level" else None
 
 
 def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids) -> Asked:
@@ -77,8 +87,23 @@ def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids
         "purge_all": lambda: list(registry.delete_subject(subject, permanent=True)),
         "set_level": lambda: registry.set_level(subject, argument).level,
         "unset_level": lambda: registry.delete_config(subject).level,
+        **_of_groups(registry, Subject(".", subject), argument),
     }
     return Asked(name, argument, of_subject[name])
+
+
+def _of_groups(registry: Connection, subject: Subject, argument: Any) -> Mapping[str, Callable[[], Any]]:
+    """Return what is done with a subject as a group: it is made without a version, and removed with all that it has."""
+    return {
+        "create": lambda: registry.ask(CreateSubject(subject, GroupSettings("treaty"))).answer.created,
+        "group": lambda: word_of(registry.ask(GetSubject(subject)).answer.level),
+        "remove": lambda: registry.ask(RemoveSubject(subject)).answer.removed,
+        "change_level": lambda: _changed(registry, subject, *argument),
+    }
+
+
+def _changed(registry: Connection, subject: Subject, previous: str, level: str) -> str:
+    return word_of(registry.ask(ChangeSubject(subject, LEVELS[level], LEVELS[previous])).answer.group.level)
 
 
 def result_of(call: Callable[[], Any]) -> Any:

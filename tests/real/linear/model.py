@@ -5,10 +5,18 @@ from typing import Any, NamedTuple
 
 
 class State(NamedTuple):
-    """A subject. `versions` ascend by number: number, text, whether it is live. `level` is its own one, or empty."""
+    """A subject. `versions` ascend by number: number, text, whether it is live. `level` is its own one, or empty. One that
+    was made as a `group` lives without versions.
+    """
 
     versions: tuple[tuple[int, str, bool], ...] = ()
     level: str = ""
+    group: bool = False
+
+    @property
+    def there(self) -> bool:
+        """Whether the subject exists."""
+        return self.group or bool(self.versions)
 
     @property
     def live(self) -> list[tuple[int, str]]:
@@ -16,7 +24,7 @@ class State(NamedTuple):
         return [(number, text) for number, text, alive in self.versions if alive]
 
 
-READS = frozenset({"versions", "latest", "numbered", "lookup", "listed", "check", "level"})
+READS = frozenset({"versions", "latest", "numbered", "lookup", "listed", "check", "level", "group"})
 """Operations that change nothing: one whose end nobody saw says nothing."""
 
 
@@ -63,6 +71,10 @@ def _level(state: State, _: Any) -> Any:
     return state.level or "SettingNotFound"
 
 
+def _group(state: State, _: Any) -> Any:
+    return (state.level or "NONE") if state.there else "SubjectNotFound"
+
+
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
@@ -92,8 +104,13 @@ def _purge(state: State, number: int) -> tuple[Any, State]:
             return "NotDeletedFirst", state
         if known == number:
             left = tuple(one for one in state.versions if one[0] != number)
-            return number, State(left, state.level if left else "")  # the last one takes the level with it
+            return number, _without(state, left)
     return ("VersionNotFound" if state.versions else "SubjectNotFound"), state
+
+
+def _without(state: State, left: tuple[tuple[int, str, bool], ...]) -> State:
+    """What is left when versions go for good: the last one takes the level with it, but for a group."""
+    return state._replace(versions=left) if left or state.group else State()
 
 
 def _delete_all(state: State, _: Any) -> tuple[Any, State]:
@@ -108,7 +125,7 @@ def _purge_all(state: State, _: Any) -> tuple[Any, State]:
         return "NotDeletedFirst", state
     if not state.versions:
         return "SubjectNotFound", state
-    return [number for number, _, _ in state.versions], State()
+    return [number for number, _, _ in state.versions], _without(state, ())
 
 
 def _set_level(state: State, level: str) -> tuple[Any, State]:
@@ -119,6 +136,24 @@ def _unset_level(state: State, _: Any) -> tuple[Any, State]:
     return state.level or "SettingNotFound", state._replace(level="")
 
 
+def _create(state: State, _: Any) -> tuple[Any, State]:
+    return (False, state) if state.there else (True, state._replace(group=True))
+
+
+def _remove(state: State, _: Any) -> tuple[Any, State]:
+    return (True, State()) if state.there else (False, state)
+
+
+def _change_level(state: State, levels: list[str]) -> tuple[Any, State]:
+    """Compare and set: the level in force must be the first of both."""
+    previous, level = levels
+    if not state.there:
+        return "SubjectNotFound", state
+    return (
+        (level, state._replace(level=level)) if (state.level or "NONE") == previous else ("PreviousLevelDiffers", state)
+    )
+
+
 _READ: Mapping[str, Callable[[State, Any], Any]] = {
     "versions": _versions,
     "latest": _latest,
@@ -127,6 +162,7 @@ _READ: Mapping[str, Callable[[State, Any], Any]] = {
     "listed": _listed,
     "check": _check,
     "level": _level,
+    "group": _group,
 }
 _WRITE: Mapping[str, Callable[[State, Any], tuple[Any, State]]] = {
     "register": _register,
@@ -136,4 +172,7 @@ _WRITE: Mapping[str, Callable[[State, Any], tuple[Any, State]]] = {
     "purge_all": _purge_all,
     "set_level": _set_level,
     "unset_level": _unset_level,
+    "create": _create,
+    "remove": _remove,
+    "change_level": _change_level,
 }

@@ -2,6 +2,7 @@
 
 from treaty.core.schema_engine import (
     CompareSchemas,
+    DescribeValidators,
     FindTags,
     InspectSchema,
     NameVersion,
@@ -27,6 +28,8 @@ def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
             return (f"parse {strict} {normalize}", guid(meaning), b"", ())
         case CompareSchemas(reader, writer, policy):
             return (policy, guid(reader), guid(writer), ())
+        case DescribeValidators(validators):
+            return ("validators", b"", b"", validators)
         case InspectSchema(meaning, validators):
             return ("inspect", guid(meaning), b"", validators)
         case FindTags(meaning):

@@ -11,9 +11,9 @@ from treaty.api.schemarepo.subjects import latest_version, subject_names
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
+from treaty.core.messages.policies import GetPolicy
 from treaty.core.names import Subject
-from treaty.core.policy import word_of
-from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound
+from treaty.core.refusals import InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
@@ -22,9 +22,11 @@ from treaty.wire.schemarepo.requests import (
     id_of,
     id_scheme_of,
     model_of,
+    model_word,
     new_subject_named,
     refuse_other_scheme,
     subject_named,
+    unknown_model,
 )
 from treaty.wire.schemarepo.texts import sent_text
 
@@ -59,9 +61,10 @@ async def get_latest(x: SchemaRepoContext) -> str | bytes:
 async def register(x: SchemaRepoContext) -> str | bytes:
     """Registers the parameter `schema` and answers its id; the group is created with its first schema.
 
-    `compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has no effect, and the header
-    `Treaty-Compatibility-Model` of the answer names its level. `id_scheme` is the scheme of ids of a new group: `sequence` (the
-    default), `md5`, `crc-64-avro`, `sha-256` or a plug-in's. `force_override=true` skips the check, and the version records that.
+    `compatibility_model` is the level of a new group (the default is NONE), or the name of a policy; for a group that exists it has no
+    effect, and the header `Treaty-Compatibility-Model` of the answer names its policy or level. `id_scheme` is the scheme of ids of a new
+    group: `sequence` (the default), `md5`, `crc-64-avro`, `sha-256` or a plug-in's. `force_override=true` skips the check, and the version
+    records that.
     """
     form = await x.form()
     text = form.get("schema", "")
@@ -69,8 +72,7 @@ async def register(x: SchemaRepoContext) -> str | bytes:
         raise HttpError(400, "the parameter schema is missing or empty; allowed: the text of a schema")
     subject = _group_named(x.values[0])
     scheme = form.get("id_scheme", "").strip().lower()
-    word = form.get("compatibility_model", "")
-    model = model_of(word) if word.strip() else None
+    model = await _find_model(x, form.get("compatibility_model", "").strip())
     request = Register(subject, Draft(text, "AVRO"), force=force_of(form.get("force_override", "")))
     group = await _find_group(x, subject)
     registered = await _create(x, request, model, scheme) if group is None else None
@@ -79,6 +81,17 @@ async def register(x: SchemaRepoContext) -> str | bytes:
         refuse_other_scheme(group, scheme)
         registered = await _add(x, request, model, group)
     return id_of(registered.version, scheme or SEQUENCE if group is None else id_scheme_of(group))
+
+
+async def _find_model(x: SchemaRepoContext, word: str) -> Config | None:
+    """Return the policy that a compatibility model names; None without one. Raises `InvalidSetting` for an unknown one."""
+    model = model_of(word) if word else None
+    if model is not None and model.follows is not None:
+        try:
+            await x.ask(GetPolicy(model.follows))
+        except SettingNotFound:
+            raise unknown_model(word) from None
+    return model
 
 
 async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
@@ -106,8 +119,9 @@ async def _create(
 
 async def _add(x: SchemaRepoContext, request: Register, model: Config | None, group: GroupFound) -> RegisteredVersion:
     """Register a schema in a group that exists, whose own policy counts."""
-    if model is not None and model.level != word_of(group.level):
-        x.ignored = word_of(group.level)
+    theirs = model_word(group.config, group.level)
+    if model is not None and theirs not in {model.level, model.follows}:
+        x.ignored = theirs
     draft = replace(request.draft, format=ANY_FORMAT)
     made = replace(group_creation(None), policy=None)
     return await x.ask(replace(request, draft=draft, create_with=made, require_subject=True))

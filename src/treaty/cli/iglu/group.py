@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.iglu.keygen import keygen
 from treaty.cli.iglu.lint import lint
+from treaty.cli.iglu.load import load
 from treaty.cli.iglu.publish import publish
 from treaty.cli.iglu.push import pull, push
 from treaty.cli.iglu.resolve import resolve
@@ -18,5 +19,5 @@ def command() -> None:
     """
 
 
-for one in (push, pull, publish, lint, keygen, resolve, validate):
+for one in (push, pull, publish, lint, keygen, resolve, validate, load):
     command.add_command(one)

@@ -16,7 +16,7 @@ from treaty.client.connection import Connection
 from treaty.core.refusals import RegistryError
 
 if TYPE_CHECKING:
-    from treaty.cli.pipeline.description import PipelineDescription
+    from treaty.cli.pipeline.description import PipelineDescription, SparkSettings
 
 FINE, FAILED = 0, 1
 """Exit codes; an unusable file, registry or session is 2."""
@@ -68,21 +68,28 @@ def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
 @contextmanager
 def start_session(described: "PipelineDescription") -> Iterator[Any]:
     """Start the Spark session of a pipeline, with the packages that its source and tables need."""
+    mine = described.pipeline
+    formats = {mine.good_table.format, mine.bad_table.format}
+    with start_spark(described.name, described.session, mine.source, formats) as spark:
+        yield spark
+
+
+@contextmanager
+def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[str]) -> Iterator[Any]:
+    """Start a Spark session with the packages that a source and tables of these formats need."""
     from treaty.spark.pipelines.source import KafkaSource  # noqa: PLC0415 (loads Spark, which --help must not need)
     from treaty.spark.session import is_running  # noqa: PLC0415
     from treaty.spark.session import session as started  # noqa: PLC0415
 
     others = is_running()
-    mine = described.pipeline
-    formats = {mine.good_table.format, mine.bad_table.format}
     spark = started(
-        f"treaty {described.name}",
-        master=described.session.master,
-        memory=described.session.memory,
+        f"treaty {name}",
+        master=settings.master,
+        memory=settings.memory,
         delta="delta" in formats,
         iceberg="iceberg" in formats,
-        kafka=isinstance(mine.source, KafkaSource),
-        settings=dict(described.session.settings),
+        kafka=isinstance(source, KafkaSource),
+        settings=dict(settings.settings),
     )
     spark.sparkContext.setLogLevel("ERROR")
     _silence_observations(spark)

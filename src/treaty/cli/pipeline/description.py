@@ -58,7 +58,7 @@ def _build_description(found: DescriptionTable, stem: str, environment: Mapping[
     name = found.text("name", stem)
     registry = found.text_with_variables("registry", environment, "")
     pipeline = _build_pipeline(found)
-    session = _read_session(found.table("spark"))
+    session = read_session(found.table("spark"))
     found.refuse_unknown_keys()
     return PipelineDescription(name, pipeline, session, registry)
 
@@ -67,13 +67,13 @@ def _build_pipeline(found: DescriptionTable) -> Pipeline:
     part, framing = found.text("part", "value", PARTS), found.text("framing", "prefix")
     keep = found.texts("keep")
     columns = found.table("columns") or DescriptionTable({}, "columns")
-    bad = _require_table(found, "bad")
+    bad = require_table(found, "bad")
     most, share = bad.integer("most", None, least=0), bad.number("share", 1.0, 0, 1)
     patience = found.table("patience") or DescriptionTable({}, "patience")
     pipeline = Pipeline(
         found.text("subject", ""),
-        _read_table(_require_table(found, "good")),
-        _read_table(bad),
+        read_table(require_table(found, "good")),
+        read_table(bad),
         found.text("checkpoint"),
         reader=_read_reader(found),
         column=found.text("column", ""),
@@ -84,8 +84,8 @@ def _build_pipeline(found: DescriptionTable) -> Pipeline:
         evolution=found.text("evolution", "widen", EVOLUTIONS),
         most_bad=most,
         worst_share=1.0 if share is None else share,
-        source=_read_source(_require_table(found, "source"), headers=framing == "header" or "headers" in keep),
-        trigger=_read_trigger(found.table("trigger")),
+        source=read_source(require_table(found, "source"), headers=framing == "header" or "headers" in keep),
+        trigger=read_trigger(found.table("trigger")),
         part=part,
         framing=framing,
         depth=found.integer("depth", 3) or 3,
@@ -120,7 +120,8 @@ def _read_keyed(found: DescriptionTable | None) -> KeyedTableOptions | None:
     return keyed
 
 
-def _require_table(found: DescriptionTable, name: str) -> DescriptionTable:
+def require_table(found: DescriptionTable, name: str) -> DescriptionTable:
+    """Return a nested table. Raises `DescriptionError` where it is missing."""
     inside = found.table(name)
     if inside is None:
         raise DescriptionError(f"{found.key(name)} is missing; allowed is a table, [{found.key(name)}]")
@@ -137,7 +138,8 @@ def _read_reader(found: DescriptionTable) -> str | int:
     return number
 
 
-def _read_table(found: DescriptionTable) -> LakeTable:
+def read_table(found: DescriptionTable) -> LakeTable:
+    """Read a lake table."""
     place, format_ = found.text("place"), found.text("format", "delta", FORMATS)
     partitions = found.texts("partitions")
     found.refuse_unknown_keys()
@@ -149,7 +151,8 @@ def _read_table(found: DescriptionTable) -> LakeTable:
         raise found.value_error("place", str(error)) from error
 
 
-def _read_source(found: DescriptionTable, *, headers: bool) -> Source:
+def read_source(found: DescriptionTable, *, headers: bool) -> Source:
+    """Read the table of a source."""
     kafka, files = found.table("kafka"), found.table("files")
     found.refuse_unknown_keys()
     if (kafka is None) == (files is None):
@@ -180,7 +183,8 @@ def _read_source(found: DescriptionTable, *, headers: bool) -> Source:
     return source
 
 
-def _read_trigger(found: DescriptionTable | None) -> StreamTrigger:
+def read_trigger(found: DescriptionTable | None) -> StreamTrigger:
+    """Read when batches begin."""
     if found is None:
         return StreamTrigger()
     kind = found.text("kind", "every", KINDS)
@@ -189,7 +193,8 @@ def _read_trigger(found: DescriptionTable | None) -> StreamTrigger:
     return StreamTrigger(kind, every)
 
 
-def _read_session(found: DescriptionTable | None) -> SparkSettings:
+def read_session(found: DescriptionTable | None) -> SparkSettings:
+    """Read the settings of the Spark session."""
     if found is None:
         return SparkSettings()
     session = SparkSettings(found.text("master", "local[*]"), found.text("memory", "2g"), found.pairs("settings"))

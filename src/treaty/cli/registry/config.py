@@ -74,6 +74,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 )
 @click.option("--partition", metavar="PARTITION", help="Compare only versions of the same format and type: 'type'.")
 @click.option("--alias", metavar="SUBJECT", help="Make SCOPE an alias of SUBJECT.")
+@click.option("--follow", "follows", metavar="NAME", help="Follow this named policy; --unset follows ends that.")
 @click.option("--normalize/--no-normalize", default=None, help="Normalize schemas before they are registered.")
 @connection.validators
 @click.option("--unset", "clear", multiple=True, metavar="MEMBER", help="Member to unset. Repeatable.")

@@ -48,9 +48,9 @@ validators = click.option(
     "--validator",
     "validators",
     multiple=True,
-    metavar="ID",
+    metavar="VALIDATOR",
     shell_complete=complete_lints,
-    help="A lint that every new version must pass. Repeatable.",
+    help="A validator that every new version must pass: a lint, or a name such as 'required-metadata(owner)'. Repeatable.",
 )
 permanent = click.option("--permanent", is_flag=True, help="Delete permanently. Live versions are soft-deleted first.")
 

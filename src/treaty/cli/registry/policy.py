@@ -1,8 +1,8 @@
-"""`treaty policy …`: the compatibility policy of a group, with its exact ranges."""
+"""`treaty policy …`: the compatibility policy of a group, with its exact ranges, and named policies."""
 
 import click
 
-from treaty.cli.registry import connection
+from treaty.cli.registry import connection, named_policy
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, format_level, level_members, previous_
 from treaty.cli.terminal.options import SubcommandGroup
@@ -12,7 +12,11 @@ from treaty.core.policy import STRICTNESS, Level, partition_of
 
 @click.group("policy", cls=SubcommandGroup)
 def command() -> None:
-    """Show or change the compatibility policy of a group."""
+    """Show or change the compatibility policy of a group, and keep named policies."""
+
+
+for one in named_policy.COMMANDS:
+    command.add_command(one)
 
 
 @command.command("get")
@@ -36,8 +40,11 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
 @connection.subject
 @click.argument("level", type=LEVEL, required=False)
 @previous_
+@click.option(
+    "--follow", "follows", metavar="NAME", help="Follow this named policy, in place of a level and validators."
+)
 @connection.validators
-@click.option("--no-validators", is_flag=True, help="Require no lint.")
+@click.option("--no-validators", is_flag=True, help="Take all validators away.")
 @connection.registry
 @connection.as_json
 def set_(
@@ -45,12 +52,13 @@ def set_(
     level: Level | None,
     *,
     previous: Level | None,
+    follows: str | None,
     validators: tuple[str, ...],
     no_validators: bool,
     registry: str,
     as_json: bool,
 ) -> None:
-    """Set the LEVEL or the validators of a group.
+    """Set the LEVEL or the validators of a group, or the named policy that it follows.
 
     LEVEL is NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE, FULL_TRANSITIVE, deny, or ranges:
     backward=RANGE,forward=RANGE, where RANGE is none, latest, all or till:ORDINAL, and a missing one is none.
@@ -59,15 +67,18 @@ def set_(
     Examples:
       treaty policy set orders FULL_TRANSITIVE
       treaty policy set orders backward=till:3,forward=latest --previous FULL
-      treaty policy set orders --validator FIELD_DOC_MISSING
+      treaty policy set orders --validator documentation
+      treaty policy set orders --follow gold
     """  # noqa: D301 - click wants the control character
     if validators and no_validators:
         raise click.UsageError("give --validator or --no-validators, not both")
-    if level is None and not validators and not no_validators:
-        raise click.UsageError("nothing to change; give a level, --validator or --no-validators")
+    if follows is not None and (level is not None or validators or no_validators):
+        raise click.UsageError("--follow takes the place of a level and of validators; give one of them")
+    if level is None and follows is None and not validators and not no_validators:
+        raise click.UsageError("nothing to change; give a level, --follow, --validator or --no-validators")
     names = validators or (() if no_validators else None)
     with connection.open_registry(registry) as found:
-        group = found.change_subject(subject, level=level, previous=previous, validators=names)
+        group = found.change_subject(subject, level=level, previous=previous, validators=names, follows=follows)
         _say_policy(found, subject, group.level, as_json=as_json)
 
 
@@ -78,11 +89,15 @@ def _say_policy(found: Connection, subject: str, level: Level, *, as_json: bool)
     validators = config.validators or ()
     if as_json:
         others = {"strictness": strictness, "partition": partition, "validators": list(validators)}
+        if config.follows is not None:
+            others["follows"] = config.follows
         screen.say_json({"subject": subject, **level_members(level), **others})
         return
     facts = {"level": format_level(level), "strictness": strictness}
     if partition:
         facts["partition"] = partition
+    if config.follows is not None:
+        facts["follows"] = config.follows
     if validators:
         facts["validators"] = ", ".join(validators)
     screen.say_facts(facts)

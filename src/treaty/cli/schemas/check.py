@@ -69,12 +69,14 @@ class CheckTarget:
     metavar="REF",
     help="Compare each FILE with its text at this git revision; without FILEs all changed schemas.",
 )
-@click.option("--staged", is_flag=True, help="Compare staged files with HEAD.")
+@click.option(
+    "--staged", is_flag=True, help="Compare staged files with HEAD, or with --subject with the versions of subjects."
+)
 @click.option(
     "--subject",
     metavar="NAME",
     shell_complete=complete_subjects,
-    help="Check NEW as the next version of this subject of a registry.",
+    help="Check NEW as the next version of this subject of a registry. With --staged, {name} in it is the name of the file.",
 )
 @click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="Registry for --subject.")
 @click.option("--normalize", is_flag=True, help="With --subject: normalize the schema first.")
@@ -120,18 +122,20 @@ def command(
         --registry http://127.0.0.1:8081
       treaty check --git-base main
       treaty check --staged
+      treaty check --staged --subject '{name}-value' \\
+        --registry http://127.0.0.1:8081
       treaty check new.avsc --history /lake/orders-raw --subject orders-value \\
         --sample 0.01
     """  # noqa: D301 - click wants the control character
     place = CheckTarget(**where)
     if place.subject is not None:
         others = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
-        _refuse_options(
-            "--subject", {**others, "--staged compares with HEAD; leave out --git-base, or --staged": place.base}
-        )
-        one = _take_single_file(files)
+        _refuse_options("--subject", {**others, "--git-base": place.git_base})
+        one = "" if place.staged else _take_single_file(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
+        if place.history is not None and place.staged:
+            raise click.UsageError("--history takes the file as it is, not the staged one; leave out --staged")
         if place.history is not None:
             _check_data(one, place, format_, as_json=output.is_json)
         from treaty.cli.schemas import registry_check  # noqa: PLC0415 (a client is needed for this alone)
@@ -139,6 +143,8 @@ def command(
         asked = registry_check.RegistryCheckOptions(
             one, place.subject, place.registry, format_, references, place.normalize
         )
+        if place.staged:
+            sys.exit(registry_check.check_staged(files, asked, output))
         sys.exit(registry_check.check_with_registry(asked, output))
     if place.history is not None:
         raise click.UsageError("--history needs --subject NAME: the records were written under its versions")

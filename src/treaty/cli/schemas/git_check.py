@@ -1,6 +1,7 @@
 """Comparison of schema files with their texts at a git revision."""
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
@@ -59,6 +60,26 @@ class GitTree:
         return decode_text(path, _start_git(self.root, "cat-file", "blob", before).stdout)
 
 
+def read_staged(files: Sequence[str], format_: str | None) -> tuple[SchemaSource, ...]:
+    """Return staged schema files as they are in git's index; without names all that differ from HEAD."""
+    formats = find_formats()
+    if STDIN in files:
+        raise UnusableError("standard input is not staged; give files")
+    root = Path(_run_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
+    index, head = GitTree(root, "", {}), GitTree(root, _resolve_commit(root, "HEAD"), {})
+    return tuple(
+        _find_source(path, _read_indexed(index, path), format_, formats)
+        for path in files or _list_changed_schemas(head, formats, staged=True)
+    )
+
+
+def _read_indexed(index: GitTree, path: str) -> str:
+    text = index.text(path)
+    if text is None:
+        raise UnusableError(f"{path} is not staged; run git add, or leave out --staged")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class RevisionCheck:
     """The options with the trees to compare: the revision, and the index for staged files."""
@@ -72,13 +93,8 @@ class RevisionCheck:
         """Compare a file with its text at the revision; a new file has no earlier text."""
         since, formats = self.since, self.parser.formats
         before = self.then.text(path)
-        now = read_text(path) if self.index is None else self.index.text(path)
-        if now is None:
-            raise UnusableError(f"{path} is not staged; run git add, or leave out --staged")
-        format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now, formats)
-        if format_ is None:
-            raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
-        new = SchemaSource(path, now, check_format_name(format_, formats))
+        now = read_text(path) if self.index is None else _read_indexed(self.index, path)
+        new = _find_source(path, now, since.format, formats)
         olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
         earlier = [since.references.resolve(replace(one, path=path), formats, self._then) for one in olds]
         later = since.references.resolve(new, formats, self._now)
@@ -100,6 +116,14 @@ class RevisionCheck:
         """Return a reference at the revision, or its current text if it did not exist yet."""
         text = self.then.text(path)
         return self._now(path) if text is None else text
+
+
+def _find_source(path: str, text: str, format_: str | None, formats: FormatRegistry) -> SchemaSource:
+    """Return a text with its format: the given one, else that of its name or content."""
+    name = format_ or guess_format_by_name(path, formats) or guess_format_by_content(text, formats)
+    if name is None:
+        raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
+    return SchemaSource(path, text, check_format_name(name, formats))
 
 
 def check_revision(since: RevisionCheckOptions, output: OutputOptions) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,16 +12,20 @@ from treaty.cli.schemas.check_result import warn_of_union
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
 from treaty.cli.terminal.registry_url import connect_to
-from treaty.cli.terminal.source import UnusableError, display_path, find_format, read_sources
+from treaty.cli.terminal.source import SchemaSource, UnusableError, display_path, find_format, read_sources
 from treaty.client.connection import Connection
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.finding import Diagnostic
 from treaty.core.names import Subject, subject_of
+from treaty.core.policy import in_words
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
 from treaty.core.schema import Draft, Reference
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats
+
+NAME = "{name}"
+"""What stands for the name of a staged file in a subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ class RegistryCheckOptions:
     format: str | None
     references: tuple[str, ...]
     normalize: bool
+    source: SchemaSource | None = None
+    """The text, where it is not that of the file: the one in git's index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +66,62 @@ class RegistryCheckResult:
 
 def check_with_registry(asked: RegistryCheckOptions, output: OutputOptions) -> int:
     """Ask the registry, print the result, and return the exit code."""
-    _refuse_empty(asked.registry)
+    ((one, result),) = _ask_all(asked.registry, [asked])
+    if output.is_json:
+        screen.say_json(_result_members(result, one))
+    else:
+        _print_result(result, one, output)
+    return result.code
+
+
+def check_staged(files: Sequence[str], asked: RegistryCheckOptions, output: OutputOptions) -> int:
+    """Check staged files, each as the next version of its subject; return the highest exit code.
+
+    ``{name}`` in the subject is the name of the file without its folder and its suffix.
+    """
+    from treaty.cli.schemas.git_check import read_staged  # noqa: PLC0415 (git is needed for this alone)
+
+    staged = read_staged(files, asked.format)
+    if len(staged) > 1 and NAME not in asked.subject:
+        raise click.UsageError(
+            f"several files are staged, and all would be {asked.subject}; write --subject '{NAME}-value'"
+        )
+    each = [
+        replace(asked, file=one.path, source=one, subject=asked.subject.replace(NAME, _name_of(one.path)))
+        for one in staged
+    ]
+    found = _ask_all(asked.registry, each) if each else []
+    code = max((result.code for _, result in found), default=0)
+    if output.is_json:
+        screen.say_json({"fits": code == 0, "files": [_result_members(result, one) for one, result in found]})
+        return code
+    for one, result in found:
+        _print_result(result, one, output)
+    if not found:
+        screen.say("No staged schema has changed since HEAD.", "green")
+    return code
+
+
+def _name_of(path: str) -> str:
+    """Return the name of a file without its folder and the suffix by which its format is known."""
+    name = Path(path).name
+    formats = find_formats()
+    suffixes = [suffix for each in formats.names for suffix in formats[each].suffixes if name.endswith(suffix)]
+    return name.removesuffix(max(suffixes, key=len, default=Path(name).suffix))
+
+
+def _ask_all(url: str, asked: Sequence[RegistryCheckOptions]) -> list[tuple[RegistryCheckOptions, RegistryCheckResult]]:
+    """Ask the registry about each file; an unusable answer ends the program."""
+    _refuse_empty(url)
     try:
-        with _connect(asked.registry) as registry:
-            result = _ask_registry(registry, asked)
+        with _connect(url) as registry:
+            return [(one, _ask_registry(registry, one)) for one in asked]
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS) as error:
         raise _make_registry_error(error) from error
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
         raise UnusableError(f"the registry does not answer: {error}; check that it runs") from error
-    if output.is_json:
-        screen.say_json(_result_members(result, asked))
-    else:
-        _print_result(result, asked, output)
-    return result.code
 
 
 def _connect(url: str) -> Connection:
@@ -98,7 +146,8 @@ def _refuse_empty(url: str) -> None:
 def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> RegistryCheckResult:
     formats = find_formats()
     latest = _find_latest(registry, asked.subject)
-    (one,) = read_sources([asked.file], asked.format, formats, None if latest is None else latest.format)
+    named = None if latest is None else latest.format
+    (one,) = read_sources([asked.file], asked.format, formats, named) if asked.source is None else (asked.source,)
     references = _resolve_references(registry, asked.references)
     try:
         needed = {use.name for use in find_format(one.format, formats).references(one.text)}
@@ -161,8 +210,10 @@ def _resolve_references(registry: Connection, references: Sequence[str]) -> tupl
 def _config_members(result: RegistryCheckResult) -> dict[str, Any]:
     """Return the members of the config that are set and concern the check."""
     config = asdict(result.config)
-    wanted = ("level", "policy", "group", "normalize", "validate_fields", "validators")
-    return {name: config[name] for name in wanted if config.get(name)}
+    wanted = ("level", "follows", "policy", "group", "partition", "normalize", "validate_fields", "validators")
+    exact = result.config.exact_level
+    members = {"exact_level": in_words(exact)} if exact is not None else {}
+    return {name: config[name] for name in wanted if config.get(name)} | members
 
 
 def _result_members(result: RegistryCheckResult, asked: RegistryCheckOptions) -> dict[str, Any]:

@@ -65,6 +65,11 @@ class Resolver:
         """All registries, the built-in one first, then as configured."""
         return tuple(self._state.registries)
 
+    @property
+    def depth(self) -> int:
+        """The most levels of nesting of a schema or a value that is validated."""
+        return self._options.depth
+
     def lookup(self, key: IgluKey | str, *, superseding: bool = False) -> IgluSchema:
         """Return a schema; with `superseding` the one that its registry says supersedes it.
 

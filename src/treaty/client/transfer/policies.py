@@ -10,7 +10,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import VersionRange, exact_level
 from treaty.core.requests import Scope
 
-EXACT = ("exact_level", "partition")
+EXACT = ("exact_level", "partition", "follows")
 """Members of a config that only a registry of Treaty's kind takes."""
 
 
@@ -24,6 +24,11 @@ def begins_at(config: Config) -> tuple[int, ...]:
 def in_words(config: Config) -> Config:
     """Return a config as registries take it that have nothing but words for levels and groups."""
     return replace(config, **dict.fromkeys(EXACT))
+
+
+def without_name(config: Config) -> Config:
+    """Return a config with the policy that it follows as its own: names are those of one registry."""
+    return replace(config, follows=None)
 
 
 def exactly(config: Config) -> Config:

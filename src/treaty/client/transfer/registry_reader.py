@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.policies import at_known_ordinals, begins_at
+from treaty.client.transfer.policies import at_known_ordinals, begins_at, without_name
 from treaty.client.transfer.registry_image import (
     RegistryImage,
     TransferProblem,
@@ -153,7 +153,9 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
     scopes = [(Scope(one.context, one.name), one) for one in listed]
     return replace(
         image,
-        configs=tuple(sorted(((scope, one.config) for scope, one in scopes if one.config), key=scope_order)),
+        configs=tuple(
+            sorted(((scope, without_name(one.config)) for scope, one in scopes if one.config), key=scope_order)
+        ),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
         highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
@@ -288,7 +290,7 @@ def own_config(registry: Registry, scope: Scope) -> Config | None:
     """
 
     def ask(one: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
-        return registry.ask(GetConfig(one, resolve)).answer.config
+        return without_name(registry.ask(GetConfig(one, resolve)).answer.config)
 
     return _own(scope, ask, Config(level=DEFAULT_LEVEL))
 

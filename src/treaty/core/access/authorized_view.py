@@ -34,6 +34,7 @@ FOUND: Mapping[t.AnyIndex, How] = {
     association_table.ASSOCIATION_OF_RESOURCE: "associated",
     association_table.ASSOCIATION_BY_GUID: "associated",
     t.CONFIG_BY_ALIAS: "settings",
+    t.CONFIG_BY_POLICY: "settings",
 }
 """Where an index has the subject of its rows: in the entry, in the keys of the rows (associated: at their end), or
 (schemas) in the versions that use them. Any other index finds nothing for a caller with limited rights.

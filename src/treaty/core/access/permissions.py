@@ -136,6 +136,12 @@ def anywhere(*permissions: Permission) -> Callable[[Any], Required]:
     return lambda _request: required
 
 
+def everywhere(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on all contexts."""
+    required = (on_context(permission, EVERYWHERE),)
+    return lambda _request: required
+
+
 def of_subject(*permissions: Permission) -> Callable[[Any], Required]:
     """Require all of these permissions on the request's subject."""
     return lambda request: tuple(on_subject(one, request.subject) for one in permissions)
@@ -240,7 +246,7 @@ def of_create_subject(request: g.CreateSubject) -> Required:
 
 def of_change_subject(request: g.ChangeSubject) -> Required:
     """Require the permission to change the config for the policy, and to register for the properties."""
-    members = ("level", "validators", "previous", "label_policy")
+    members = ("level", "follows", "validators", "previous", "label_policy")
     path = next((f"/{name}" for name in members if getattr(request, name) is not None), None)
     config = () if path is None else (on_subject("config", request.subject, path),)
     registers = request.properties is not None or path is None

@@ -1,11 +1,11 @@
-"""Operations on groups, codecs, encodings and API keys."""
+"""Operations on groups, codecs, encodings, named policies and API keys."""
 
 from typing import Any
 
 from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
-from treaty.core.handlers import api_keys, deletion, encodings
+from treaty.core.handlers import api_keys, deletion, encodings, named_policies
 from treaty.core.handlers.drafts import version_names
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
@@ -14,12 +14,19 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import policies as p
 from treaty.core.requests import Request
 
 
 def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
     return g.GetSubject(request.subject)
 
+
+def _policy_before(request: p.CreatePolicy | p.ChangePolicy | p.DeletePolicy) -> Request[Any]:
+    return p.GetPolicy(request.name)
+
+
+_POLICY_LIMITS = ("POLICIES", "POLICY_NAME", "VALIDATORS", "VALIDATOR_CHARACTERS")
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
@@ -90,6 +97,26 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, permissions.of_check,
         DRAFT_LIMITS, alias=SUBJECT,
+    ),
+    Operation(
+        "create-policy", p.CreatePolicy, p.PolicyStored, named_policies.create_policy, permissions.everywhere("config"), _POLICY_LIMITS,
+        writes=True, answer_name="policy-stored", query_before=_policy_before,
+    ),
+    Operation(
+        "change-policy", p.ChangePolicy, p.PolicyStored, named_policies.change_policy, permissions.everywhere("config"), _POLICY_LIMITS,
+        writes=True, answer_name="policy-stored", is_idempotent=lambda request: request.previous is None,
+        query_before=_policy_before,
+    ),
+    Operation(
+        "delete-policy", p.DeletePolicy, p.PolicyDeleted, named_policies.delete_policy, permissions.everywhere("config"),
+        writes=True, answer_name="policy-deleted", query_before=_policy_before,
+    ),
+    Operation(
+        "get-policy", p.GetPolicy, p.PolicyFound, named_policies.get_policy, permissions.anywhere("read", "register", "config"),
+    ),
+    Operation(
+        "list-policies", p.ListPolicies, p.Policies, named_policies.list_policies,
+        permissions.anywhere("read", "register", "config"), ("POLICIES_PAGE",),
     ),
     Operation(
         "add-api-keys", k.AddApiKeys, k.ApiKeys, api_keys.add_api_keys, permissions.of_vendor("admin"),

@@ -11,7 +11,7 @@ from treaty.core.handlers.compatibility import CompatibilityRequirements, check_
 from treaty.core.handlers.drafts.extras import metadata_for, rules_for
 from treaty.core.handlers.drafts.same_versions import matching
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.handlers.drafts.validation import as_finding, inspect, internal_names
+from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import (
     VersionRules,
     policy_for,
@@ -22,6 +22,7 @@ from treaty.core.handlers.drafts.version_identity import (
 from treaty.core.handlers.policies import refuse_bad_level
 from treaty.core.handlers.schema_ids import next_number
 from treaty.core.handlers.settings import config_in_force
+from treaty.core.handlers.validators import as_finding, inspect
 from treaty.core.handlers.versions import (
     Kept,
     describe_version,
@@ -93,7 +94,7 @@ def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> De
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
     metadata = metadata_for(one.draft.metadata, metadata, config, partial(next_number, view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
-    said = map(as_finding, inspect(engine, subject, one, policy))
+    said = map(as_finding, inspect(view, engine, subject, one, policy))
     bar = CompatibilityRequirements(policy, config, (*_other_type(subject, home, one.type_name), *said))
     return Decision((), check_compatibility(view, engine, one, subject, bar=bar, only=only))
 

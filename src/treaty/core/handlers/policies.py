@@ -1,10 +1,20 @@
 """Policies as they are set: what a config may say of them, and the config row that a new subject is made with."""
 
-from dataclasses import fields
+from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import NoReturn
 
 from treaty.core.answers import Config
-from treaty.core.handlers.settings import config_in_force, config_of, merge_config, own_value
+from treaty.core.handlers.settings import (
+    POLICY_MEMBERS,
+    config_in_force,
+    config_of,
+    merge_config,
+    own_value,
+    policy_named,
+    with_followed,
+)
+from treaty.core.handlers.validators import refuse_bad_validators
 from treaty.core.handlers.versions import with_ordinal
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
@@ -17,43 +27,50 @@ from treaty.core.policy import (
     STRICTNESS,
     Level,
     VersionRange,
+    exact_level,
     in_words,
     partition_of,
     word_of,
 )
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
+from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue
 from treaty.core.state.view import View
 
-MEMBERS = ("level", "exact_level", "group", "partition", "policy", "validators")
+MEMBERS = ("level", "exact_level", "group", "partition", "policy", "validators", "follows")
 """Members of a config that make up a policy."""
-STORED = ("level", "partition", "strictness", "validators")
-"""Members of the row that make up a policy."""
 PATHS = {
     "level": "/compatibility", "exact_level": "/treaty/policy", "group": "/compatibilityGroup",
-    "partition": "/treaty/policy/partition", "policy": "/compatibilityPolicy", "validators": "/validators"
+    "partition": "/treaty/policy/partition", "policy": "/compatibilityPolicy", "validators": "/validators",
+    "follows": "/treaty/policy/name",
 }  # fmt: skip
 """Paths of these members in the body of a config."""
 CREATE_WITH = "/treaty/createWith/policy"
 """Where a registration says which policy a new subject is made with."""
 
 
-def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> None:
-    """Raise `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
+def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> Pairs:
+    """Return the packages of the plug-ins among the validators of a change.
+
+    Raises `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
 
     `at` is the one path of all members if they are not in the body of a config. Raises `VersionNotFound` where a
     range begins at a version that is not there; that is asked last, because it depends on the state.
     """
-    refuse_bad_words(change, engine, at)
+    packages = refuse_bad_words(view, change, engine, at)
+    refuse_bad_following(view, scope, change, at or PATHS["follows"])
     if change.exact_level is not None:
-        _refuse_missing_version(view, scope, change.exact_level, at or PATHS["exact_level"])
+        refuse_missing_version(view, scope, change.exact_level, at or PATHS["exact_level"])
+    return packages
 
 
-def refuse_bad_words(change: Config, engine: SchemaEngine, at: str = "") -> None:
-    """Raise `InvalidSetting` where a change of a config names a policy that can't be in any state."""
+def refuse_bad_words(view: View, change: Config, engine: SchemaEngine, at: str = "") -> Pairs:
+    """Raise `InvalidSetting` where a change of a config names a policy that can't be at any scope. Returns the packages of
+    its plug-ins.
+    """
     if change.level is not None and change.level not in LEVELS:
         raise InvalidSetting.of(
             "LEVEL",
@@ -74,7 +91,7 @@ def refuse_bad_words(change: Config, engine: SchemaEngine, at: str = "") -> None
             new=change.policy,
             allowed=", ".join(STRICTNESS),
         )
-    _refuse_unknown_validators(change.validators, engine, at or PATHS["validators"])
+    return refuse_bad_validators(view, change.validators, engine, at or PATHS["validators"])
 
 
 def refuse_bad_level(view: View, scope: Scope, level: Level, at: str) -> None:
@@ -83,7 +100,7 @@ def refuse_bad_level(view: View, scope: Scope, level: Level, at: str) -> None:
     Raises `VersionNotFound` where a range begins at a version that is not there, unless this level is set already.
     """
     _refuse_bad_level(level, None, at)
-    _refuse_missing_version(view, scope, level, at)
+    refuse_missing_version(view, scope, level, at)
 
 
 def _refuse_bad_level(level: Level, word: str | None, at: str) -> None:
@@ -128,8 +145,10 @@ def _refuse_bad_range(range_: VersionRange, at: str) -> None:
         )
 
 
-def _refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
-    """A range that begins at a version is one of a subject that has this version, or the level is set already."""
+def refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
+    """Raise `InvalidSetting` or `VersionNotFound` for a range that begins at a version, unless the scope is a subject that has
+    this version, or the level is set there already.
+    """
     own = own_value(view, scope)
     if own is not None and own.level == level:
         return
@@ -181,26 +200,62 @@ def _refuse_bad_partition(change: Config, at: str) -> None:
         )
 
 
-def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> None:
-    """Refuse an unknown validator, which would block every new version."""
-    missing = [name for name in named or () if name not in engine.validators]
-    if missing:
+def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> None:
+    """Raise `InvalidSetting` where a change follows a policy that is not there, or says something else beside it.
+
+    Raises `VersionNotFound` where a range of the policy begins at a version that the subject lacks.
+    """
+    name = change.follows
+    if name is None:
+        return
+    named = policy_named(view, name)
+    if named is None:
         raise InvalidSetting.of(
-            "VALIDATOR_MISSING",
-            f"Invalid validators. There is no validator {missing[0]} on this node",
+            "POLICY_UNKNOWN",
+            f"There is no policy {name[:100]}",
             path=at,
-            new=", ".join(missing),
-            allowed=", ".join(sorted(engine.validators)) or "none; no format here has one",
+            new=name[:100],
+            allowed="a policy that is listed, or ranges",
         )
+    followed = with_followed(view, ConfigValue(follows=name))
+    assert followed.level is not None
+    level = exact_level(change.level, change.exact_level)
+    beside = {
+        "level": followed.level if level is None or change.level == word_of(followed.level) else level,
+        "partition": partition_of(change.group, change.partition),
+        "strictness": change.policy,
+        "validators": change.validators,
+    }
+    others = [one for one, value in beside.items() if value not in {None, getattr(followed, one)}]
+    if others:
+        raise InvalidSetting.of(
+            "POLICY_FOLLOWED",
+            f"Invalid policy. The {others[0]} beside the policy {name} is not the one of it",
+            path=at,
+            old=str(getattr(followed, others[0])),
+            new=str(beside[others[0]]),
+            allowed="the name alone, or a policy without a name",
+        )
+    refuse_missing_version(view, scope, followed.level, at)
+
+
+def changed_config(
+    view: View, scope: Scope, change: Config, clear: Iterable[str] = (), packages: Pairs = ()
+) -> ConfigValue:
+    """Return the config of a scope after a change. `packages` are those of the plug-ins among its validators."""
+    new = merge_config(own_value(view, scope), change, clear)
+    if change.validators is not None or "validators" in clear:
+        new = replace(new, packages=packages)
+    return with_followed(view, new)
 
 
 # ------------------------------------------------------------------------------------------------ with a new subject
 
 
-def refuse_bad_creation(chosen: Config, engine: SchemaEngine, at: str) -> None:
-    """Raise `InvalidSetting` for a policy that no subject can be made with, in any state."""
+def refuse_bad_creation(view: View, chosen: Config, engine: SchemaEngine, at: str) -> None:
+    """Raise `InvalidSetting` for a policy that no subject can be made with."""
     _refuse_other_members(chosen, at)
-    refuse_bad_words(chosen, engine, at)
+    refuse_bad_words(view, chosen, engine, at)
 
 
 def created_config(
@@ -226,10 +281,10 @@ def created_config(
         )
     scope = Scope(*subject)
     _refuse_other_members(chosen, at)
-    refuse_bad_policy(view, scope, chosen, engine, at)
+    packages = refuse_bad_policy(view, scope, chosen, engine, at)
     old = own_value(view, scope)
-    new = merge_config(old, chosen)
-    if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):
+    new = changed_config(view, scope, chosen, packages=packages)
+    if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in POLICY_MEMBERS):
         _refuse_other_config(subject, config_of(old), chosen, at)
     return new
 
@@ -266,5 +321,6 @@ def _format_config(config: Config) -> str:
         "partition": partition_of(config.group, config.partition),
         "strictness": config.policy,
         "validators": None if config.validators is None else ", ".join(config.validators),
+        "follows": config.follows,
     }
     return "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)

@@ -78,6 +78,7 @@ def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> ans
         number=use[1].number if use else 0,
         time=use[1].time if use else 0,
         deleted=use is not None and use[1].state != "live",
+        imports=schema.imports,
     )
 
 

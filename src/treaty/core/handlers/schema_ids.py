@@ -11,7 +11,7 @@ from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows
-from treaty.core.handlers.settings import scope_key
+from treaty.core.handlers.settings import config_row, own_value
 from treaty.core.handlers.uses import (
     GoingRows,
     is_used,
@@ -30,7 +30,6 @@ from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
-    CONFIG,
     CONTENT,
     CONTEXT,
     COUNTER,
@@ -200,6 +199,7 @@ def describe_new(request: Register, new: ParsedDraft, version: Version, ordinal:
         imported=version.imported,
         type_name=version.type_name,
         type_version=version.type_version,
+        imports=new.draft.imports,
         names=names,
     )
 
@@ -243,6 +243,7 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
         metadata=new.draft.metadata,
         rules=new.draft.rules,
         type_name=new.parsed.type_name,
+        imports=new.draft.imports,
     )
     key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
@@ -282,7 +283,9 @@ def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> b
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers neither the format nor what stands at a reference, which may be another schema after a purge."""
     there = view.get(SCHEMA, key)
-    return there is not None and (there.format, there.references) == (value.format, value.references)
+    if there is None or there.imports != value.imports:
+        return False
+    return (there.format, there.references) == (value.format, value.references)
 
 
 def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
@@ -342,5 +345,5 @@ def make_home(
 
 def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
     """Return the row of the config that a subject is made with, unless it stands there already."""
-    key = scope_key(Scope(*subject))
-    return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
+    scope = Scope(*subject)
+    return () if config is None or own_value(view, scope) == config else (config_row(scope, config),)

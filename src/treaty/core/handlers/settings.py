@@ -9,6 +9,7 @@ from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.policy import (
     DEFAULT_LEVEL,
     LEVELS,
+    STRICTNESS,
     Level,
     exact_level,
     group_of,
@@ -18,9 +19,10 @@ from treaty.core.policy import (
 )
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import Scope
-from treaty.core.state.rows import Row, make_tombstone
+from treaty.core.state.policy_table import POLICY, PolicyKey
+from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import CONFIG, MODE, ScopeKey
-from treaty.core.state.values import ConfigValue, PolicyValue
+from treaty.core.state.values import ConfigValue, NamedPolicy, PolicyValue
 from treaty.core.state.view import View
 
 DEFAULT_MODE = "READWRITE"
@@ -52,6 +54,8 @@ def scope_key(scope: Scope) -> ScopeKey:
     return ScopeKey("subject", scope.context, scope.name)
 
 
+POLICY_MEMBERS = ("level", "partition", "strictness", "validators")
+"""Members of the row that make up a policy."""
 ROOT = Scope(DEFAULT_CONTEXT)
 ALL = Scope(EVERYWHERE)
 ALWAYS = (ROOT, ALL)
@@ -59,8 +63,49 @@ ALWAYS = (ROOT, ALL)
 
 
 def own_value(view: View, scope: Scope) -> ConfigValue | None:
-    """Return the row of the config kept at a scope, or None."""
-    return view.get(CONFIG, scope_key(scope))
+    """Return the row of the config kept at a scope, with the members of the policy that it follows, or None."""
+    value = view.get(CONFIG, scope_key(scope))
+    return value if value is None or value.follows is None else with_followed(view, value)
+
+
+def policy_named(view: View, name: str) -> NamedPolicy | None:
+    """Return the row of a named policy, or None."""
+    return view.get(POLICY, PolicyKey(name))
+
+
+def with_followed(view: View, value: ConfigValue) -> ConfigValue:
+    """Return a row of a config with the members of the policy that it follows. One that is not there, which only a repair
+    by hand can leave, denies every change.
+    """
+    if value.follows is None:
+        return value
+    named = policy_named(view, value.follows)
+    policy = PolicyValue(deny=True) if named is None else named.policy
+    return replace(
+        value,
+        level=Level(policy.backward, policy.forward, policy.deny),
+        partition=policy.partition,
+        strictness=policy.strictness or STRICTNESS[0],
+        validators=policy.validators,
+        packages=() if named is None else named.packages,
+    )
+
+
+def config_row(scope: Scope, value: ConfigValue) -> Row:
+    """Return the row of a config. One that follows a policy keeps its name alone: a policy has one home."""
+    if value.follows is not None:
+        value = replace(value, level=None, partition=None, strictness=None, validators=None, packages=())
+    return make_row(CONFIG, scope_key(scope), value)
+
+
+def package_of(view: View, scope: Scope, validator: str) -> str:
+    """Return the package that offers a validator in force at a scope, as the config that names it says; "" if none does."""
+    for one in (scope, Scope(scope.context), ROOT, ALL):
+        own = own_value(view, one)
+        said = {} if own is None else dict(own.packages)
+        if validator in said:
+            return said[validator]
+    return ""
 
 
 def own_config(view: View, scope: Scope) -> Config | None:
@@ -182,9 +227,13 @@ def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] =
     """Return the old config with the members that `change` sets, and without those that `clear` names.
 
     A word that is already the one of the old level leaves the level as it is: the word may stand for a stricter one,
-    and who puts back what was shown changes nothing.
+    and who puts back what was shown changes nothing. A config that follows a policy stops to, and keeps the other members
+    of it, where the change makes one of them another; where it ends the following alone, it keeps none.
     """
     new = old or UNSET
+    if "follows" in clear and new.follows is not None:
+        new = replace(new, follows=None, level=None, partition=None, strictness=None, validators=None, packages=())
+    before = new
     level = exact_level(change.level, change.exact_level)
     if change.exact_level is None and new.level is not None and change.level == word_of(new.level):
         level = new.level
@@ -192,4 +241,7 @@ def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] =
         "level": level, "partition": partition_of(change.group, change.partition), "strictness": change.policy
     }  # fmt: skip
     news = {name: value for name, value in given.items() if value is not None}
-    return replace(new, **(news | dict.fromkeys(_STORED.get(name, name) for name in clear)))
+    new = replace(new, **(news | dict.fromkeys(_STORED.get(name, name) for name in clear)))
+    if change.follows is None and any(getattr(new, name) != getattr(before, name) for name in POLICY_MEMBERS):
+        new = replace(new, follows=None)
+    return new

@@ -6,7 +6,7 @@ from itertools import chain
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.drafts.extras import refuse_bad_rules
-from treaty.core.handlers.policies import refuse_bad_policy
+from treaty.core.handlers.policies import changed_config, refuse_bad_policy
 from treaty.core.handlers.settings import (
     ALL,
     ALWAYS,
@@ -14,7 +14,7 @@ from treaty.core.handlers.settings import (
     MODES,
     config_in_force,
     config_of,
-    merge_config,
+    config_row,
     mode_in_force,
     own_config,
     own_mode,
@@ -51,13 +51,13 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     _refuse_bad_scope(request.scope)
     change = request.change
     refuse_unknown_members(request.clear)
-    refuse_bad_policy(view, request.scope, change, engine)
+    packages = refuse_bad_policy(view, request.scope, change, engine)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
-    new = merge_config(old, change, request.clear)
-    rows = () if new == old else (make_row(CONFIG, scope_key(request.scope), new),)
+    new = changed_config(view, request.scope, change, request.clear, packages)
+    rows = () if new == old else (config_row(request.scope, new),)
     return Decision(rows, ConfigStored(config_of(new)))
 
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
-from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
+from treaty.core.refusals import Encoded, NotPermitted, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
-from treaty.core.state import association_table, schemaver_tables
+from treaty.core.state import association_table, policy_table, schemaver_tables
 from treaty.core.state import state_tables as t
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
@@ -187,6 +187,19 @@ def subject_associated(subject: Subject) -> SubjectAssociated:
     )
 
 
+def _policy_used(policy: policy_table.PolicyKey, user: t.ScopeKey) -> NotPermitted:
+    where = {"subject": f"subject {Subject(user.context, user.subject)}", "context": f"context {user.context}"}
+    scope = where.get(user.scope, "everything")
+    return NotPermitted.of(
+        "POLICY_USED",
+        f"The policy {policy.name} is used by the config of {scope}",
+        path="/name",
+        old=scope,
+        new=policy.name,
+        allowed="give what follows it another policy first, and take it from the validators",
+    )
+
+
 def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
     walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
     return chain.from_iterable(walks)
@@ -221,6 +234,10 @@ USES: tuple[Use, ...] = (
     Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _drop_going(version_keys_of(view, key), going)),
     Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
     Use(t.CODEC, t.SUBJECT, "goes along", lambda view, key, _: view.walk(t.CODEC, *subject_span(*key))),
+    Use(
+        t.CONFIG, policy_table.POLICY, "refuses", lambda view, key, _: view.find(t.CONFIG_BY_POLICY, key),
+        lambda _view, key, user, _going: _policy_used(key, user),
+    ),
     Use(
         association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),

@@ -277,6 +277,7 @@ def describe_version(view: View, one: Kept, *, data: bool = False, names: bool =
         type_name=version.type_name,
         type_version=version.type_version,
         data=_data_of(view, version, schema) if data else None,
+        imports=schema.imports,
         names=names_of(view, key) if data or names else (),
     )
 

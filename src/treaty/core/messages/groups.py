@@ -153,6 +153,8 @@ class ChangeSubject(Request[GroupCreated]):
     """All properties of the subject; None: they stay."""
     label_policy: str | None = None
     """warn or refuse; None: it stays."""
+    follows: str | None = None
+    """The name of a policy that the subject follows from now on; None: it stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
+from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
+from treaty.core.validators import named_policies
 
 
 class ContentKey(NamedTuple):
@@ -258,6 +260,14 @@ def _config_by_alias(key: ScopeKey, value: values.ConfigValue) -> tuple[tuple[st
     return ((context, subject),)
 
 
+def _config_by_policy(_key: ScopeKey, value: values.ConfigValue) -> tuple[tuple[str], ...]:
+    """A config uses the policy that it follows, and those by which its validators compare."""
+    if value.follows is None and not value.validators:
+        return ()
+    followed = () if value.follows is None else (value.follows,)
+    return tuple((name,) for name in dict.fromkeys((*followed, *named_policies(value.validators))))
+
+
 def _outcome_by_sequence(key: OutcomeKey, value: values.Outcome) -> tuple[tuple[str, int, str, str], ...]:
     """An order's entries begin with a text, so that all of them have the same bounds."""
     return (("", value.sequence, key.principal, key.command),)
@@ -265,9 +275,11 @@ def _outcome_by_sequence(key: OutcomeKey, value: values.Outcome) -> tuple[tuple[
 
 CONFIG_BY_ALIAS = Index("config.alias", ScopeKey, _config_by_alias, (None, None))
 """By (context, subject) that the alias leads to."""
+CONFIG_BY_POLICY = Index("config.policy", ScopeKey, _config_by_policy, (None,))
+"""By (name of a policy that the config uses)."""
 OUTCOME_BY_SEQUENCE = Index("outcome.sequence", OutcomeKey, _outcome_by_sequence, (None, None, 0, 1), ordered=True)
 """Entries (an empty text, sequence, principal, command)."""
-CONFIG = Table("config", ScopeKey, values.ConfigValue, (CONFIG_BY_ALIAS,), ordered=True)
+CONFIG = Table("config", ScopeKey, values.ConfigValue, (CONFIG_BY_ALIAS, CONFIG_BY_POLICY), ordered=True)
 MODE = Table("mode", ScopeKey, values.Mode, ordered=True)
 CONTEXT = Table("context", ContextKey, values.Context, counted=lambda _key, _: ())
 """Counted together."""
@@ -336,7 +348,7 @@ AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
     CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
-    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
+    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning

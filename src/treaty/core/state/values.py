@@ -45,6 +45,8 @@ class Schema:
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
+    imports: Pairs = ()
+    """Files that came with the text, by path; they are bound as references are, and the guid covers them."""
     extra: Extra = ()
 
 
@@ -89,6 +91,18 @@ class PolicyValue:
     partition: str = ""
     strictness: str = ""
     validators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPolicy:
+    """A policy with a name, which configs follow: the home of all that they say of their policy.
+
+    `packages` are those of its validators that are plug-ins, by name of the validator.
+    """
+
+    policy: PolicyValue
+    packages: Pairs = ()
+    extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +204,8 @@ class ConfigValue:
     """The config at a scope, the one home of a policy; None means not set here.
 
     The level is one member: both directions, or denial. `partition` and `strictness` are those of a `PolicyValue`.
+    `follows` is the name of a policy, whose row is then the home: the row of the config keeps no level, partition, strictness
+    and validators, and handlers see those of the policy. `packages` are those of validators that are plug-ins.
     """
 
     level: Level | None = None
@@ -206,6 +222,8 @@ class ConfigValue:
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None
     override_rules: RuleSet | None = None
+    follows: str | None = None
+    packages: Pairs = ()
     extra: Extra = ()
 
 
@@ -358,7 +376,7 @@ class SnapshotPointer:
 
 
 StoredValue = (
-    Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
     | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

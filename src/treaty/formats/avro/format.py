@@ -10,6 +10,7 @@ from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.fingerprint import crc64, md5, pravega, print_parsing_form, sha256
 from treaty.formats.avro.lint.documentation import DOCUMENTATION
 from treaty.formats.avro.lint.evolution import EVOLUTION
+from treaty.formats.avro.lint.places import list_elements
 from treaty.formats.avro.lint.portability import PORTABILITY
 from treaty.formats.avro.logical_types import from_logical, to_logical
 from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
@@ -90,5 +91,6 @@ FORMAT = Format(
     suffixes=(".avsc",),
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
+    elements=list_elements,
     recognize=recognize,
 )

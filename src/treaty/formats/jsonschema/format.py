@@ -15,6 +15,7 @@ from treaty.formats.jsonschema.compare.rules.value import VALUE_RULES
 from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.data.example import generate_example
 from treaty.formats.jsonschema.data.value import check_value
+from treaty.formats.jsonschema.elements import list_elements
 from treaty.formats.jsonschema.lint.documentation import DOCUMENTATION
 from treaty.formats.jsonschema.lint.evolution import EVOLUTION
 from treaty.formats.jsonschema.lint.slips import SLIPS
@@ -74,5 +75,6 @@ FORMAT = Format(
     suffixes=(".schema.json", ".jsonschema", ".json"),
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
+    elements=list_elements,
     recognize=recognize,
 )

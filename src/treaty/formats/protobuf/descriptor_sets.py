@@ -1,11 +1,13 @@
 """Sets of descriptors as bytes: the file that defines a type, with the files that it imports."""
 
+import base64
 from collections.abc import Iterable
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
 from treaty.core.finding import Diagnostic
+from treaty.core.schema import Pairs
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.classes import get_set_class
 from treaty.formats.protobuf.encoding.files import DEFAULT_NAME
@@ -18,12 +20,36 @@ def select_file(data: bytes, type_name: str) -> bytes:
     Without a type the first message of the set is meant. Raises `InvalidSchemaError` for bytes that are no set of
     descriptors, a type that no file defines, and an import that is missing.
     """
+    chosen = get_set_class()()
+    chosen.file.extend(_needed_files(data, type_name))
+    return chosen.SerializeToString(deterministic=True)
+
+
+def split_set(data: bytes, type_name: str) -> tuple[str, Pairs]:
+    """Return the base64 of the file that defines a message, and by path that of each file that it imports, directly or
+    not; files that are known everywhere are left out, and places in texts too.
+
+    Raises as `select_file`.
+    """
+    *imports, own = _needed_files(data, type_name)
+    return _print_file(own), tuple(sorted((one.name, _print_file(one)) for one in imports if one.name not in PATHS))
+
+
+def _print_file(file: FileDescriptorProto) -> str:
+    alone = get_set_class()()
+    alone.file.append(file)
+    alone.file[0].ClearField("source_code_info")
+    return base64.b64encode(alone.SerializeToString(deterministic=True)).decode()
+
+
+def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
+    """Return the file that defines a message behind all that it imports."""
     files = _read(data)
     own = next((one for one in files if _defines(one, type_name)), None)
     if own is None:
         fault = "no file of the set defines a message" if not type_name else f"no file of the set defines {type_name}"
         raise _invalid(fault, "a type that the set defines")
-    chosen = get_set_class()()
+    chosen: list[FileDescriptorProto] = []
     by_name = {one.name: one for one in files}
     done: set[str] = set()
     waiting = [(own.name, False)]
@@ -35,13 +61,13 @@ def select_file(data: bytes, type_name: str) -> bytes:
             raise _invalid(f"the import '{name}' is not in the set", "all files that the file needs")
         if ready:
             done.add(name)
-            chosen.file.append(by_name[name])
+            chosen.append(by_name[name])
         else:
             waiting.append((name, True))
             waiting.extend((one, False) for one in by_name[name].dependency if one not in done and one != name)
             if len(waiting) > len(by_name) ** 2 + len(PATHS) + 1:
                 raise _invalid("the files import each other", "files that need each other in one direction")
-    return chosen.SerializeToString(deterministic=True)
+    return chosen
 
 
 def _read(data: bytes) -> list[FileDescriptorProto]:

@@ -8,6 +8,7 @@ from treaty.formats.protobuf.compare.comparison import compare, find_differences
 from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
 from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
 from treaty.formats.protobuf.compare.rules.treaty import OWN
+from treaty.formats.protobuf.elements import list_elements
 from treaty.formats.protobuf.example import generate_example
 from treaty.formats.protobuf.linker.diagnostics import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
@@ -46,6 +47,7 @@ FORMAT = Format(
     suffixes=(".proto",),
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
+    elements=list_elements,
     recognize=recognize,
     locate=find_position,
 )

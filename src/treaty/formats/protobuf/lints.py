@@ -2,51 +2,23 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
+from treaty.formats.protobuf.elements import NamedDefinition, Node, list_definitions
 from treaty.formats.protobuf.linker.features import read_features
 from treaty.formats.protobuf.model import (
     Enum,
-    EnumValue,
     Field,
     Message,
     OneOf,
     ProtoOption,
     ProtoSchema,
     RpcMethod,
-    RpcService,
     SourceLocation,
 )
 from treaty.formats.protobuf.validation.options import is_unknown
 from treaty.formats.rule import LintRule
-
-Node = Message | Enum | RpcService | RpcMethod | Field | OneOf | EnumValue
-
-_KINDS: Mapping[type[Node], str] = {
-    Message: "message",
-    Enum: "enum",
-    RpcService: "service",
-    RpcMethod: "method",
-    Field: "field",
-    OneOf: "oneof",
-    EnumValue: "value",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class NamedDefinition:
-    """Something with a name: its full name, and what it is."""
-
-    full: str
-    node: Node
-
-    @property
-    def kind(self) -> str:
-        """What it is, in one word."""
-        return _KINDS[type(self.node)]
-
 
 Advice = Iterable[tuple[NamedDefinition, str]]
 """What stands there."""
@@ -61,37 +33,6 @@ SMALL = 15
 """The highest number whose tag takes one byte."""
 HIGH = 19_000
 """Where the numbers begin that Protobuf keeps for itself."""
-
-
-def list_definitions(schema: ProtoSchema) -> Iterator[NamedDefinition]:
-    """Everything in a file that has a name, from the first to the last."""
-    scope = schema.file.package
-    tops: list[Node] = [*schema.file.messages, *schema.file.enums, *schema.file.services]
-    waiting = [NamedDefinition(f"{scope}.{one.name}" if scope else one.name, one) for one in reversed(tops)]
-    for extend in schema.file.extends:
-        waiting += (NamedDefinition(f"{scope}.{one.name}" if scope else one.name, one) for one in extend.fields)
-    while waiting:
-        one = waiting.pop()
-        yield one
-        scope = one.full if isinstance(one.node, Message | RpcService) else one.full.rpartition(".")[0]
-        inner = reversed(_list_inner(one.node))
-        waiting += (NamedDefinition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
-
-
-def _list_inner(node: Node) -> list[Node]:
-    match node:
-        case Message():
-            extended = [one for extend in node.extends for one in extend.fields]
-            return [*node.fields, *node.oneofs, *extended, *node.messages, *node.enums]
-        case OneOf():
-            return [*node.fields]
-        case Enum():
-            return [*node.values]
-        case RpcService():
-            return [*node.methods]
-        case Field(group=Message() as group):
-            return [group]
-    return []
 
 
 def _make_finder(

@@ -13,7 +13,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.state.codec import dumps
 from treaty.core.state.root import add
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
-from treaty.core.state.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
+from treaty.core.state.state_tables import VERSION_BY_NUMBER, AnyIndex, AnyTable
 from treaty.core.state.table import Key, Table
 from treaty.core.state.values import Schema
 from treaty.core.state.view import subject_span
@@ -259,7 +259,7 @@ class Segment:
 
     def count(self, table: AnyTable, group: Key) -> int:
         """How many rows of a table are in a group."""
-        if table is CONTEXT:
+        if not group:
             return self.live(table.name)
         if table.name in GROUPED:
             return self.groups(table.name).get(str(group[0]), 0)

@@ -218,7 +218,7 @@ def has_its_guid(one: Schema) -> bool:
     """Whether the guid of a schema follows from its content. It need not: sealed metadata hide what it was taken over."""
     try:
         sent = tuple(Reference(used.name, used.subject, used.version) for used in one.references)
-        return one.guid == guid(one.text, sent, one.metadata, one.rules)
+        return one.guid == guid(one.text, sent, one.metadata, one.rules, imports=one.imports)
     except (UnicodeEncodeError, OverflowError):  # references that nobody could have sent
         return False
 

@@ -43,6 +43,7 @@ def _refuse_members_of_groups(request: q.Request[Any]) -> None:
     told = {
         "draft.type_name": isinstance(draft, Draft) and draft.type_name,
         "draft.data": isinstance(draft, Draft) and draft.data is not None,
+        "draft.imports": isinstance(draft, Draft) and bool(draft.imports),
         "require_subject": getattr(request, "require_subject", False),
         "level": isinstance(request, q.Check) and request.level is not None,
     }

@@ -28,7 +28,8 @@ class PolicyBody(Struct, rename="camel"):
     and false.
 
     `level` is one of Confluent's words, which says the same where they are left out. `partition` is empty, `type` or
-    `property:NAME`; `strictness` and `validators` are those of the config.
+    `property:NAME`; `strictness` and `validators` are those of the config. `name` is that of a policy that the config follows,
+    which says all of them; null ends that.
     """
 
     backward: RangeBody | UnsetType = UNSET
@@ -38,6 +39,7 @@ class PolicyBody(Struct, rename="camel"):
     strictness: str | UnsetType = UNSET
     validators: list[str] | UnsetType = UNSET
     level: str | UnsetType = UNSET
+    name: str | UnsetType | None = UNSET
 
 
 class ConfigDetails(Struct, rename="camel"):
@@ -65,6 +67,7 @@ def policy_of(body: PolicyBody) -> Config:
         partition=without_null(body.partition),
         policy=None if strictness is None else strictness.upper(),
         validators=names_of(without_null(body.validators)),
+        follows=without_null(body.name),
     )
 
 
@@ -75,15 +78,17 @@ def policy_body(config: Config) -> PolicyBody:
     body.partition = UNSET if partition is None else partition
     body.strictness = UNSET if config.policy is None else config.policy
     body.validators = UNSET if config.validators is None else list(config.validators)
+    body.name = UNSET if config.follows is None else config.follows
     return body
 
 
 def exact_policy_body(config: Config) -> PolicyBody | None:
     """Print what a config says of its policy beside the words for it; None where these say it all."""
-    if config.exact_level is None and config.partition is None:
+    if config.exact_level is None and config.partition is None and config.follows is None:
         return None
     body = PolicyBody() if config.exact_level is None else _level_body(config.exact_level)
     body.partition = UNSET if config.partition is None else config.partition
+    body.name = UNSET if config.follows is None else config.follows
     return body
 
 

@@ -15,6 +15,7 @@ from treaty.core.requests import Scope, SetConfig
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
 from treaty.wire.confluent.policies import (
     ConfigDetails,
+    PolicyBody,
     exact_policy_body,
     names_of,
     policy_body,
@@ -149,6 +150,7 @@ def _with_policy(config: Config, exact: Config) -> Config:
         partition=exact.partition,
         policy=config.policy if exact.policy is None else exact.policy,
         validators=config.validators if exact.validators is None else exact.validators,
+        follows=exact.follows,
     )
 
 
@@ -204,6 +206,10 @@ def exact_body(config: Config, *, put: bool = False) -> ConfigBody:
 def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
     """Read a change of the config: what is given is set, what is null is cleared, what is absent stays."""
     clear = tuple(name for name, member in MEMBERS.items() if name not in EXACT and getattr(body, member) is None)
+    details = without_null(body.treaty)
+    policy = None if details is None else without_null(details.policy)
+    if policy is not None and policy.name is None:
+        clear = (*clear, "follows")
     return SetConfig(scope, config_of(body), clear)
 
 
@@ -212,7 +218,13 @@ def set_config_body(request: SetConfig) -> ConfigBody:
     refuse_unknown_members(request.clear)
     body = exact_body(request.change, put=True)
     for name in request.clear:
-        setattr(body, MEMBERS[name], None)
+        if name == "follows":
+            details = without_null(body.treaty) or ConfigDetails()
+            policy = without_null(details.policy) or PolicyBody()
+            policy.name = None
+            body.treaty = ConfigDetails(policy)
+        else:
+            setattr(body, MEMBERS[name], None)
     return body
 
 

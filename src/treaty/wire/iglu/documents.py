@@ -17,8 +17,6 @@ Representation = Literal["canonical", "meta", "uri"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
 MALFORMED = "The request body was malformed."
 TOO_DEEP = "Maximum allowed JSON depth exceeded"
-_OWN = ("$supersedes", "$supersededBy")
-"""Members that stand beside a schema and are no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,9 @@ class IgluSettings:
     body_bytes: int = IGLU_BODY_BYTES
     depth: int = IGLU_DEPTH
     patches_allowed: bool = False
+
+
+DEFAULT_IGLU = IgluSettings()
 
 
 class IgluBodyError(Exception):
@@ -136,21 +137,14 @@ def publication_of(key: IgluKey, document: IgluDocument, *, public: bool, patch:
         )
     if not isinstance(document.value, Mapping):
         raise IgluBodyError(400, "Cannot decode JSON schema: a schema is a JSON object")
-    named = document.value.get("$supersedes", [])
-    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
-        raise IgluBodyError(400, "Cannot decode JSON schema: $supersedes is a list of versions")
-    supersedes = tuple(str(read_version(one)) for one in named)
-    text = document.text
-    if any(word in document.value for word in _OWN):
-        bare = {word: one for word, one in document.value.items() if word not in _OWN}
-        text = json.dumps(bare, ensure_ascii=False, indent=2)
-    return Publish(subject_of_key(key), str(key.version), Draft(text, "JSON"), not public, supersedes, patch)
+    draft = Draft(document.text, "JSON")
+    return Publish(subject_of_key(key), str(key.version), draft, not public, patch=patch)
 
 
 def publication_of_bytes(key: IgluKey, data: bytes, *, public: bool, patch: bool) -> Publish:
     """Return the request to publish a schema of another format, which is stored as it is."""
     draft = Draft("", f"IGLU-{key.format.upper()}", data=data)
-    return Publish(subject_of_key(key), str(key.version), draft, not public, (), patch)
+    return Publish(subject_of_key(key), str(key.version), draft, not public, patch=patch)
 
 
 # ----------------------------------------------------------------------------------------------------- what is shown
@@ -190,6 +184,17 @@ def schema_text(found: PublishedSchema, representation: Representation) -> str:
 def raw_bytes(version: VersionFound) -> bytes:
     """Return the bytes of a schema as they were sent."""
     return version.data if version.data is not None else version.text.encode()
+
+
+def media_of(format_: str, data: bytes) -> str:
+    """Return the media type of a schema that is no JSON schema."""
+    if format_ == "avro":
+        return "application/json"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"
 
 
 def _with_members(text: str, members: Mapping[str, Any]) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from treaty.core import refusals as r
 from treaty.core.finding import Finding
 from treaty.core.limits import ERROR_CHARACTERS
@@ -15,6 +17,19 @@ NO_ENDPOINT = "The endpoint does not exist"
 FORBIDDEN = "Authentication error: not authorized"
 INVALID_SCHEMA = "The schema does not conform to a JSON Schema v4 specification"
 INVALID_DATA = "The data for a field instance is invalid against its schema"
+
+
+class IgluErrorBody(msgspec.Struct, omit_defaults=True):
+    """The body of an error."""
+
+    message: str
+    report: list[dict[str, Any]] = []
+    """Findings about a schema or a value, with their places."""
+    treaty: dict[str, Any] = {}
+    """Rule, path, old, new and allowed."""
+    uri_schema_key: str = msgspec.field(default="", name="uriSchemaKey")
+    payload_schema_key: str = msgspec.field(default="", name="payloadSchemaKey")
+
 
 STATUSES: Mapping[type[RegistryError], int] = {
     r.Unauthenticated: 401,

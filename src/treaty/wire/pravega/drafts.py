@@ -1,12 +1,11 @@
 """Schemas as Pravega's clients send them: bytes and a type, as drafts of the registry and back."""
 
-import base64
-
 from treaty.core.answers import VersionFound
 from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.descriptor_sets import select_file
+from treaty.formats.jsonschema.draft3 import translate_draft3
+from treaty.formats.protobuf.descriptor_sets import split_set
 from treaty.formats.registry import find_formats
 from treaty.wire.pravega.avro_unions import narrow_union
 from treaty.wire.pravega.bodies import SchemaInfoBody, SchemaWithVersionBody
@@ -36,7 +35,8 @@ def make_draft(word: str, type_name: str, data: bytes) -> Draft:
     text or a set of descriptors.
     """
     if word == "PROTOBUF":
-        return Draft(_descriptors(data, type_name), word, type_name=type_name, data=data)
+        text, imports = _descriptors(data, type_name)
+        return Draft(text, word, type_name=type_name, data=data, imports=imports)
     if find_formats().find(word) is None:
         return Draft("", word, type_name=type_name, data=data)
     try:
@@ -49,14 +49,24 @@ def make_draft(word: str, type_name: str, data: bytes) -> Draft:
             new=f"byte {wrong.start}",
             allowed=f"a text of the format {word}, in UTF-8",
         ) from None
-    narrowed = narrow_union(text, type_name) if word == "AVRO" else text
-    return Draft(narrowed, word, type_name=type_name, data=None if narrowed == text else data)
+    read = narrow_union(text, type_name) if word == "AVRO" else _translate(text)
+    return Draft(read, word, type_name=type_name, data=None if read == text else data)
 
 
-def _descriptors(data: bytes, type_name: str) -> str:
-    """Return the base64 of the descriptors that a type needs, which the registry reads as a schema."""
+def _translate(text: str) -> str:
+    """Return a JSON Schema as it is, or one of draft 3 as one of draft 4."""
     try:
-        chosen = select_file(data, type_name)
+        return translate_draft3(text) or text
+    except InvalidSchemaError as wrong:
+        first = wrong.faults[0]
+        reason = Reason(first.rule, first.message, path=f"/schemaData{first.path}", allowed=first.expected)
+        raise InvalidSchema(reason, wrong.faults) from None
+
+
+def _descriptors(data: bytes, type_name: str) -> tuple[str, Pairs]:
+    """Return the base64 of the file that defines a type, which the registry reads as a schema, and what it imports."""
+    try:
+        return split_set(data, type_name)
     except InvalidSchemaError as wrong:
         first = wrong.faults[0]
         reason = Reason(
@@ -67,7 +77,6 @@ def _descriptors(data: bytes, type_name: str) -> str:
             allowed=first.expected,
         )
         raise InvalidSchema(reason, wrong.faults) from None
-    return base64.b64encode(chosen).decode()
 
 
 def schema_body(found: VersionFound) -> SchemaInfoBody:

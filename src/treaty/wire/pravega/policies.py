@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from treaty.core.answers import VersionFound
-from treaty.core.policy import ALL, LATEST, NONE, Level, VersionRange
+from treaty.core.policy import ALL, LATEST, NONE, PRAVEGA_LEVELS, Level, VersionRange
 from treaty.core.refusals import Invalid
 from treaty.wire.pravega.bodies import (
     POLICIES,
@@ -16,19 +16,8 @@ from treaty.wire.pravega.bodies import (
 )
 from treaty.wire.pravega.formats import format_name
 
-NAMED: Mapping[str, Level] = {
-    "AllowAny": Level(),
-    "DenyAll": Level(deny=True),
-    "Backward": Level(LATEST),
-    "BackwardTransitive": Level(ALL),
-    "Forward": Level(forward=LATEST),
-    "ForwardTransitive": Level(forward=ALL),
-    "Full": Level(LATEST, LATEST),
-    "FullTransitive": Level(ALL, ALL),
-}
-"""Policies without versions; the others are Advanced."""
 ADVANCED = "Advanced"
-_WORDS = {level: word for word, level in NAMED.items()}
+_WORDS = {level: word for word, level in PRAVEGA_LEVELS.items()}
 _HINTS = {"None": "DenyAll", "Disabled": "AllowAny"}
 """Words of PDP-1 that its registry renamed, and their names today."""
 
@@ -36,7 +25,7 @@ _HINTS = {"None": "DenyAll", "Disabled": "AllowAny"}
 def level_of(body: GroupPolicyBody | None, path: str = "/compatibility") -> Level:
     """Read a policy; raises `Invalid`."""
     word = "" if body is None else body.policy
-    named = NAMED.get(word)
+    named = PRAVEGA_LEVELS.get(word)
     if named is not None:
         return named
     if body is None or word != ADVANCED:

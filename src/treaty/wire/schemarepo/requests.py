@@ -16,10 +16,11 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.policy import LEVELS
+from treaty.core.policy import LEVELS, Level, word_of
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
+from treaty.core.validators import split_validators
 from treaty.formats.registry import find_formats
 
 RESERVED = "repo."
@@ -104,11 +105,6 @@ def create_subject_of(name: str, form: Mapping[str, str]) -> CreateSubject:
     )
 
 
-def split_validators(text: str) -> tuple[str, ...]:
-    """Return names with commas between them, without white space and without empty ones."""
-    return tuple(name for name in map(str.strip, text.split(",")) if name)
-
-
 def properties_of(group: GroupFound) -> tuple[tuple[str, str], ...]:
     """Return the configuration of a subject: its properties, and its own validators where it names any, or none."""
     named = group.config.validators
@@ -143,17 +139,25 @@ def register_of(subject: Subject, text: str, expected: ExpectedVersion | None = 
 
 
 def model_of(word: str) -> Config:
-    """Return the policy that a compatibility model names; raises `InvalidSetting` for an unknown one."""
-    level = word.strip().upper()
-    if level not in LEVELS:
-        raise InvalidSetting.of(
-            "COMPATIBILITY_MODEL",
-            f"There is no compatibility model '{word[:100]}'",
-            path="compatibility_model",
-            new=word[:100],
-            allowed=", ".join(LEVELS),
-        )
-    return Config(level=level)
+    """Return the policy that a compatibility model names: a level in any letter case, else a named policy."""
+    level = word.upper()
+    return Config(level=level) if level in LEVELS else Config(follows=word)
+
+
+def model_word(config: Config, level: Level) -> str:
+    """Return the compatibility model of a group: the name of the policy that it follows, else the word of its level."""
+    return config.follows or word_of(level)
+
+
+def unknown_model(word: str) -> InvalidSetting:
+    """Return the refusal of a compatibility model that is no level and no named policy."""
+    return InvalidSetting.of(
+        "COMPATIBILITY_MODEL",
+        f"There is no compatibility model '{word[:100]}'",
+        path="compatibility_model",
+        new=word[:100],
+        allowed=f"{', '.join(LEVELS)}, or the name of a policy",
+    )
 
 
 def force_of(word: str) -> ForceReason | None:

@@ -25,8 +25,10 @@ from tests.simulation.judging.model.settings import (
     EVERYWHERE,
     GIVING_IDS,
     ROOT,
+    as_kept,
     changed,
     config_in_force,
+    followed,
     mode_in_force,
     own_config,
     own_mode,
@@ -187,8 +189,8 @@ def set_config(past: Past, asking: Asking, request: q.SetConfig) -> Yes:
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(past, request.scope)
     old = own_config(past, request.scope)
-    new = changed(old, change, request.clear)
-    events = () if new == old else (ConfigChanged(row_scope(request.scope), new),)
+    new = followed(past, changed(old, change, request.clear))
+    events = () if new == old else (ConfigChanged(row_scope(request.scope), as_kept(new)),)
     return Yes(events, ConfigStored(told(new)))
 
 

@@ -1,12 +1,12 @@
 """Policies: which versions a new schema is compared with, in which direction, and what is found."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.simulation.judging.model.drafts import ReadDraft, meaning_of
-from tests.simulation.judging.model.levels import word_of
+from tests.simulation.judging.model.levels import WORDS, word_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.texts import FORMATS, Truth, answer
+from tests.simulation.texts import FORMATS, answer
 from treaty.core.answers import CompatibilityResult
 from treaty.core.finding import (
     EXTERNAL_REFERENCE,
@@ -20,11 +20,12 @@ from treaty.core.finding import (
 )
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
-from treaty.core.refusals import InvalidSchema, NotPermitted
+from treaty.core.refusals import Incompatible, InvalidSchema, NotPermitted
 from treaty.core.schema import Metadata
 from treaty.core.schema_engine import (
     CompareSchemas,
     ComparisonResult,
+    EarlierVersion,
     InspectionResult,
     InspectSchema,
     InvalidText,
@@ -172,26 +173,66 @@ def verdict(
     )
     middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
     return CompatibilityResult(
-        compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found)
+        compatible=False,
+        messages=() if first or any(one.rule.startswith("policy:") for one in said) else (*middle, *tail),
+        findings=(*first, *said, *found),
     )
 
 
-def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:
-    """What the validators of a policy find in the text as it was sent."""
-    if not policy.validators:
-        return ()
-    missing = [name for name in policy.validators if name not in Truth.validators]
-    if missing:
-        raise No(NotPermitted, "VALIDATOR_MISSING", subject=str(subject), new=", ".join(missing))
-    if new.draft.format not in FORMATS:
-        raise No(NotPermitted, "FORMAT_OPAQUE", subject=str(subject), new=new.draft.format)
-    told = answer(
-        InspectSchema(ResolvedSchema(new.draft.format, new.draft.text, new.meaning.bindings), policy.validators)
+READ = {"NAME_SHORT", "no-removed-fields"}
+"""Validators that look into a text, which must be of a known format."""
+
+
+def inspect(
+    past: Past, new: ReadDraft, live: list[VersionNow], policy: PolicyValue, types: str
+) -> tuple[Diagnostic, ...]:
+    """What the validators of a policy find in the text as it was sent, one after the other in their order."""
+    plain = [one for one in policy.validators if not one.startswith("policy:")]
+    if READ.intersection(plain) and new.draft.format not in FORMATS:
+        raise No(NotPermitted, "FORMAT_OPAQUE", new=new.draft.format)
+    metadata = (new.draft.metadata or Metadata()).properties
+    sent = ResolvedSchema(new.draft.format, new.draft.text, new.meaning.bindings)
+    earlier = [pair.old for pair in compared_versions(policy, new, live)]
+    seen = tuple(
+        EarlierVersion(
+            one.number, meaning_of(past, one.context, one.schema), (one.schema.metadata or Metadata()).properties
+        )
+        for one in earlier
     )
-    assert isinstance(told, InspectionResult | InvalidText)
-    return told.faults
+    faults: list[Diagnostic] = []
+    for one in policy.validators:
+        if one.startswith("policy:"):
+            faults += _by_policy(past, new, live, _policy_of(past, policy, one, types), one)
+            continue
+        told = answer(InspectSchema(sent, (one,), metadata, seen if one == "no-removed-fields" else ()))
+        assert isinstance(told, InspectionResult | InvalidText)
+        faults += told.faults
+    return tuple(faults)
+
+
+def _policy_of(past: Past, policy: PolicyValue, validator: str, types: str) -> PolicyValue:
+    """The policy that a validator names; a level has the partition and strictness of the policy around it."""
+    name = validator.removeprefix("policy:").partition("(")[0]
+    levels = {**WORDS, "DenyAll": Level(deny=True), "AllowAny": Level()}
+    if name == "BackwardTill":
+        levels[name] = Level(VersionRange("till", int(validator.partition("(")[2].rstrip(")"))))
+    if name not in levels:
+        return replace(past.policies[name], partition="type") if types == "many" else past.policies[name]
+    level = levels[name]
+    return replace(policy, backward=level.backward, forward=level.forward, deny=level.deny, validators=())
+
+
+def _by_policy(
+    past: Past, new: ReadDraft, live: list[VersionNow], other: PolicyValue, validator: str
+) -> list[Diagnostic]:
+    """What another policy refuses, and what its validators find."""
+    rule = validator.partition("(")[0]
+    compared = verdict(past, new, live, Bar(other, ConfigValue()))
+    found = [Diagnostic(rule, one.path, "", one.remedy) for one in compared.findings]
+    return [*found, *(replace(one, rule=rule) for one in inspect(past, new, live, other, ""))]
 
 
 def refuse_faults(subject: Subject, faults: tuple[Diagnostic, ...]) -> None:
     if faults:
-        raise No(InvalidSchema, faults[0].rule, path=faults[0].path, subject=str(subject))
+        kind = Incompatible if faults[0].rule.startswith("policy:") else InvalidSchema
+        raise No(kind, faults[0].rule, path=faults[0].path, subject=str(subject))

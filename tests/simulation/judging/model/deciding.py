@@ -16,6 +16,7 @@ from tests.simulation.judging.model import (
     importing,
     keys,
     listing,
+    named_policies,
     outcomes,
     publishing,
     reading,
@@ -36,6 +37,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.refusals import Refusal
@@ -86,6 +88,11 @@ RULES: Mapping[type, Rule] = {
     g.FindSameVersion: Rule(versions_of_groups.find_same_version, rights.of_drafted, follows_alias=True),
     g.FindSameSchema: Rule(versions_of_groups.find_same_schema, rights.of_find_same_schema),
     g.CheckReading: Rule(versions_of_groups.check_reading, rights.of_drafted, follows_alias=True),
+    p.CreatePolicy: Rule(named_policies.create_policy, rights.everywhere("config"), writes=True),
+    p.ChangePolicy: Rule(named_policies.change_policy, rights.everywhere("config"), writes=True),
+    p.DeletePolicy: Rule(named_policies.delete_policy, rights.everywhere("config"), writes=True),
+    p.GetPolicy: Rule(named_policies.get_policy, rights.somewhere("read", "register", "config")),
+    p.ListPolicies: Rule(named_policies.list_policies, rights.somewhere("read", "register", "config")),
     s.Publish: Rule(publishing.publish, rights.of_published, writes=True, follows_alias=True),
     s.DeletePublished: Rule(publishing.delete_published, rights.on_subject("delete"), writes=True, follows_alias=True),
     s.PutDraft: Rule(publishing.put_draft, rights.on_subject("create"), writes=True),

@@ -204,6 +204,14 @@ class ConfigChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyChanged:
+    """The named policy is this one now; None: there is none."""
+
+    name: str
+    policy: values.PolicyValue | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The mode at a scope is this one now; None: there is none."""
 
@@ -248,5 +256,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -18,6 +18,7 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     NumbersReserved,
+    PolicyChanged,
     SubjectChanged,
     SubjectMade,
     SubjectPurged,
@@ -70,6 +71,9 @@ def fact(past: Past, place: Place) -> object:
         return values.Context() if key[0] in past.contexts else None
     if table == "config":
         return past.configs.get(scope_of(key))
+    if table == "policy":
+        policy = past.policies.get(str(key[0]))
+        return None if policy is None else values.NamedPolicy(policy)
     if table == "mode":
         mode = past.modes.get(scope_of(key))
         return None if mode is None else values.Mode(mode)
@@ -208,12 +212,16 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
                 if isinstance(event, IdsReserved)
                 else ("api_key", (event.digest,))
             )
-        elif isinstance(event, ConfigChanged):
-            yield "config", scope_key(event.scope)
-        elif isinstance(event, ModeChanged):
-            yield "mode", scope_key(event.scope)
+        elif isinstance(event, ConfigChanged | PolicyChanged | ModeChanged):
+            yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
+
+
+def _place_of_setting(event: ConfigChanged | PolicyChanged | ModeChanged) -> Place:
+    if isinstance(event, PolicyChanged):
+        return "policy", (event.name,)
+    return "config" if isinstance(event, ConfigChanged) else "mode", scope_key(event.scope)
 
 
 def _places_of_encoding(event: CodecMade | EncodingMade | NumbersReserved) -> Iterator[Place]:

@@ -3,7 +3,7 @@
 from tests.simulation.judging.model.events import ConfigChanged
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.settings import SAME, changed, own_config
+from tests.simulation.judging.model.settings import SAME, as_kept, changed, followed, own_config
 from tests.simulation.texts import SCHEMES
 from treaty.core import limits
 from treaty.core import requests as q
@@ -77,13 +77,14 @@ def chosen_config(past: Past, subject: Subject, change: Config) -> ConfigChanged
     scope = q.Scope(*subject)
     old = own_config(past, scope) or ConfigValue()
     new = changed(old, change, ())
+    new = followed(past, new)
     for name in HOME:
         if getattr(old, name) not in {None, getattr(new, name)}:
             raise No(NotPermitted, "CREATE_WITH_CONFIG", subject=str(subject))
-    return ConfigChanged(scope, new)
+    return ConfigChanged(scope, as_kept(new))
 
 
 def refuse_other_members(change: Config) -> None:
     """Only what makes a policy may come with a new subject."""
-    if any(getattr(change, name) is not None for name in SAME if name != "validators"):
+    if any(getattr(change, name) is not None for name in SAME if name not in {"validators", "follows"}):
         raise No(InvalidSetting, "CREATE_WITH_MEMBER")

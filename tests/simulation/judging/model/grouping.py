@@ -16,8 +16,10 @@ from tests.simulation.judging.model.referring import refuse_if_others_refer_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import no_subject
 from tests.simulation.judging.model.settings import (
+    as_kept,
     changed,
     config_in_force,
+    followed,
     own_config,
     refuse_bad_policy,
     refuse_bad_words,
@@ -76,7 +78,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
     scope, change = q.Scope(*subject), settings.policy
     if change is not None:
         refuse_other_members(change)
-        refuse_bad_words(change)
+        refuse_bad_words(past, change)
     if subject in past.subjects:
         return Yes((), g.GroupCreated(describe_group(past, subject), created=False))
     events: list[Event] = []
@@ -113,7 +115,7 @@ def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
         raise No(InvalidSetting, "LABEL_POLICY", subject=str(subject))
     there = of_group(past, subject)
     policy = request.label_policy or there.label_policy
-    change = Config(exact_level=request.level, validators=request.validators)
+    change = Config(exact_level=request.level, validators=request.validators, follows=request.follows)
     refuse_bad_policy(past, scope, change)
     if request.properties is not None:
         _refuse_other_live_formats(past, subject, request.properties)
@@ -123,9 +125,9 @@ def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     refuse_if_readonly(past, scope)
     events: list[Event] = []
     old = own_config(past, scope)
-    new = changed(old, change, ())
-    if (request.level, request.validators) != (None, None) and new != old:
-        events.append(ConfigChanged(scope, new))
+    new = followed(past, changed(old, change, ()))
+    if (request.level, request.validators, request.follows) != (None, None, None) and new != old:
+        events.append(ConfigChanged(scope, as_kept(new)))
     if request.properties is not None and request.properties != there.properties:
         events.append(SubjectChanged(subject, request.properties, policy))
     elif policy != there.label_policy:

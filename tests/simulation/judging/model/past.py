@@ -22,6 +22,7 @@ from tests.simulation.judging.model.events import (
     Name,
     NumbersReserved,
     OutcomeDropped,
+    PolicyChanged,
     Restored,
     SubjectChanged,
     SubjectMade,
@@ -194,32 +195,22 @@ class Past:
     @property
     def configs(self) -> dict[Scope, values.ConfigValue]:
         """What is set where."""
-        return self._once("configs", self._configs)
+        return self._once("configs", lambda: self._latest(ConfigChanged, "scope", "config"))
 
-    def _configs(self) -> dict[Scope, values.ConfigValue]:
-        there: dict[Scope, values.ConfigValue] = {}
-        for event in self.events:
-            if type(event) is ConfigChanged:
-                if event.config is None:
-                    there.pop(event.scope, None)
-                else:
-                    there[event.scope] = event.config
-        return there
+    @property
+    def policies(self) -> dict[str, values.PolicyValue]:
+        """Named policies."""
+        return self._once("policies", lambda: self._latest(PolicyChanged, "name", "policy"))
 
     @property
     def modes(self) -> dict[Scope, str]:
         """Modes, and where they are set."""
-        return self._once("modes", self._modes)
+        return self._once("modes", lambda: self._latest(ModeChanged, "scope", "mode"))
 
-    def _modes(self) -> dict[Scope, str]:
-        there: dict[Scope, str] = {}
-        for event in self.events:
-            if type(event) is ModeChanged:
-                if event.mode is None:
-                    there.pop(event.scope, None)
-                else:
-                    there[event.scope] = event.mode
-        return there
+    def _latest(self, kind: type, key: str, member: str) -> dict[Any, Any]:
+        """What each thing is since the last event of a kind about it; things that are no more are left out."""
+        there = {getattr(event, key): getattr(event, member) for event in self.events if type(event) is kind}
+        return {name: value for name, value in there.items() if value is not None}
 
     # ------------------------------------------------------------------------------------------------- counting
 

@@ -136,7 +136,7 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
         return Yes((), s.PublishedVersion(before, created=False))
     warnings: list[Finding] = []
     if not case.gives_ids:
-        refuse_faults(subject, inspect(subject, new, case.policy))
+        refuse_faults(subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, case.config))
         if not checked.compatible:
             raise No(Incompatible, checked.findings[0].rule, path=checked.findings[0].path, subject=str(subject))

@@ -223,7 +223,7 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     number = next_number(past, subject)
     metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
     new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
-    faults = inspect(subject, new, policy)
+    faults = inspect(past, new, live, policy, home.types)
     told = verdict(past, new, live, Bar(policy, config), faults=faults, only=only)
     for kind in only_type(past, subject, home):
         if new.type_name != kind:

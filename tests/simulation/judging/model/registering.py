@@ -291,7 +291,7 @@ def admit(
                 raise
             raise No(InvalidSchema, no.rule, subject=str(request.subject)) from None
     if not case.gives_ids and request.force is None:
-        refuse_faults(request.subject, inspect(request.subject, new, case.policy))
+        refuse_faults(request.subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, config))
         if not checked.compatible:
             first = checked.findings[0]

@@ -184,9 +184,8 @@ def of_create_subject(request: g.CreateSubject) -> list[Need]:
 
 def of_change_subject(request: g.ChangeSubject) -> list[Need]:
     """A policy needs the right to change it, properties the right to register; so does a change of nothing."""
-    of_policy = any(
-        one is not None for one in (request.level, request.validators, request.previous, request.label_policy)
-    )
+    asked = (request.level, request.follows, request.validators, request.previous, request.label_policy)
+    of_policy = any(one is not None for one in asked)
     needed = [Need(("config",), *request.subject)] if of_policy else []
     if request.properties is not None or not of_policy:
         needed.append(Need(("register",), *request.subject))
@@ -250,6 +249,10 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
     """To take encodings along is to pass over a rule."""
     forced = [Need(("config",), *request.subject)] if request.force else []
     return [Need(("delete",), *request.subject), *forced]
+
+
+def everywhere(permission: str) -> Callable[[Any], list[Need]]:
+    return lambda _: [Need((permission,), "*")]
 
 
 def of_vendor(request: k.AddApiKeys) -> list[Need]:

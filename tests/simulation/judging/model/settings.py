@@ -1,5 +1,6 @@
 """Which config, mode and policy are in force at a scope."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +29,10 @@ FROM_THE_ROOT = (
     "validators",
 )
 """What a subject's own config takes from the root's where it leaves it out."""
+POLICY = ("level", "partition", "strictness", "validators")
+"""What makes the policy of a config."""
 SAME = (
-    "alias", "alias_for_deks", "normalize", "validate_fields", "validate_new_schemas", "validate_rules", "validators",
+    "follows", "alias", "alias_for_deks", "normalize", "validate_fields", "validate_new_schemas", "validate_rules", "validators",
     "default_metadata", "override_metadata", "default_rules", "override_rules",
 )  # fmt: skip
 """Members that a row has as requests and answers have them."""
@@ -41,7 +44,25 @@ def row_scope(scope: Scope) -> Scope:
 
 
 def own_config(past: Past, scope: Scope) -> ConfigValue | None:
-    return past.configs.get(row_scope(scope))
+    """What a config says; one that follows a policy says what the policy does now."""
+    kept = past.configs.get(row_scope(scope))
+    return kept if kept is None else followed(past, kept)
+
+
+def followed(past: Past, kept: ConfigValue) -> ConfigValue:
+    if kept.follows is None:
+        return kept
+    policy = past.policies[kept.follows]
+    level = Level(policy.backward, policy.forward, policy.deny)
+    strictness = policy.strictness or "STRICT"
+    return replace(kept, level=level, partition=policy.partition, strictness=strictness, validators=policy.validators)
+
+
+def as_kept(config: ConfigValue) -> ConfigValue:
+    """A config as its row keeps it: of a policy that it follows the name alone."""
+    if config.follows is None:
+        return config
+    return replace(config, level=None, partition=None, strictness=None, validators=None)
 
 
 def own_mode(past: Past, scope: Scope) -> str | None:
@@ -104,7 +125,9 @@ def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
     """Words have to be known and to say the same as the exact member beside them; a range may begin at any version that is
     there, and only a subject has such.
     """
-    refuse_bad_words(change)
+    refuse_bad_words(past, change)
+    if change.follows is not None:
+        refuse_bad_following(past, scope, change)
     level, own = change.exact_level, own_config(past, scope)
     if level is not None and (own is None or own.level != level):
         refuse_missing_begins(
@@ -112,7 +135,23 @@ def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
         )  # what is put back as it is may begin at a version that is gone by now
 
 
-def refuse_bad_words(change: Config) -> None:
+def refuse_bad_following(past: Past, scope: Scope, change: Config) -> None:
+    """The policy has to be there, what is said beside its name has to be the same, and its ranges to begin at versions that
+    are there.
+    """
+    if change.follows not in past.policies:
+        raise No(InvalidSetting, "POLICY_UNKNOWN", new=change.follows)
+    policy = followed(past, ConfigValue(follows=change.follows))
+    assert policy.level is not None
+    beside = changed(policy, replace(change, follows=None), ())
+    if any(getattr(beside, name) != getattr(policy, name) for name in POLICY):
+        raise No(InvalidSetting, "POLICY_FOLLOWED")
+    own = own_config(past, scope)
+    if own is None or own.level != policy.level:
+        refuse_missing_begins(past, scope, policy.level)
+
+
+def refuse_bad_words(past: Past, change: Config) -> None:
     """Words of a policy have to be known and to say the same as the exact member beside them."""
     level = change.exact_level
     if change.level is not None and change.level not in WORDS:
@@ -128,9 +167,24 @@ def refuse_bad_words(change: Config) -> None:
             raise No(InvalidSetting, "POLICY_GROUP", old=change.group, new=change.partition)
     if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
         raise No(InvalidSetting, "COMPATIBILITY_POLICY", new=change.policy)
-    missing = [name for name in change.validators or () if name not in Truth.validators]
+    refuse_bad_validators(past, change.validators or ())
+
+
+def refuse_bad_validators(past: Past, named: tuple[str, ...]) -> None:
+    """Validators are written as a name with words in parentheses, and are here; those of policies name one that is."""
+    written = [re.fullmatch(r"([A-Za-z][\w.:-]*)(\([^()]*\))?", one) for one in named]
+    if None in written:
+        raise No(InvalidSetting, "VALIDATOR_MISSING")
+    names = [one.partition("(")[0] for one in named]
+    policies = {f"policy:{name}" for name in (*WORDS, "DenyAll", "AllowAny", "BackwardTill", *past.policies)}
+    missing = [name for name in names if name not in Truth.validators and name not in policies]
     if missing:
         raise No(InvalidSetting, "VALIDATOR_MISSING", new=", ".join(missing))
+    for one in named:
+        name, _, words = one.partition("(")
+        wants_words = name in {"required-metadata", "policy:BackwardTill"}
+        if wants_words != bool(words.rstrip(")").strip()):
+            raise No(InvalidSetting, "VALIDATOR_PARAMETERS")
 
 
 def refuse_missing_begins(past: Past, scope: Scope, level: Level) -> None:
@@ -166,6 +220,9 @@ def changed(old: ConfigValue | None, change: Config, clear: tuple[str, ...]) -> 
     The word by which the level is shown changes nothing.
     """
     new = old or ConfigValue()
+    if "follows" in clear and new.follows is not None:
+        new = replace(new, follows=None, level=None, partition=None, strictness=None, validators=None)
+    before = new
     for name in SAME:
         new = _with(new, name, getattr(change, name), gone=name in clear)
     new = _with(new, "strictness", change.policy, gone="policy" in clear)
@@ -178,7 +235,10 @@ def changed(old: ConfigValue | None, change: Config, clear: tuple[str, ...]) -> 
         level = WORDS[change.level]
         if new.level is not None and word_of(new.level) == change.level:
             level = new.level
-    return _with(new, "level", level, gone="level" in clear)
+    new = _with(new, "level", level, gone="level" in clear)
+    if change.follows is None and any(getattr(new, name) != getattr(before, name) for name in POLICY):
+        return replace(new, follows=None)  # it has a policy of its own now
+    return new
 
 
 def _with(config: ConfigValue, name: str, value: Any, *, gone: bool) -> ConfigValue:

@@ -141,16 +141,16 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
         "Names of groups, one in each line.",
     ("/avro-1124/schemas/groups/{}", "POST"):
         "Registers the parameter `schema` and answers its id; the group is created with its first schema. "
-        "`compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has "
-        "no effect, and the header `Treaty-Compatibility-Model` of the answer names its level. "
+        "`compatibility_model` is the level of a new group (the default is NONE), or the name of a policy; for a group that exists it has "
+        "no effect, and the header `Treaty-Compatibility-Model` of the answer names its policy or level. "
         "`id_scheme` is the scheme of ids of a new group: `sequence` (the default), `md5`, `crc-64-avro`, `sha-256` or "
         "a plug-in's. `force_override=true` skips the check, and the version records that.",
     ("/avro-1124/schemas/{}", "GET"):
         "Ids of the schemas of a group, the oldest first, one in each line.",
     ("/avro-1124/schemas/{}", "POST"):
         "Registers the parameter `schema` and answers its id; the group is created with its first schema. "
-        "`compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has "
-        "no effect, and the header `Treaty-Compatibility-Model` of the answer names its level. "
+        "`compatibility_model` is the level of a new group (the default is NONE), or the name of a policy; for a group that exists it has "
+        "no effect, and the header `Treaty-Compatibility-Model` of the answer names its policy or level. "
         "`id_scheme` is the scheme of ids of a new group: `sequence` (the default), `md5`, `crc-64-avro`, `sha-256` or "
         "a plug-in's. `force_override=true` skips the check, and the version records that.",
     ("/avro-1124/schemas/{}/latest", "GET"):

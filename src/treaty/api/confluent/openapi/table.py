@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.api.confluent.openapi import associations, pravega, schemarepo, schemas, server, settings, subjects
+from treaty.api.confluent.openapi import associations, iglu, pravega, schemarepo, schemas, server, settings, subjects
 from treaty.api.confluent.openapi.parts import ApiDialect, ApiOperation, ApiParameter, Table
 from treaty.core.registry import CONSISTENCIES
 
@@ -17,6 +17,7 @@ GROUPS: Mapping[str, str] = {
     "server": "Facts about the server that clients ask for.",
     **pravega.GROUPS,
     **schemarepo.GROUPS,
+    **iglu.GROUPS,
     "operation": "Pages for operators.",
 }
 """Groups of routes, in the order in which they are shown."""
@@ -26,7 +27,7 @@ TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TA
 
 NATIVE = server.NATIVE
 PAGES = server.PAGES
-DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT, schemarepo.DIALECT)
+DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT, schemarepo.DIALECT, iglu.DIALECT)
 """Dialects with their own bodies of errors."""
 EVERYTHING: Table = {**TABLE, **NATIVE, **{path: one for each in DIALECTS for path, one in each.table.items()}, **PAGES}
 

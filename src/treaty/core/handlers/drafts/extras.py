@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from treaty.core.answers import Config
-from treaty.core.handlers.drafts.schemas import answers, follow, refuse, resolve_references
+from treaty.core.handlers.drafts.schemas import answers, follow, refuse, resolve_references, resolve_schema
 from treaty.core.handlers.versions import schema_row
 from treaty.core.identity import VERSION_PROPERTY
 from treaty.core.limits import RULE_NAME, RULES, TAGGED
@@ -23,6 +23,7 @@ from treaty.core.schema_engine import (
     RetagSchema,
     SchemaEngine,
     TagsFound,
+    bind_imports,
 )
 from treaty.core.state.values import Schema
 from treaty.core.state.view import View
@@ -168,7 +169,8 @@ def retag_draft(
             "TAGGED", "Too many tags", new=f"{len(add) + len(remove)} places", allowed=f"at most {TAGGED} at once"
         )
     used = follow(view, subject, draft.references, visible)
-    meaning = ResolvedSchema(draft.format, draft.text, resolve_references(view, subject.context, used))
+    bound = (*resolve_references(view, subject.context, used), *bind_imports(draft.format, draft.imports))
+    meaning = ResolvedSchema(draft.format, draft.text, bound)
     (told,) = answers(engine, (RetagSchema(meaning, add, remove, lenient),))
     if isinstance(told, InvalidText):
         raise refuse(told, draft)
@@ -180,9 +182,8 @@ def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> t
     """Return what in a stored schema has tags; nothing for an unknown format."""
     if schema.format not in engine.formats:
         return ()
-    meaning = ResolvedSchema(schema.format, schema.text, resolve_references(view, context, schema.references))
     told: Answer
-    (told,) = answers(engine, (FindTags(meaning),))
+    (told,) = answers(engine, (FindTags(resolve_schema(view, context, schema)),))
     return told.tagged if isinstance(told, TagsFound) else ()
 
 

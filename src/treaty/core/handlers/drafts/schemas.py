@@ -23,6 +23,7 @@ from treaty.core.schema_engine import (
     ResolvedReference,
     ResolvedSchema,
     SchemaEngine,
+    bind_imports,
 )
 from treaty.core.state.values import Schema, StoredReference
 from treaty.core.state.view import View
@@ -104,8 +105,9 @@ def read(
     draft = with_text(draft, engine)
     opaque = is_opaque(draft, engine)
     _refuse_large(draft, opaque=opaque)
+    refuse_many_references(len(draft.references) + len(draft.imports))
     used = follow(view, subject, draft.references, visible)
-    bound = resolve_references(view, subject.context, used)
+    bound = (*resolve_references(view, subject.context, used), *bind_imports(draft.format, draft.imports))
     sent = ResolvedSchema(draft.format, draft.text, bound)
     parsed: Answer = ParsedSchema(draft.text, sent.digest.hex())
     normal: Answer = parsed
@@ -118,15 +120,30 @@ def read(
             return one
     assert isinstance(parsed, ParsedSchema)
     assert isinstance(normal, ParsedSchema)
+    wrong = _check_imports(draft, bound, engine) if strict else None
+    if wrong is not None:
+        return wrong
     canonical = sent if parsed.canonical == draft.text else ResolvedSchema(draft.format, parsed.canonical, bound)
     compared = normal if rules.identity == NORMALISED else None
     name = type_in(rules, draft, parsed)
     return _identify(ParsedDraft(draft, used, parsed, canonical, "", "", rules, name, "", compared, opaque))
 
 
+def _check_imports(draft: Draft, bound: tuple[ResolvedReference, ...], engine: SchemaEngine) -> InvalidText | None:
+    """Return the faults of the first file that came with a draft and is not valid; None where all are."""
+    files = [(one, tuple(other for other in bound if other is not one)) for one in bound if not one.subject]
+    asked = tuple(ParseSchema(ResolvedSchema(draft.format, one.meaning.text, rest)) for one, rest in files)
+    for (file, _), told in zip(files, answers(engine, asked), strict=True):
+        if isinstance(told, InvalidText):
+            return InvalidText(
+                tuple(replace(one, message=f"the file '{file.name}': {one.message}") for one in told.faults)
+            )
+    return None
+
+
 def _refuse_large(draft: Draft, *, opaque: bool) -> None:
     size = len(opaque_bytes(draft.text) if opaque else draft.text.encode("utf-8", "surrogatepass"))
-    size = max(size, len(draft.data or b""))
+    size = max(size, len(draft.data or b""), sum(len(path) + len(file) for path, file in draft.imports))
     limit, most = ("OPAQUE_BYTES", OPAQUE_BYTES) if opaque else ("SCHEMA_BYTES", SCHEMA_BYTES)
     if size > most:
         raise TooLarge.of(
@@ -143,7 +160,7 @@ def _identify(one: ParsedDraft) -> ParsedDraft:
     opaque = draft.format if one.opaque else ""
     return replace(
         one,
-        guid=guid(parsed.canonical, as_sent(one.used), draft.metadata, draft.rules, opaque),
+        guid=guid(parsed.canonical, as_sent(one.used), draft.metadata, draft.rules, opaque, imports=draft.imports),
         lookup_digest=lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules),
         identity=(
             "" if one.normal is None else lookup_digest(draft.format, one.normal.resolved, draft.metadata, draft.rules)
@@ -249,7 +266,8 @@ def _resolve_references(
             _refuse_too_deep(depth)
             schema = schema_row(view, *place)
             inner, links = _resolve_references(view, target.context, schema.references, known, depth + 1)
-            known[place] = (ResolvedSchema(schema.format, schema.text, inner), links)
+            bindings = (*inner, *bind_imports(schema.format, schema.imports))
+            known[place] = (ResolvedSchema(schema.format, schema.text, bindings), links)
         meaning, links = known[place]
         _refuse_too_deep(depth + links)
         bound.append(ResolvedReference(one.name, str(target), one.version, meaning))
@@ -266,4 +284,5 @@ def _refuse_too_deep(depth: int) -> None:
 
 def resolve_schema(view: View, context: str, schema: Schema) -> ResolvedSchema:
     """Return what a stored schema means."""
-    return ResolvedSchema(schema.format, schema.text, resolve_references(view, context, schema.references))
+    bound = resolve_references(view, context, schema.references)
+    return ResolvedSchema(schema.format, schema.text, (*bound, *bind_imports(schema.format, schema.imports)))

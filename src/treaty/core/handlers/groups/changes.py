@@ -16,16 +16,9 @@ from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.drafts.version_names import packages_of
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
 from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
-from treaty.core.handlers.policies import created_config, refuse_bad_creation, refuse_bad_policy
+from treaty.core.handlers.policies import changed_config, created_config, refuse_bad_creation, refuse_bad_policy
 from treaty.core.handlers.schema_ids import make_home, own_config_rows
-from treaty.core.handlers.settings import (
-    IMPORTING,
-    merge_config,
-    mode_in_force,
-    own_value,
-    refuse_if_readonly,
-    scope_key,
-)
+from treaty.core.handlers.settings import IMPORTING, config_row, mode_in_force, own_value, refuse_if_readonly
 from treaty.core.handlers.uses import GoingRows, refuse_if_used, users_of
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import USERS_NAMED
@@ -43,7 +36,7 @@ from treaty.core.refusals import InvalidSetting, PreviousLevelDiffers, Reference
 from treaty.core.requests import Scope, SubjectCreation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
-from treaty.core.state.state_tables import CONFIG, SUBJECT, VERSION, VersionKey
+from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
@@ -58,7 +51,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_bad_subject(subject)
     refuse_bad_settings(settings, engine)
     if settings.policy is not None:
-        refuse_bad_creation(settings.policy, engine, POLICY)
+        refuse_bad_creation(view, settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
     if there is not None:
         return Decision((), GroupCreated(describe_group(view, subject, there, None), created=False))
@@ -99,21 +92,20 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
             allowed=", ".join(LABEL_POLICIES),
         )
     there = subject_row(view, subject)
-    change = Config(exact_level=request.level, validators=request.validators)
-    refuse_bad_policy(view, scope, change, engine)
+    change = Config(exact_level=request.level, validators=request.validators, follows=request.follows)
+    packages = refuse_bad_policy(view, scope, change, engine)
     if request.properties is not None and request.properties != there.properties:
         refuse_format_in_use(view, subject, request.properties)
     _refuse_other_level(view, request)
     refuse_if_readonly(view, scope)
     old = own_value(view, scope)
-    says_nothing = request.level is None and request.validators is None
-    new = old if says_nothing else merge_config(old, change)
+    new = old if change == Config() else changed_config(view, scope, change, packages=packages)
     value = there if request.properties is None else replace(there, properties=request.properties)
     if request.label_policy is not None:
         value = replace(value, label_policy=request.label_policy)
     rows = () if value == there else (make_row(SUBJECT, subject, value),)
     if new is not None and new != old:
-        rows = (*rows, make_row(CONFIG, scope_key(scope), new))
+        rows = (*rows, config_row(scope, new))
     return Decision(rows, GroupCreated(describe_group(view, subject, value, new), created=False))
 
 

@@ -1,5 +1,7 @@
 """Derivation: a copy of a version with other tags, metadata or rules becomes a version."""
 
+from dataclasses import replace
+
 from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject
@@ -27,6 +29,7 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     refuse_bad_rules(rules)
     metadata = schema.metadata if request.metadata is None else request.metadata
     draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules, version.type_name)
+    draft = replace(draft, imports=schema.imports)
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
     draft = retag_draft(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)

@@ -16,7 +16,7 @@ from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_n
 from treaty.core.handlers.drafts.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, tags_in
 from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.handlers.drafts.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import type_not_allowed, with_text
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
 from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
@@ -33,6 +33,7 @@ from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.schemaver.label_order import check_order, is_same_label, label_of_draft
 from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
+from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
@@ -124,7 +125,7 @@ def admit_draft(
 
 def refuse_unfit(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
     """Raise the refusal of a validator, or of a version that the policy in force compares with."""
-    refuse_faults(case.request.subject, new, inspect(engine, case.request.subject, new, case.policy))
+    refuse_faults(case.request.subject, new, inspect(view, engine, case.request.subject, new, case.policy))
     _refuse_incompatible(view, case, new, engine)
 
 
@@ -247,6 +248,7 @@ def _complete_draft(case: RegistrationState) -> Draft:
         references=as_sent(case.last.references),
         type_name=draft.type_name or case.latest[1].type_name,
         data=None,
+        imports=case.last.imports,
     )
 
 

@@ -1,4 +1,4 @@
-"""Every place of a schema's own text that advice can be about, and advice as a row."""
+"""Every place of a schema's own text that advice and validators can be about, and advice as a row."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,9 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    simple_of,
 )
+from treaty.formats.format import SchemaElement
 from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
 from treaty.formats.rule import LintRule
 
@@ -65,6 +67,31 @@ def list_fields(schema: AvroSchema) -> Iterator[FieldPlace]:
         if isinstance(node, AvroRecord):
             for at, field in enumerate(node.fields):
                 yield FieldPlace(((path, "fields"), at), field, node)
+
+
+def list_elements(schema: AvroSchema) -> tuple[SchemaElement, ...]:
+    """Types, then fields, then symbols; what references define is not part of the text."""
+    found = [*_list_types(schema), *_list_fields(schema)]
+    places = find_positions(schema.text, {one.path for one in found}) if schema.text else {}
+    placed = ((one, places.get(one.path, (0, 0))) for one in found)
+    return tuple(replace(one, line=line, column=column) for one, (line, column) in placed)
+
+
+def _list_types(schema: AvroSchema) -> Iterator[SchemaElement]:
+    for path, node in list_named_types(schema):
+        pointer = format_pointer(path)
+        doc = None if node.kind == "fixed" else node.doc or ""
+        yield SchemaElement("type", node.kind, simple_of(node.full), pointer, node.full, doc)
+        for at, symbol in enumerate(node.symbols if isinstance(node, AvroEnum) else ()):
+            yield SchemaElement("symbol", "symbol", symbol, f"{pointer}/symbols/{at}", f"{node.full}.{symbol}", None)
+
+
+def _list_fields(schema: AvroSchema) -> Iterator[SchemaElement]:
+    """Fields; steps between are words of Avro and numbers, so the word ``fields`` stands for a field around."""
+    for one in list_fields(schema):
+        pointer, name = format_pointer(one.path), one.field.name
+        depth = pointer.count("/fields/")
+        yield SchemaElement("field", "field", name, pointer, f"{one.record.full}.{name}", one.field.doc or "", depth)
 
 
 def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchema]:

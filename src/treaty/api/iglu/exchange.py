@@ -1,0 +1,121 @@
+"""One request and its answer, as endpoints see them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import Request as HttpRequest
+
+from treaty.api.bodies import read_body
+from treaty.api.caller import caller
+from treaty.api.errors import HttpError
+from treaty.api.request_scope import ask_registry
+from treaty.core.access.rights import ANONYMOUS
+from treaty.core.names import EVERYWHERE
+from treaty.core.registry import AsyncRegistry, CallOptions
+from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
+from treaty.wire.iglu.documents import (
+    MALFORMED,
+    REPRESENTATIONS,
+    IgluBodyError,
+    IgluDocument,
+    IgluSettings,
+    Representation,
+    read_document,
+)
+
+A = TypeVar("A")
+JSON_MEDIA = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class IgluAnswer:
+    """The answer of an endpoint: a body, or its text or bytes, with its media type."""
+
+    body: Any
+    status: int = 200
+    media: str = JSON_MEDIA
+    allow: str = ""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the body."""
+        if isinstance(self.body, bytes):
+            return self.body
+        text = self.body if isinstance(self.body, str) else json.dumps(self.body, ensure_ascii=False)
+        return text.encode("utf-8", "surrogatepass")
+
+
+def message(text: str, status: int = 200, **members: Any) -> IgluAnswer:
+    """Return an answer with a message."""
+    return IgluAnswer({"message": text, **members}, status)
+
+
+@dataclass(slots=True)
+class IgluExchange:
+    """What an endpoint reads and asks. `asked` and `token` are of the last question."""
+
+    registry: AsyncRegistry
+    settings: IgluSettings
+    http: HttpRequest
+    values: tuple[str, ...]
+    """Open segments of the path, decoded."""
+    query: Mapping[str, str]
+    call: CallOptions
+    token: PositionToken | None = None
+
+    async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
+        """Ask the registry."""
+        reply = await ask_registry(self.http.scope, self.registry, request, call or self.call)
+        self.token = reply.token
+        return reply.answer
+
+    async def data(self) -> bytes:
+        """Read the body; raises `IgluBodyError` 413 past the limit."""
+        try:
+            return await read_body(self.http, self.settings.body_bytes)
+        except HttpError as wrong:
+            if wrong.status != 413:
+                raise
+            told = f"The request body is longer than {self.settings.body_bytes} bytes (limit IGLU_BODY_BYTES)"
+            raise IgluBodyError(413, told) from None
+
+    async def document(self) -> IgluDocument:
+        """Read the body as JSON; raises `IgluBodyError`."""
+        return read_document(await self.data(), self.settings.depth)
+
+    def representation(self, default: Representation) -> Representation:
+        """Return what the query asks for. Raises `IgluBodyError` 400."""
+        word = self.query.get("repr", default)
+        for one in REPRESENTATIONS:
+            if word == one:
+                return one
+        known = ", ".join(REPRESENTATIONS)
+        raise IgluBodyError(400, f"Cannot recognize schema representation in query: {word[:100]}; allowed: {known}")
+
+    def flag(self, name: str) -> bool:
+        """Return a member of the query that is true or false; false where it is absent. Raises `IgluBodyError` 400."""
+        word = self.query.get(name, "false").lower()
+        if word not in {"true", "false"}:
+            raise IgluBodyError(400, f"The query member {name} is {word[:100]!r}; allowed: true, false")
+        return word == "true"
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether there are rights, and the request has no valid key or other credentials."""
+        who = caller()
+        return who is not None and who.access is not None and who.principal == ANONYMOUS
+
+    @property
+    def is_super(self) -> bool:
+        """Whether the caller may do everything."""
+        who = caller()
+        access = who.access if who is not None else None
+        return access is None or (access.may_whole("admin", EVERYWHERE) and access.sees_private)
+
+
+def refuse_malformed() -> IgluBodyError:
+    """Return the error for a body of another shape."""
+    return IgluBodyError(400, MALFORMED)

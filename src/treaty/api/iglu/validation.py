@@ -1,0 +1,75 @@
+"""Endpoints of validation: a schema by the linter, and a self-describing value by its schema."""
+
+import asyncio
+import json
+from typing import Any
+
+from treaty.api.iglu.exchange import IgluAnswer, IgluExchange, message
+from treaty.api.iglu.schemas import find_schema
+from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey, IgluKeyError
+from treaty.core.messages.schemaver import JSON_SCHEMA
+from treaty.formats.jsonschema.data.draft4 import SchemaIssuesError, compile_draft4
+from treaty.wire.iglu.documents import IgluBodyError, read_key
+from treaty.wire.iglu.errors import FORBIDDEN, INVALID_DATA, INVALID_SCHEMA, NO_ENDPOINT, NO_SCHEMA, print_lint
+from treaty.wire.iglu.lint import LintFinding, lint_document
+
+_MUTED = ("optionalNull", "description", "numericMinMax", "stringLength", "bqDisallowedCharacters", "bqIllegalStart")
+"""Advice that the server does not give; `treaty iglu lint` does."""
+
+
+async def validate_schema(x: IgluExchange) -> IgluAnswer:
+    """Check a self-describing schema; the status is 200 with and without findings."""
+    if x.values[-1] != JSON_SCHEMA:
+        return message(NO_ENDPOINT, 404)
+    if x.is_anonymous:
+        return message(FORBIDDEN, 403)
+    document = await x.document()
+    value = document.value
+    found: list[LintFinding] = []
+    if not isinstance(value, dict) or value.get("$schema") != SELF_DESCRIBING:
+        found.append(
+            LintFinding("schemaUri", "ERROR", "", f"the schema has no member $schema that is {SELF_DESCRIBING}")
+        )
+    if not isinstance(value, dict) or "self" not in value:
+        found.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
+    found += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
+    if found:
+        return message(INVALID_SCHEMA, report=print_lint(found))
+    return message(f"The schema provided is a valid self-describing {document.key} schema")
+
+
+async def validate_instance(x: IgluExchange) -> IgluAnswer:
+    """Validate a self-describing value by a schema of this registry; the status is 200 with and without violations."""
+    value = (await x.document()).value
+    named = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(named, str) or "data" not in value:
+        raise IgluBodyError(400, "The instance is not self-describing: it needs the members schema and data")
+    try:
+        key = IgluKey.parse(named)
+    except IgluKeyError as wrong:
+        raise IgluBodyError(400, f"The instance is not self-describing: {wrong}") from None
+    return await _validate(x, key, value["data"])
+
+
+async def validate_with_path(x: IgluExchange) -> IgluAnswer:
+    """Validate a value, which names no schema, by the schema of the path (deprecated)."""
+    key = read_key(*x.values)
+    return await _validate(x, key, (await x.document()).value)
+
+
+async def _validate(x: IgluExchange, key: IgluKey, data: Any) -> IgluAnswer:
+    found = await find_schema(x, key)
+    if found is None or key.format != JSON_SCHEMA:
+        return message(NO_SCHEMA, 404)
+    document = json.loads(found.version.text)
+    try:
+        violations = await asyncio.to_thread(lambda: compile_draft4(document, x.settings.depth).find_violations(data))
+    except SchemaIssuesError as wrong:
+        return message(f"The stored schema can't be used: {wrong}", 500)
+    if not violations:
+        return message(f"Instance is valid {key}")
+    report = [
+        {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
+        for one in violations
+    ]
+    return message(INVALID_DATA, report=report)

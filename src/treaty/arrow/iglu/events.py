@@ -1,0 +1,192 @@
+"""Validates self-describing JSON, with the self-describing parts inside it, by schemas that are already resolved."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treaty.arrow.iglu.names import bytes_of
+from treaty.core.iglu_key import IgluKey, IgluKeyError, SchemaCriterion
+from treaty.formats.jsonschema.data.draft4 import DataViolation, Draft4Schema, SchemaIssuesError, compile_draft4
+from treaty.plan.iglu.resolution import FOUND, NOT_FOUND, ResolvedSchemas, SchemaResolution
+
+NOT_JSON, MALFORMED, INVALID_DATA, INVALID_SCHEMA = "NOT_JSON", "MALFORMED", "INVALID_DATA", "INVALID_SCHEMA"
+SCHEMA_NOT_FOUND, SCHEMA_UNAVAILABLE = "SCHEMA_NOT_FOUND", "SCHEMA_UNAVAILABLE"
+ENVELOPES = (
+    "iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-*-*",
+    "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-*-*",
+)
+"""Schemas whose data is a self-describing value, or an array of some."""
+FAILURE = pa.struct(
+    [
+        ("column", pa.string()), ("part", pa.string()), ("schema", pa.string()), ("used", pa.string()), ("code", pa.string()),
+        ("path", pa.string()), ("keyword", pa.string()), ("message", pa.string()), ("details", pa.string()),
+    ]
+)  # fmt: skip
+"""What is wrong with one part of an event. `part` is its path in the column, `used` the version it was validated with where
+that supersedes the one that it names, `path` the place inside its data, `details` the error in the form of Iglu's client.
+"""
+Failure = dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class EventOptions:
+    """Which columns hold self-describing JSON (texts or bytes; null is no part), and which schemas are envelopes: their data
+    is a self-describing value or an array of some, each of which is a part too.
+    """
+
+    columns: tuple[str, ...] = ("value",)
+    envelopes: tuple[str, ...] = ENVELOPES
+
+
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    """How parts of one schema are checked."""
+
+    find: Callable[[Any], tuple[DataViolation, ...]] | None
+    is_valid: Callable[[Any], bool] | None
+    envelope: bool
+    failure: Failure | None = None
+    used: str = ""
+
+
+class EventValidator:
+    """Validates batches by resolved schemas. It compiles each schema at its first use and asks no registry."""
+
+    def __init__(self, schemas: ResolvedSchemas, options: EventOptions) -> None:
+        self._schemas, self._options = schemas, options
+        self._envelopes = tuple(SchemaCriterion.parse(one) for one in options.envelopes)
+        self._checkers: dict[str, _Checker] = {}
+        self._decode = msgspec.json.Decoder().decode
+
+    def validate(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """The failures of each row; null for a good row. `columns` are those of the options, in their order."""
+        found: list[list[Failure] | None] = [None] * len(columns[0])
+        for name, column in zip(self._options.columns, columns, strict=True):
+            self._validate_column(name, column, found)
+        return pa.array(found, pa.list_(FAILURE))
+
+    def _validate_column(self, name: str, column: pa.Array, found: list[list[Failure] | None]) -> None:
+        data, places = bytes_of(column)
+        nulls = column.is_null().to_pylist() if column.null_count else None
+        begin = 0
+        for place, end in enumerate(places[1:]):
+            text, begin = data[begin:end], end
+            if (nulls is not None and nulls[place]) or self._is_good(text):
+                continue
+            failures = [*self._explain(text)]
+            if failures:
+                found[place] = [*(found[place] or ()), *({**one, "column": name} for one in failures)]
+
+    def _is_good(self, text: bytes) -> bool:
+        """Whether all parts of a value are valid by schemas that were used before: nearly always, and quick."""
+        try:
+            value = self._decode(text)
+            checker, data = self._checkers[value["schema"]], value["data"]
+            if checker.is_valid is None or text.count(b"{") + text.count(b"[") > self._schemas.depth:
+                return False  # a value with fewer brackets than levels allowed can't nest too deep
+            return checker.is_valid(data) and (not checker.envelope or self._are_valid(data))
+        except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+
+    def _are_valid(self, data: Any) -> bool:
+        """Whether all parts inside an envelope are valid, and none of them is an envelope itself."""
+        checkers = self._checkers
+        for part in data if isinstance(data, list) else (data,):
+            checker = checkers[part["schema"]]
+            if checker.envelope or checker.is_valid is None or not checker.is_valid(part["data"]):
+                return False
+        return True
+
+    def _explain(self, text: bytes) -> Iterator[Failure]:
+        """Everything that is wrong with a value; the checkers of its schemas are made on the way."""
+        try:
+            value = self._decode(text)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            yield _failure("$", NOT_JSON, f"the text is not JSON: {error}")
+            return
+        yield from self._explain_part(value, "$")
+
+    def _explain_part(self, value: Any, part: str) -> Iterator[Failure]:
+        if not isinstance(value, Mapping) or not isinstance(value.get("schema"), str) or "data" not in value:
+            message = "the value is not self-describing; allowed is an object with schema (a URI) and data"
+            yield _failure(part, MALFORMED, message, details="INVALID_DATA_PAYLOAD")
+            return
+        uri = value["schema"]
+        checker = self._checkers.get(uri)
+        if checker is None:
+            checker = self._checkers[uri] = self._make_checker(uri)
+        if checker.failure is not None:
+            yield {**checker.failure, "part": part}
+        if checker.find is None:
+            return
+        violations = checker.find(value["data"])
+        if violations:
+            yield _violation(part, uri, checker.used, violations)
+        elif checker.envelope:
+            data = value["data"]
+            if isinstance(data, list):
+                for place, one in enumerate(data):
+                    yield from self._explain_part(one, f"{part}.data[{place}]")
+            else:
+                yield from self._explain_part(data, f"{part}.data")
+
+    def _make_checker(self, uri: str) -> _Checker:
+        try:
+            key = IgluKey.parse(uri)
+        except IgluKeyError as error:
+            return _Checker(None, None, False, _failure("", MALFORMED, str(error), uri, details=error.code))
+        entry = self._schemas.by_uri.get(uri)
+        if entry is None or entry.outcome != FOUND:
+            return _Checker(None, None, False, _make_unresolved(uri, entry))
+        try:
+            compiled = _compile(entry, self._schemas.depth)
+        except SchemaIssuesError as error:
+            details = {
+                "error": "ValidationError",
+                "schemaIssues": [{"path": one.path, "message": one.message} for one in error.issues],
+            }
+            failure = _failure("", INVALID_SCHEMA, str(error), uri, details=_compact(details, entry.superseded_by))
+            return _Checker(None, None, False, failure)
+        envelope = any(one.matches(key) for one in self._envelopes)
+        return _Checker(compiled.find_violations, compiled.compiled.is_valid, envelope, used=entry.superseded_by)
+
+
+def _compile(entry: SchemaResolution, depth: int) -> Draft4Schema:
+    return compile_draft4(json.loads(entry.document), depth)
+
+
+def _make_unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
+    if entry is not None and entry.outcome == NOT_FOUND:
+        return _failure("", SCHEMA_NOT_FOUND, f"no registry has the schema {uri}", uri, details=entry.error)
+    message = (
+        f"a registry can't say now whether it has the schema {uri}" if entry else f"the schema {uri} was not asked for"
+    )
+    return _failure("", SCHEMA_UNAVAILABLE, message, uri, details=entry.error if entry else "")
+
+
+def _failure(part: str, code: str, message: str, uri: str | None = None, *, details: str = "") -> Failure:
+    return {"part": part, "schema": uri, "code": code, "message": message[:2000], "details": details or None}
+
+
+def _violation(part: str, uri: str, used: str, violations: tuple[DataViolation, ...]) -> Failure:
+    first = violations[0]
+    details = {
+        "error": "ValidationError",
+        "dataReports": [
+            {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
+            for one in violations
+        ],
+    }
+    more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+    return {
+        "part": part, "schema": uri, "used": used or None, "code": INVALID_DATA, "path": first.path, "keyword": first.keyword,
+        "message": f"{first.message}{more}", "details": _compact(details, used),
+    }  # fmt: skip
+
+
+def _compact(details: dict[str, Any], used: str) -> str:
+    return json.dumps({**details, "supersededBy": used} if used else details, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,90 @@
+"""Puts the parts of events into typed columns, one for each model of a schema."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treaty.arrow.iglu.events import FAILURE, EventOptions, Failure
+from treaty.arrow.iglu.names import bytes_of
+from treaty.arrow.types import arrow_type
+from treaty.core.iglu_key import IgluKey, SchemaCriterion
+from treaty.plan.ddl import parse_type
+from treaty.plan.iglu.casts import Cast, CastError, make_cast
+from treaty.plan.iglu.columns import type_ddl
+from treaty.plan.iglu.resolution import ResolvedSchemas
+from treaty.plan.iglu.shred_plan import VERSION_MEMBER, ShredPlan
+
+UNFIT = "UNFIT"
+"""The code of a part that its schema allows and its columns can't hold."""
+
+
+class EventShredder:
+    """Shreds batches of valid events by a plan. It asks no registry."""
+
+    def __init__(self, schemas: ResolvedSchemas, plan: ShredPlan, options: EventOptions) -> None:
+        self._used, self._options = schemas.versions, options
+        self._places = {one.name: place for place, one in enumerate(plan.columns)}
+        self._types = [pa.list_(arrow_type(parse_type(type_ddl(one.type)))) for one in plan.columns]
+        casts = [make_cast(one.type) for one in plan.columns]
+        self._targets: Mapping[str, tuple[int, Cast]] = {
+            uri: (self._places[one.name], casts[self._places[one.name]]) for uri, one in plan.by_version.items()
+        }
+        self._whole = {uri for one in plan.columns if one.holds_values for uri in one.versions}
+        self._envelopes = tuple(SchemaCriterion.parse(one) for one in options.envelopes)
+        self._kinds: dict[str, bool] = {}
+
+    def shred(self, columns: Sequence[pa.Array]) -> tuple[list[pa.Array], pa.Array]:
+        """The columns of the plan, each an array of parts or null for a row, and the failures of rows that do not fit."""
+        count = len(columns[0])
+        made: list[list[list[Any] | None]] = [[None] * count for _ in self._types]
+        found: list[list[Failure] | None] = [None] * count
+        for name, column in zip(self._options.columns, columns, strict=True):
+            data, places = bytes_of(column)
+            for place, text in enumerate(data[begin:end] for begin, end in itertools.pairwise(places)):
+                if not text:
+                    continue
+                for part, uri, value in self._list_parts(msgspec.json.decode(text), "$"):
+                    try:
+                        self._put(made, place, uri, value)
+                    except CastError as error:
+                        failure: Failure = {
+                            "column": name, "part": part, "schema": uri, "code": UNFIT, "path": f"${error.path}", "message": str(error)
+                        }  # fmt: skip
+                        found[place] = [*(found[place] or ()), failure]
+        arrays = [pa.array(one, kind) for one, kind in zip(made, self._types, strict=True)]
+        return arrays, pa.array(found, pa.list_(FAILURE))
+
+    def _put(self, made: list[list[list[Any] | None]], place: int, uri: str, value: Any) -> None:
+        used = self._used[uri]
+        target, cast = self._targets[used]
+        version = used.rpartition("/")[2]
+        members = {"value": value} if used in self._whole else value
+        if not isinstance(members, dict):
+            raise CastError("the value is no object")
+        row = cast({**members, VERSION_MEMBER: version})
+        held = made[target][place]
+        if held is None:
+            made[target][place] = [row]
+        else:
+            held.append(row)
+
+    def _list_parts(self, value: Any, part: str) -> Iterator[tuple[str, str, Any]]:
+        """The parts of a valid event: path, URI and data; an envelope is none itself."""
+        uri, data = value["schema"], value["data"]
+        if not self._is_envelope(uri):
+            yield part, uri, data
+        elif isinstance(data, list):
+            for place, one in enumerate(data):
+                yield from self._list_parts(one, f"{part}.data[{place}]")
+        else:
+            yield from self._list_parts(data, f"{part}.data")
+
+    def _is_envelope(self, uri: str) -> bool:
+        known = self._kinds.get(uri)
+        if known is None:
+            key = IgluKey.parse(uri)
+            known = self._kinds[uri] = any(one.matches(key) for one in self._envelopes)
+        return known

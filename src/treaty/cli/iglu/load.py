@@ -1,0 +1,138 @@
+"""`treaty iglu load FILE.toml`: runs a stream that validates events and loads their parts into tables."""
+
+import json
+import os
+import signal
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.iglu.resolver_options import ResolverSource
+from treaty.cli.pipeline.context import FAILED, start_spark
+from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable, substitute_variables
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.options import as_json
+from treaty.cli.terminal.source import UnusableError
+
+if TYPE_CHECKING:
+    from treaty.spark.iglu.pipeline import EventBatchReport, EventPipeline
+
+EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2: unusable input."
+
+
+@click.command("load", epilog=EXIT)
+@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@as_json
+def load(file: Path, *, as_json: bool) -> None:
+    """Run the stream of events that FILE.toml describes. It continues from its checkpoint.
+
+    Valid parts go into typed columns or tables, bad events into the table of bad ones with their reasons. Events whose
+    schemas no registry can give now are not bad: their batch waits, then fails without having written anything, and
+    comes again. SIGTERM and SIGINT stop the stream after the running batch. With --json every batch is a line of JSON.
+
+    \b
+    Examples:
+      treaty iglu load events.toml
+      treaty iglu load events.toml --json
+    """  # noqa: D301 - click wants the control character
+    described, session, source = _read_file(file)
+    from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
+    from treaty.spark.iglu.pipeline import run_events  # noqa: PLC0415
+    from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
+    from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
+
+    def show(report: "EventBatchReport") -> None:
+        facts = {"batch": report.number, "events": report.events, "good": report.good, "bad": report.bad}
+        if as_json:
+            click.echo(json.dumps({**facts, "schemas": dict(report.schemas.versions)}, separators=(",", ":")))
+        else:
+            screen.say(f"batch {report.number}: {report.events} events, {report.good} good, {report.bad} bad")
+
+    formats = {described.good_table.format, described.bad_table.format}
+    with source.open() as resolver, start_spark(file.stem, session, described.source, formats) as spark:
+        try:
+            query = run_events(described, resolver, spark, on_batch=show)
+        except (SourceError, PipelineError, PlanError) as error:
+            raise UnusableError(f"{file}: {error}") from error
+        with _stop_on_signals(query):
+            try:
+                query.awaitTermination()
+            except Exception as error:
+                raise LoadFailedError(
+                    f"the stream failed: {str(error).partition(chr(10))[0]}", "STREAM_FAILED"
+                ) from error
+
+
+class LoadFailedError(ReportedError):
+    """The stream failed; the message is the reason in one sentence."""
+
+    exit_code = FAILED
+
+
+@contextmanager
+def _stop_on_signals(query: Any) -> Iterator[None]:
+    """Stop the stream on SIGTERM and SIGINT: a batch that is cut off runs again with the next start."""
+
+    def stop(_number: int, _frame: object) -> None:
+        query.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _read_file(path: Path) -> tuple["EventPipeline", Any, ResolverSource]:
+    """Read the description of a pipeline of events. Raises `UnusableError`."""
+    from treaty.cli.pipeline.description import read_session  # noqa: PLC0415 (loads Spark, which --help must not need)
+    from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
+    from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
+
+    try:
+        found = DescriptionTable(tomllib.loads(path.read_text("utf-8")))
+        source = _read_resolver(found, path)
+        pipeline, session = _read_pipeline(found), read_session(found.table("spark"))
+        found.refuse_unknown_keys()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnusableError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableError(f"{path} is not valid TOML: {error}") from error
+    except (DescriptionError, SourceError, PipelineError) as error:
+        raise UnusableError(f"{path}: {error}") from error
+    return pipeline, session, source
+
+
+def _read_resolver(found: DescriptionTable, path: Path) -> ResolverSource:
+    """Where schemas are found: a resolver's configuration beside the file, and further registries."""
+    config, environment = found.text("resolver", ""), os.environ  # noqa: TID251 (a file of a pipeline may name variables)
+    registries = tuple(substitute_variables("registries", one, environment) for one in found.texts("registries"))
+    apikey = found.text_with_variables("apikey", environment, "")
+    if not config and not registries:
+        raise DescriptionError("resolver is missing; allowed is the file of a resolver's configuration, or registries")
+    return ResolverSource(str(path.parent / config) if config else None, registries, (), apikey or None, "current")
+
+
+def _read_pipeline(found: DescriptionTable) -> "EventPipeline":
+    from treaty.cli.pipeline import description as d  # noqa: PLC0415 (loads Spark, which --help must not need)
+    from treaty.spark.iglu.pipeline import BAD_ROWS, EventPipeline  # noqa: PLC0415
+
+    patience = found.number("patience_seconds", 30.0)
+    keep = found.texts("keep")
+    return EventPipeline(
+        d.read_table(d.require_table(found, "good")),
+        d.read_table(d.require_table(found, "bad")),
+        found.text("checkpoint"),
+        columns=found.texts("columns") or ("value",),
+        keep=keep,
+        source=d.read_source(d.require_table(found, "source"), headers="headers" in keep),
+        trigger=d.read_trigger(found.table("trigger")),
+        patience=30.0 if patience is None else patience,
+        bad_rows=found.text("bad_rows", BAD_ROWS[0], BAD_ROWS),
+    )

@@ -1,0 +1,273 @@
+"""Validators of a policy: those that it may name, and what they find in a new schema.
+
+The engine runs those that look at texts, metadata and earlier versions. Those that compare by another policy are run here, by
+the same admission as the policy of the subject.
+"""
+
+from dataclasses import dataclass, replace
+
+from treaty.core.answers import Config
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility, compared_with
+from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
+from treaty.core.handlers.settings import package_of, policy_named
+from treaty.core.handlers.versions import schema_row
+from treaty.core.limits import VALIDATED_CHARACTERS, VALIDATED_VERSIONS, VALIDATOR_CHARACTERS, VALIDATORS
+from treaty.core.names import Subject
+from treaty.core.policy import BUILT_IN_POLICIES, BY_TYPE, built_in_level
+from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Reason, TooLarge
+from treaty.core.requests import Scope
+from treaty.core.schema import Metadata, Pairs
+from treaty.core.schema_engine import (
+    DescribeValidators,
+    EarlierVersion,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ResolvedSchema,
+    SchemaEngine,
+    ValidatorsDescribed,
+)
+from treaty.core.state.values import PolicyValue
+from treaty.core.state.view import View
+from treaty.core.validators import LINT, POLICY, WRITTEN, ValidatorCall, name_of_validator, parse_validator
+
+# ---------------------------------------------------------------------------------------------- what a policy may name
+
+
+def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> Pairs:
+    """Return the packages of the plug-ins among validators, by name.
+
+    Raises `InvalidSetting` for one that is not here, which would block every new version, for parameters that it can't
+    have, and for too many. `at` is the path of the validators.
+    """
+    if not named:
+        return ()
+    if len(named) > VALIDATORS or max(map(len, named)) > VALIDATOR_CHARACTERS:
+        limit, most = (
+            ("VALIDATORS", VALIDATORS) if len(named) > VALIDATORS else ("VALIDATOR_CHARACTERS", VALIDATOR_CHARACTERS)
+        )
+        raise TooLarge.of(
+            limit, "The policy has too many validators, or too long ones", path=at, allowed=f"at most {most}"
+        )
+    calls = tuple(_parse(one, at) for one in named)
+    missing = tuple(one.name for one in calls if not _is_here(view, one, engine))
+    if missing:
+        known = (*(one for one in sorted(engine.validators) if not one.startswith(LINT)), f"{POLICY}NAME")
+        raise InvalidSetting.of(
+            "VALIDATOR_MISSING",
+            f"Invalid validators. There is no validator {missing[0]} on this node",
+            path=at,
+            new=", ".join(missing),
+            allowed=", ".join(known),
+        )
+    for call in calls:
+        if call.name.startswith(POLICY):
+            _refuse_bad_policy_call(call, at)
+    described = _describe(engine, _without_policies(named))
+    if described.faults:
+        first = described.faults[0]
+        raise InvalidSetting.of(
+            "VALIDATOR_PARAMETERS",
+            f"Invalid validators. The parameters of {first.rule} can't be: {first.message}",
+            path=at,
+            new=next(one for one in named if name_of_validator(one) == first.rule),
+            allowed=first.expected,
+        )
+    return described.packages
+
+
+def _parse(text: str, at: str) -> ValidatorCall:
+    try:
+        return parse_validator(text)
+    except ValueError:
+        message = f"Invalid validators. {text[:100]!r} is not how a validator is written"
+        raise InvalidSetting.of("VALIDATOR_MISSING", message, path=at, new=text[:100], allowed=WRITTEN) from None
+
+
+def _is_here(view: View, call: ValidatorCall, engine: SchemaEngine) -> bool:
+    if not call.name.startswith(POLICY):
+        return call.name in engine.validators
+    name = call.name.removeprefix(POLICY)
+    return name in BUILT_IN_POLICIES or policy_named(view, name) is not None
+
+
+def _refuse_bad_policy_call(call: ValidatorCall, at: str) -> None:
+    name = call.name.removeprefix(POLICY)
+    try:
+        level = built_in_level(name, call.parameters)
+        wrong = "it takes no parameters" if level is None and call.parameters else ""
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise InvalidSetting.of(
+            "VALIDATOR_PARAMETERS",
+            f"Invalid validators. The parameters of {call.name} can't be: {wrong}",
+            path=at,
+            new=f"{call.name}({','.join(call.parameters)})",
+            allowed=f"{POLICY}{name}, and for BackwardTill, ForwardTill and both the ordinals of versions in parentheses",
+        )
+
+
+def _without_policies(named: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in named if not one.startswith(POLICY))
+
+
+def _describe(engine: SchemaEngine, named: tuple[str, ...]) -> ValidatorsDescribed:
+    if not named:
+        return ValidatorsDescribed(parses=False)
+    (told,) = answers(engine, (DescribeValidators(named),))
+    assert isinstance(told, ValidatorsDescribed)
+    return told
+
+
+# ------------------------------------------------------------------------------------------------- what they find
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedDraft:
+    """A schema that validators look at, and the policy whose validators they are."""
+
+    view: View
+    engine: SchemaEngine
+    subject: Subject
+    new: ParsedDraft
+    policy: PolicyValue
+
+
+def inspect(
+    view: View, engine: SchemaEngine, subject: Subject, new: ParsedDraft, policy: PolicyValue
+) -> tuple[Diagnostic, ...]:
+    """Return what the validators of a policy find in a schema, those of the first one first; nothing where they are content.
+
+    The rule of a fault is the name of its validator. Raises `NotPermitted` for a missing validator or an unknown format: no
+    validator is skipped for that. Lints of other formats have nothing to say.
+    """
+    if not policy.validators:
+        return ()
+    one = InspectedDraft(view, engine, subject, new, policy)
+    own = _without_policies(policy.validators)
+    found = [*_ask_engine(one, own)] if own else []
+    for text in policy.validators:
+        if text.startswith(POLICY):
+            found += _compare(one, parse_validator(text))
+    order = {name_of_validator(each).removeprefix(LINT): at for at, each in enumerate(policy.validators)}
+    return tuple(sorted(found, key=lambda fault: order.get(fault.rule, len(order))))
+
+
+def _ask_engine(one: InspectedDraft, named: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    _refuse_missing(one, named)
+    described = _describe(one.engine, named)
+    draft = one.new.draft
+    if described.faults:
+        first = described.faults[0]
+        wrong = f"The parameters of validator {first.rule} of subject {one.subject} can't be: {first.message}"
+        raise _refuse_to_run(one, "VALIDATOR_PARAMETERS", wrong, first.rule, "a policy with other parameters")
+    if described.parses and draft.format not in one.engine.formats:
+        wrong = (
+            f"Subject {one.subject} has validators, and no plug-in for format {draft.format} is installed on this node"
+        )
+        raise _refuse_to_run(
+            one, "FORMAT_OPAQUE", wrong, draft.format, "a node that has it, or a policy without validators"
+        )
+    versions = _earlier_versions(one) if described.reads_versions else ()
+    metadata = (draft.metadata or Metadata()).properties
+    sent = ResolvedSchema(draft.format, draft.text, one.new.meaning.bindings)
+    (told,) = answers(one.engine, (InspectSchema(sent, named, metadata, versions),))
+    assert isinstance(told, InspectionResult | InvalidText)
+    return told.faults
+
+
+def _refuse_missing(one: InspectedDraft, named: tuple[str, ...]) -> None:
+    missing = [name for name in map(name_of_validator, named) if name not in one.engine.validators]
+    if missing:
+        package = package_of(one.view, Scope(*one.subject), missing[0])
+        wrong = f"Validator {missing[0]} of subject {one.subject} is not installed on this node"
+        what = f"the package {package}" if package else "it"
+        more = f"; the package {package} is missing" if package else ""
+        raise _refuse_to_run(
+            one,
+            "VALIDATOR_MISSING",
+            wrong + more,
+            ", ".join(missing),
+            f"a node that has {what}, or a policy without it",
+        )
+
+
+def _refuse_to_run(one: InspectedDraft, rule: str, wrong: str, new: str, allowed: str) -> NotPermitted:
+    named, subject = ", ".join(one.policy.validators), str(one.subject)
+    return NotPermitted.of(rule, wrong, subject=subject, old=named, new=new, allowed=allowed)
+
+
+def _earlier_versions(one: InspectedDraft) -> tuple[EarlierVersion, ...]:
+    """The versions in a range of the policy, the newest first. Raises `TooLarge` past the limits."""
+    found: list[EarlierVersion] = []
+    characters = 0
+    for each in compared_with(one.view, one.policy, one.new, one.subject):
+        key, version = each.version
+        schema = schema_row(one.view, key.context, version.schema_id)
+        characters += len(schema.text)
+        if len(found) == VALIDATED_VERSIONS or characters > VALIDATED_CHARACTERS:
+            limit = "VALIDATED_VERSIONS" if len(found) == VALIDATED_VERSIONS else "VALIDATED_CHARACTERS"
+            raise TooLarge.of(
+                limit,
+                f"The validators of subject {one.subject} would look at more earlier versions than the limit {limit} allows",
+                subject=str(one.subject),
+                allowed=f"{VALIDATED_VERSIONS} versions of {VALIDATED_CHARACTERS} characters; use a level that is not transitive",
+            )
+        metadata = (schema.metadata or Metadata()).properties
+        found.append(EarlierVersion(version.number, resolve_schema(one.view, key.context, schema), metadata))
+    return tuple(found)
+
+
+def _compare(one: InspectedDraft, call: ValidatorCall) -> list[Diagnostic]:
+    """What the comparison by another policy finds, and the validators of a named one."""
+    other = _other_policy(one, call)
+    bar = CompatibilityRequirements(other, Config())
+    verdict = check_compatibility(one.view, one.engine, one.new, one.subject, bar=bar)
+    compared = [
+        Diagnostic(call.name, each.path, f"{each.rule}: {each.message(reader='new', writer='old')}", each.remedy)
+        for each in verdict.findings
+    ]
+    inspected = inspect(one.view, one.engine, one.subject, one.new, other)
+    return [*compared, *(replace(each, rule=call.name, message=f"{each.rule}: {each.message}") for each in inspected)]
+
+
+def _other_policy(one: InspectedDraft, call: ValidatorCall) -> PolicyValue:
+    """The policy that a validator names. A built-in one has the partition and the strictness of the subject's policy."""
+    name = call.name.removeprefix(POLICY)
+    level = built_in_level(name, call.parameters)
+    if level is not None:
+        return replace(one.policy, backward=level.backward, forward=level.forward, deny=level.deny, validators=())
+    named = policy_named(one.view, name)
+    if named is None:
+        wrong = f"There is no policy {name}, by which a validator of subject {one.subject} compares"
+        raise _refuse_to_run(one, "VALIDATOR_MISSING", wrong, call.name, "a policy without this validator")
+    return replace(named.policy, partition=BY_TYPE) if one.new.rules.types == "many" else named.policy
+
+
+def as_finding(fault: Diagnostic) -> Finding:
+    """Return a validator's fault as a finding, for the list of what a compatibility check found."""
+    return Finding(fault.rule, fault.path, str(fault), remedy=fault.expected)
+
+
+def refuse_faults(subject: Subject, new: ParsedDraft, faults: tuple[Diagnostic, ...]) -> None:
+    """Raise a refusal with every fault that the validators found, if there is one.
+
+    The first one decides which: `Incompatible` for a validator that compares by a policy, else `InvalidSchema`.
+    """
+    if not faults:
+        return
+    first = faults[0]
+    told = "; ".join(f"{one.rule}: {one}" for one in faults)
+    reason = Reason(
+        first.rule,
+        f"Invalid schema of type {new.draft.format}, details: the validators of subject {subject} demand more: {told}",
+        path=first.path,
+        allowed=first.expected,
+        subject=str(subject),
+        details=tuple(map(str, faults)),
+    )
+    if first.rule.startswith(POLICY):
+        raise Incompatible(reason, tuple(map(as_finding, faults)))
+    raise InvalidSchema(reason, faults)

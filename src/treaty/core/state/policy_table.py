@@ -1,0 +1,16 @@
+"""The table of named policies."""
+
+from typing import NamedTuple
+
+from treaty.core.state import values
+from treaty.core.state.table import Table
+
+
+class PolicyKey(NamedTuple):
+    """Key of a named policy."""
+
+    name: str
+
+
+POLICY = Table("policy", PolicyKey, values.NamedPolicy, ordered=True, counted=lambda _key, _: ())
+"""Counted together."""

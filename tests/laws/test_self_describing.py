@@ -1,0 +1,125 @@
+"""Self-describing events in Arrow columns: validated as a plain pass over the resolver does, with every reason."""
+
+import json
+from random import Random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.iglu import schemas
+from tests.self_describing import CONFIG, CONTEXTS, DAMAGE, expect, make_event, make_events, make_resolver, uri
+from treaty.arrow.iglu.bad_rows import make_bad_rows
+from treaty.arrow.iglu.events import EventOptions, EventValidator
+from treaty.arrow.iglu.names import find_schema_names
+from treaty.client.iglu import REMOTE, Resolver, SchemaDocument, memory_registry, repo_failure
+from treaty.client.iglu.registries import RegistryAnswer, RegistryQuestion
+from treaty.plan.iglu.resolution import ResolvedSchemas, TooManySchemasError, resolve_schemas
+
+VIOLATIONS = "com.snowplowanalytics.snowplow.badrows/schema_violations/jsonschema/2-0-1"
+
+
+def validate(
+    resolver: Resolver, texts: list[str | None], options: EventOptions | None = None
+) -> list[list[tuple[str, str]]]:
+    column = pa.array(texts, pa.string())
+    resolved = resolve_schemas(resolver, find_schema_names(column))
+    assert ResolvedSchemas.from_json(resolved.to_json()).entries == resolved.entries
+    found = EventValidator(resolved, options or EventOptions()).validate([column])
+    return [[(one["code"], one["keyword"] or "") for one in row or ()] for row in found.to_pylist()]
+
+
+@given(st.integers(0, 2**32))
+def test_events_are_judged_as_by_a_plain_pass(seed: int) -> None:
+    with make_resolver() as resolver:
+        events = make_events(seed, 60, 0.3)
+        found = validate(resolver, [text for text, _ in events])
+        assert found == [expect(resolver, text) for text, _ in events]
+        assert found == [[DAMAGE[damage]] if damage else [] for _, damage in events]
+
+
+def test_all_reasons_of_an_event_are_given_with_their_places() -> None:
+    with make_resolver() as resolver:
+        parts = [
+            {"schema": uri(1), "data": {"id": 1, "count": "x"}},
+            {"schema": uri(2), "data": {"id": "a", "count": 1}},
+            {"schema": uri(99), "data": {}},
+        ]
+        column = pa.array([json.dumps({"schema": f"iglu:{CONTEXTS}", "data": parts}), None])
+        resolved = resolve_schemas(resolver, find_schema_names(column))
+        (found, nothing) = EventValidator(resolved, EventOptions()).validate([column]).to_pylist()
+        assert nothing is None
+        assert [(one["part"], one["schema"], one["code"], one["path"]) for one in found] == [
+            ("$.data[0]", uri(1), "INVALID_DATA", "$.id"),
+            ("$.data[2]", uri(99), "SCHEMA_NOT_FOUND", None),
+        ]
+        assert [one["path"] for one in json.loads(found[0]["details"])["dataReports"]] == ["$.id", "$.count"]
+        assert json.loads(found[1]["details"])["error"] == "ResolutionError"
+
+
+@pytest.mark.parametrize("escape", ["\\/", "\\u002f", "\\u002F"])
+def test_names_of_schemas_with_escapes_are_found(escape: str) -> None:
+    text = json.dumps({"schema": uri(3), "data": {"id": "a", "count": 1}}).replace("/", escape)
+    with make_resolver() as resolver:
+        assert validate(resolver, [text.replace('"schema"', '"sch\\u0065ma"'), text]) == [[], []]
+
+
+def test_names_are_found_in_a_part_of_a_longer_column() -> None:
+    column = pa.array([f'{{"schema":"{uri(one)}"}}' for one in range(9)])
+    assert find_schema_names(column[3:5]) == {uri(3), uri(4)}
+    assert find_schema_names(column.cast(pa.binary())[8:]) == {uri(8)}
+    assert find_schema_names(column[:0]) == set()
+
+
+def test_a_schema_that_was_not_looked_up_is_unresolved_and_never_bad() -> None:
+    column = pa.array([json.dumps({"schema": uri(1), "data": {"id": "a", "count": 1}})])
+    (row,) = EventValidator(ResolvedSchemas(), EventOptions()).validate([column]).to_pylist()
+    assert [one["code"] for one in row] == ["SCHEMA_UNAVAILABLE"]
+
+
+def test_schemas_that_a_registry_cannot_give_now_are_asked_again_and_others_are_not() -> None:
+    asked: list[str] = []
+
+    def answer(question: RegistryQuestion) -> RegistryAnswer:
+        asked.append(str(question))
+        return repo_failure("it is being restarted") if len(asked) < 2 else SchemaDocument({"type": "object"})
+
+    flaky, key = memory_registry("flaky", answer, class_priority=REMOTE), "iglu:com.late/event/jsonschema/1-0-0"
+    with make_resolver(flaky) as resolver:
+        first = resolve_schemas(resolver, [uri(1), key, "no uri"])
+        assert [(one.uri, one.outcome) for one in first.entries] == [(uri(1), "found"), (key, "unavailable")]
+        assert asked == [key]
+        second = resolve_schemas(resolver, [uri(1)], first, patience=10)
+        assert set(second.versions) == {uri(1), key}
+        assert not second.unavailable
+        assert resolve_schemas(resolver, [key], second) is second
+        assert asked == [key, key]
+
+
+def test_a_batch_names_a_bounded_number_of_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.plan.iglu.resolution.IGLU_BATCH_SCHEMAS", 3)
+    with make_resolver() as resolver, pytest.raises(TooManySchemasError, match="names 4 schemas, at most 3"):
+        resolve_schemas(resolver, [uri(one) for one in range(4)])
+
+
+def test_bad_rows_have_the_shape_that_snowplow_publishes() -> None:
+    with make_resolver() as resolver:
+        texts = [text for text, _ in make_events(7, 200, 1.0)]
+        column = pa.array(texts)
+        resolved = resolve_schemas(resolver, find_schema_names(column))
+        failures = EventValidator(resolved, EventOptions()).validate([column])
+        rows = make_bad_rows({"value": column}, failures, lambda: "2026-01-01T00:00:00.000Z", "0.1.0").to_pylist()
+    published = memory_registry("central", {f"iglu:{VIOLATIONS}": json.loads(schemas()[VIOLATIONS])})
+    with Resolver(CONFIG, registries=(published,)) as central:
+        assert [central.validate(json.loads(row)).outcome for row in rows] == ["valid"] * len(texts)
+    raw = [json.loads(row)["data"]["payload"]["raw"] for row in rows]
+    assert ["".join(one["value"] for one in row["parameters"]) for row in raw] == texts
+
+
+def test_an_event_nests_as_deep_as_is_allowed() -> None:
+    with make_resolver() as resolver:
+        assert validate(resolver, [make_event(Random(1), "deep"), "[" * 100_000]) == [
+            [("INVALID_DATA", "depth")],
+            [("NOT_JSON", "")],
+        ]
