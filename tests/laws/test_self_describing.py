@@ -72,6 +72,14 @@ def test_names_are_found_in_a_part_of_a_longer_column() -> None:
     assert find_schema_names(column[:0]) == set()
 
 
+def test_a_part_of_a_longer_column_is_validated_as_if_it_were_alone() -> None:
+    texts = [json.dumps({"schema": uri(one), "data": {"id": "a", "count": one - 3}}) for one in range(6)]
+    with make_resolver() as resolver:
+        resolved = resolve_schemas(resolver, [uri(one) for one in range(6)])
+        found = EventValidator(resolved, EventOptions()).validate([pa.array(texts)[2:5]]).to_pylist()
+    assert [[one["keyword"] for one in row or ()] for row in found] == [["minimum"], [], []]
+
+
 def test_a_schema_that_was_not_looked_up_is_unresolved_and_never_bad() -> None:
     column = pa.array([json.dumps({"schema": uri(1), "data": {"id": "a", "count": 1}})])
     (row,) = EventValidator(ResolvedSchemas(), EventOptions()).validate([column]).to_pylist()
@@ -123,3 +131,15 @@ def test_an_event_nests_as_deep_as_is_allowed() -> None:
             [("INVALID_DATA", "depth")],
             [("NOT_JSON", "")],
         ]
+
+
+def test_a_value_that_its_schema_allows_at_any_depth_nests_as_deep_as_is_allowed() -> None:
+    key = "iglu:com.acme/any/jsonschema/1-0-0"
+    values = [
+        {"a": [1]},
+        json.loads('{"a":' + "[" * 39 + "]" * 39 + "}"),
+        json.loads('{"a":' + "[" * 45 + "]" * 45 + "}"),
+    ]
+    texts = [json.dumps({"schema": key, "data": one}) for one in values]
+    with make_resolver(memory_registry("any", {key: {"type": "object"}})) as resolver:
+        assert validate(resolver, texts) == [[], [], [("INVALID_DATA", "depth")]]

@@ -24,6 +24,7 @@ from treaty.plan.ddl import parse_type
 from treaty.plan.iglu.casts import CastError, make_cast
 from treaty.plan.iglu.columns import (
     LeafType,
+    ObjectType,
     TypeChangeError,
     column_name,
     derive_type,
@@ -148,6 +149,27 @@ def test_what_is_required_in_every_version_takes_no_null() -> None:
     with pytest.raises(CastError) as missing:
         merged({"b": "x"})
     assert missing.value.path == ".a"
+
+
+def test_a_field_that_a_later_version_lacks_may_be_null() -> None:
+    first, second = derive_type({**of(a={"type": "string"}), "required": ["a"]}), derive_type(of(b={"type": "string"}))
+    assert first is not None
+    assert second is not None
+    merged = merge_types(first, second)
+    assert isinstance(merged, ObjectType)
+    assert [(one.name, one.nullable) for one in merged.fields] == [("a", True), ("b", True)]
+    assert make_cast(merged)({"b": "x"}) == {"a": None, "b": "x"}
+
+
+def test_a_decimal_is_exact_or_refused() -> None:
+    def fits(value: float) -> bool:
+        try:
+            make_cast(LeafType("DECIMAL(9, 2)"))(value)
+        except CastError:
+            return False
+        return True
+
+    assert [fits(one) for one in (1.25, 1.255, 9_999_999.99, 10_000_000.0)] == [True, False, True, False]
 
 
 @pytest.mark.parametrize(

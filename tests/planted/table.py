@@ -1,6 +1,7 @@
 """All planted bugs, by name."""
 
 from tests.planted.bugs.care import CARED
+from tests.planted.bugs.events import LOADED
 from tests.planted.bugs.further import FURTHER
 from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.groups import GROUPS
@@ -30,4 +31,5 @@ BUGS = (
     *CARED,
     *TRANSFERS,
     *RESOLVED,
+    *LOADED,
 )
