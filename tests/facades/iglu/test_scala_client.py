@@ -27,7 +27,8 @@ LOGIN = {
     "required": ["user"],
     "additionalProperties": False,
 }
-LATER = {**LOGIN, "properties": {**LOGIN["properties"], "age": {"type": "integer"}}}
+PROPERTIES = {"user": {"type": "string", "maxLength": 8}, "age": {"type": "integer"}}
+LATER = {**LOGIN, "properties": PROPERTIES}
 FAMILIES = {"login": "?isPublic=true", "secret": ""}
 
 
