@@ -23,7 +23,6 @@ def settings(ask: Asker) -> grouped.GroupSettings:
         identity=ask.chance.choice(IDENTITIES),
         policy=Config(level="NONE") if ask.often(0.05) else None,
         properties=properties(ask),
-        private=ask.often(0.1),
     )
 
 
