@@ -117,7 +117,7 @@ class _Planning:
 
     def _compare_settings(self, one: ExportedSubject, found: ExportedSubject) -> None:
         ours, theirs = replace(one.settings, properties=()), replace(found.settings, properties=())
-        for name in ("origin", "types", "order", "identity", "schemes"):
+        for name in ("origin", "types", "order", "identity", "schemes", "private"):
             if getattr(ours, name) != getattr(theirs, name):
                 why = f"the target has it with {name} {getattr(theirs, name)}, not {getattr(ours, name)}, and that never changes"
                 self.problems.append(TransferProblem(one.subject, "its settings are not written", why))

@@ -114,7 +114,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """Settings of a subject that is created without a version; the first four, and `schemes`, never change."""
+    """Settings of a subject that is created without a version; the first four, `schemes` and `private` never change."""
 
     origin: str
     types: str = "across"
@@ -125,6 +125,8 @@ class GroupSettings:
     properties: Pairs = ()
     schemes: tuple[str, ...] = ()
     """Id schemes by which its versions have names: ``sequence``, ``md5``, ``crc-64-avro``, ``sha-256``, or of a plug-in."""
+    private: bool = False
+    """Whether it does not exist for callers without a right that names its vendor."""
 
 
 @dataclass(frozen=True, slots=True)

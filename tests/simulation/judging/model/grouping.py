@@ -100,6 +100,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
+        private=settings.private,
     )
     events.append(SubjectMade(subject, made))
     events += [] if chosen is None else [chosen]

@@ -65,7 +65,8 @@ def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
         if highest >= 0
     }
     types = tuple(sorted((*kind, past.highest_of_type(subject, *kind)) for kind in kinds))
-    settings = g.GroupSettings(home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes)
+    kept = (home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes, home.private)
+    settings = g.GroupSettings(*kept)
     codecs = tuple(e.CodecType(name, properties) for name, properties in sorted(past.codecs_of(subject).items()))
     highest = x.HighestNumbers(past.highest_ordinal(subject), past.highest_encoding(subject), types)
     return x.ExportedSubject(str(subject), settings, highest, codecs)
@@ -143,6 +144,7 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
             settings.identity,
             schemes=settings.schemes,
             properties=settings.properties,
+            private=settings.private,
         )
         events.append(SubjectMade(subject, made))
     events += [NumbersReserved(subject, generation, highest)] if rises else []

@@ -73,6 +73,7 @@ def _creation(settings: GroupSettings) -> SubjectCreation:
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
+        private=settings.private,
     )
 
 

@@ -87,6 +87,7 @@ def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> Expo
             identity=value.identity,
             properties=value.properties,
             schemes=value.schemes,
+            private=value.private,
         ),
         HighestNumbers(
             -1 if ordinals is None else ordinals.highest, -1 if encodings is None else encodings.highest, tuple(types)

@@ -77,6 +77,7 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
+        private=settings.private,
     )
     home, _ = make_home(view, subject, creation, packages_of(settings.schemes, engine))
     made = next((row.value for row in home if row.table == SUBJECT.name), there)
