@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.messages.schemaver import IGLU
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.requests import Request
@@ -28,7 +29,7 @@ TEXT_FORMAT = "TEXT"
 
 SCHEMA_REPO, AVRO_1124 = "schema-repo", "avro-1124"
 """Origins of subjects that are created by schema-repo's dialect and by the proposal AVRO-1124."""
-ORIGIN_POLICIES: Mapping[str, Config] = {SCHEMA_REPO: Config(level="NONE"), AVRO_1124: Config(level="NONE")}
+ORIGIN_POLICIES: Mapping[str, Config] = dict.fromkeys((SCHEMA_REPO, AVRO_1124, IGLU), Config(level="NONE"))
 """The policies of new subjects, by origin, where the request chooses none: there any schema may follow any other."""
 
 # -------------------------------------------------------------------------------------------------------- answers
@@ -133,6 +134,10 @@ class CreateSubject(Request[GroupCreated]):
 
     subject: Subject
     settings: GroupSettings
+    private: bool = False
+    """Whether it exists only for callers with a right that names its vendor."""
+    label_policy: str = "warn"
+    """warn or refuse."""
 
 
 @dataclass(frozen=True, slots=True)
