@@ -20,6 +20,7 @@ from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, Versi
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
 from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.messages.policies import ListPolicies
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, ExportSubjects, ExportVersions
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
@@ -47,6 +48,7 @@ THREADS = 8
 """Questions asked at once."""
 
 DEFAULT_MODE = "READWRITE"
+NO_DRAFTS = "drafts of Iglu's API are not listed, and left out: put them again"
 UNTOLD = "this registry does not list its settings: those of subjects without any version are left out"
 
 A = TypeVar("A")
@@ -154,6 +156,7 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
         listed += page
     scopes = [(Scope(one.context, one.name), one) for one in listed]
     policies = _policies(registry)
+    labelled = any(one.settings.order == SCHEMAVER for one in image.groups)
     configs = ((scope, without_name(one.config, policies)) for scope, one in scopes if one.config)
     return replace(
         image,
@@ -161,6 +164,7 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
         configs=tuple(sorted(configs, key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
+        notes=(NO_DRAFTS,) if labelled else (),
         highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
     )
 
