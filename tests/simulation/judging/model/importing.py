@@ -185,28 +185,18 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
     refuse_bad_names(request.names)
     _refuse_bad_place(request)
     home = of_group(past, subject)
-    if request.draft.format == g.ANY_FORMAT:
-        raise No(InvalidSchema, "FORMAT_UNKNOWN")
+    new = _read_import(past, request)
     draft = written(request.draft)
-    if not draft.text:
-        raise No(InvalidSchema, "SCHEMA_EMPTY")
-    new = read_draft(past, subject, draft, "all", strict=False, normalize=False)
-    if isinstance(new, InvalidText):
-        raise no_schema(new)
     for one in past.of(subject):
         if one.ordinal == request.ordinal:
-            if not _is_this(one, request, new):
-                raise No(NotPermitted, "ORDINAL_TAKEN", subject=str(subject))
-            said = _superseded(past, request, home.generation)
-            if said:
-                _refuse_unless_giving(past, subject)
-            return Yes(tuple(said), RegisteredVersion(describe(one, names=True), created=False))
+            return _import_again(past, request, one, new)
     _refuse_unless_giving(past, subject)
     if request.time > asking.time + limits.TIME_AHEAD:
         raise No(NotPermitted, "TIME_AHEAD", subject=str(subject))
     type_version = _free_type_version(past, request, new)
     computed = computed_names(home, subject, request.ordinal, new)
     schema_id, schema = schema_of(past, q.Register(subject, draft, schema_id=request.schema_id), new)
+    said = _superseded(past, request, home.generation)
     room = making_room(past, subject, past.of(subject), [], live=request.state == "live")
     refuse_taken(past, subject, request.ordinal, request.names, schema_id, room)
     content = None if new.sent == new.parsed.canonical.encode() or draft.format not in FORMATS else new.sent
@@ -236,8 +226,29 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         references=as_sent(new.used),
     )
     purged = (VersionPurged(one.subject, one.ordinal) for one in room)
-    said = _superseded(past, request, home.generation)
     return Yes((*purged, made, *said), RegisteredVersion(told, created=True))
+
+
+def _read_import(past: Past, request: x.ImportVersion) -> ReadDraft:
+    if request.draft.format == g.ANY_FORMAT:
+        raise No(InvalidSchema, "FORMAT_UNKNOWN")
+    draft = written(request.draft)
+    if not draft.text:
+        raise No(InvalidSchema, "SCHEMA_EMPTY")
+    new = read_draft(past, request.subject, draft, "all", strict=False, normalize=False)
+    if isinstance(new, InvalidText):
+        raise no_schema(new)
+    return new
+
+
+def _import_again(past: Past, request: x.ImportVersion, one: VersionNow, new: ReadDraft) -> Yes:
+    """The same version may be superseded since; another one keeps the ordinal."""
+    if not _is_this(one, request, new):
+        raise No(NotPermitted, "ORDINAL_TAKEN", subject=str(request.subject))
+    said = _superseded(past, request, one.generation)
+    if said:
+        _refuse_unless_giving(past, request.subject)
+    return Yes(tuple(said), RegisteredVersion(describe(one, names=True), created=False))
 
 
 def _superseded(past: Past, request: x.ImportVersion, generation: int) -> list[VersionsSuperseded]:

@@ -27,13 +27,14 @@ from treaty.core.handlers.groups.queries import describe_group, subject_row
 from treaty.core.handlers.schema_ids import all_names, describe_new, make_home, other_rows, schema_of
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import remove_versions
-from treaty.core.handlers.versions import describe_version, no_ordinal, stored_versions, with_ordinal
+from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, stored_versions, with_ordinal
 from treaty.core.messages.encodings import NO_CODEC, EncodingAssigned
 from treaty.core.messages.groups import GroupCreated
 from treaty.core.messages.transfers import HighestNumbers, ImportEncoding, ImportSubject, ImportVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted
 from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.schemaver_tables import SUPERSEDED, SupersededKey
@@ -121,21 +122,10 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     refuse_bad_names(request.names, engine)
     refuse_bad_place(request)
     home = subject_row(view, subject)
-    refuse_any_format(request)
-    draft = with_text(request.draft, engine)
-    if not draft.text:
-        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
-    rules = version_rules(view, subject)
-    new = read(view, subject, draft, engine, visible="all", strict=False, normalize=False, rules=rules)
-    if isinstance(new, InvalidText):
-        raise refuse(new, draft)
+    draft, new = _read_draft(view, request, engine)
     there = with_ordinal(view, subject, request.ordinal)
     if there is not None:
-        refuse_other_version(view, request, there, new)
-        rows = _superseding_rows(view, there[0], request)
-        if rows:
-            refuse_unless_importing(view, subject)
-        return Decision(rows, RegisteredVersion(describe_version(view, there, names=True), created=False))
+        return _import_again(view, request, there, new)
     refuse_unless_importing(view, subject)
     refuse_far_time(request, command.time)
     refuse_taken_number(view, request)
@@ -157,7 +147,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
         content=new.content,
         forced=request.forced,
         imported=True,
-        policy=request.policy or policy_for(config, rules),
+        policy=request.policy or policy_for(config, version_rules(view, subject)),
         properties=request.properties,
         time=request.time,
         identity=new.identity,
@@ -170,6 +160,28 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     told = all_names(view, as_register.request, names, request.ordinal)
     answer = describe_new(as_register.request, new, version, request.ordinal, told)
     return Decision(rows, RegisteredVersion(answer, created=True))
+
+
+def _read_draft(view: View, request: ImportVersion, engine: SchemaEngine) -> tuple[Draft, ParsedDraft]:
+    """Return the draft with its text, and what it says. Raises `InvalidSchema` for one that can't be read."""
+    refuse_any_format(request)
+    draft = with_text(request.draft, engine)
+    if not draft.text:
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
+    rules = version_rules(view, request.subject)
+    new = read(view, request.subject, draft, engine, visible="all", strict=False, normalize=False, rules=rules)
+    if isinstance(new, InvalidText):
+        raise refuse(new, draft)
+    return draft, new
+
+
+def _import_again(view: View, request: ImportVersion, there: Kept, new: ParsedDraft) -> Decision[RegisteredVersion]:
+    """Decide about a version that has the ordinal already: the same one may be superseded since."""
+    refuse_other_version(view, request, there, new)
+    rows = _superseding_rows(view, there[0], request)
+    if rows:
+        refuse_unless_importing(view, request.subject)
+    return Decision(rows, RegisteredVersion(describe_version(view, there, names=True), created=False))
 
 
 def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Version, names: NewNames) -> tuple[Row, ...]:
