@@ -40,16 +40,18 @@ def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:
     """Hidden versions, former texts of versions, what supersedes what, codecs, encodings of versions, and last the numbers that
     are used up: each needs the ones before.
     """
-    hidden = (_named(one, import_of(one)) for one in plan.hidden if one.revision_of < 0)
-    former = (_named(one, import_of(one)) for one in plan.hidden if one.revision_of >= 0)
-    superseded = (_named(one, replace(import_of(one), superseded_by=one.superseded_by)) for one in plan.superseded)
+    hidden = (_name_request(one, import_of(one)) for one in plan.hidden if one.revision_of < 0)
+    former = (_name_request(one, import_of(one)) for one in plan.hidden if one.revision_of >= 0)
+    superseded = (
+        _name_request(one, replace(import_of(one), superseded_by=one.superseded_by)) for one in plan.superseded
+    )
     codecs = ((f"codec {codec.name} of {subject}", AddCodec(subject, codec)) for subject, codec in plan.codecs)
     encodings = ((f"encoding {one.encoding_id} of {one.subject}", one) for one in plan.encodings)
     raised = ((f"numbers of {one.subject}", _import_subject(one, one.highest)) for one in plan.raised)
     return hidden, former, superseded, codecs, encodings, raised
 
 
-def _named(one: ExportedVersion, request: Request[Any]) -> Named:
+def _name_request(one: ExportedVersion, request: Request[Any]) -> Named:
     return f"ordinal {one.version.ordinal} of {one.version.subject}", request
 
 
