@@ -4,11 +4,13 @@ import pytest
 
 from tests.laws.counting import work_of
 from tests.laws.toy import Bench, S, put, toy
+from treaty.assemble import connect
 from treaty.core import limits
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
+from treaty.core.messages.schemaver import Publish
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.requests import (
@@ -23,6 +25,7 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
+from treaty.core.schema import Draft
 from treaty.core.state import values
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, encode_row
@@ -271,3 +274,16 @@ def test_room_is_made_at_the_same_cost_among_few_and_many(monkeypatch: pytest.Mo
         assert len(states(bench)) == count
         work.append(work_of(bench, Register(S, toy("a"))))
     assert work[0] == work[1]
+
+
+def test_a_patch_is_no_version_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, draft = Subject(".", "com.acme/click/jsonschema"), Draft('{"type":"object"}', "JSON")
+    with connect("memory:") as registry:
+        for label in ("1-0-0", "1-0-1"):
+            registry.ask(Publish(subject, label, draft))
+        monkeypatch.setattr(limits, "VERSIONS_PER_SUBJECT", 2)
+        with pytest.raises(TooLarge) as no:
+            registry.ask(Publish(subject, "1-0-2", draft))
+        assert no.value.reason.rule == "VERSIONS_PER_SUBJECT"
+        patched = registry.ask(Publish(subject, "1-0-1", Draft('{"title":"x"}', "JSON"), patch=True)).answer
+        assert (patched.patched, patched.schema.revision) == (True, 1)

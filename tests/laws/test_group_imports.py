@@ -80,3 +80,15 @@ def test_only_the_mode_of_imports_takes_numbers(registry: Connection) -> None:
     ):
         assert refused(registry, request) == "MODE"
     assert not registry.ask(x.ImportVersion(S, INT, 5, 6)).answer.created, "what is there is no change"
+
+
+def test_a_version_is_superseded_by_one_that_is_there(registry: Connection) -> None:
+    assert refused(registry, x.ImportVersion(S, INT, 5, 6, superseded_by=9)) == "SUPERSEDING_MISSING"
+    assert refused(registry, x.ImportVersion(S, INT, 5, 6, superseded_by=5)) == "SUPERSEDING_MISSING"
+    registry.ask(x.ImportVersion(S, INT, 5, 6, superseded_by=7))
+    there = registry.ask(x.ExportVersions()).answer.versions
+    assert [(one.version.ordinal, one.superseded_by) for one in there] == [(5, 7), (7, -1)]
+
+
+def test_a_version_is_imported_with_the_format_that_it_has(registry: Connection) -> None:
+    assert refused(registry, x.ImportVersion(S, Draft('"int"', g.ANY_FORMAT), 8, 9)) == "FORMAT_UNKNOWN"

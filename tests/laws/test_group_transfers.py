@@ -23,14 +23,20 @@ from treaty.client.transfer.registry_reader import read
 from treaty.core.answers import Config, VersionFound
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import policies as p
+from treaty.core.messages import schemaver as s
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, Level, VersionRange
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register, Request
 from treaty.core.schema import Draft, Metadata
+from treaty.core.state.values import PolicyValue
 
+CLICK = Subject(".", "com.acme/click/jsonschema")
 SUBJECTS = (Subject(".", "g"), Subject(".x", "g"), Subject(".", "plain"))
+POLICIES = st.sampled_from(["gold", "silver"])
 RECORD = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+IMPORTING = 'syntax = "proto3"; import "k.proto"; message M { K k = 1; }'
 DRAFTS = (
     Draft('"int"'),
     Draft(' "int"'),
@@ -43,6 +49,7 @@ DRAFTS = (
     Draft('syntax = "proto3"; message M { int32 a = 1; }', "PROTOBUF"),
     Draft("", "THRIFT", type_name="T", data=b"\xff\x00"),
     Draft("", "THRIFT", type_name="T", data=b"struct {}"),
+    Draft(IMPORTING, "PROTOBUF", imports=(("k.proto", 'syntax = "proto3"; message K {}'),)),
 )
 LEVELS = (
     Level(),
@@ -66,6 +73,7 @@ def requests() -> st.SearchStrategy[Request[Any]]:
             [None, Config(level="NONE"), Config(level="NONE"), Config(exact_level=Level(deny=True))]
         ),
         properties=st.sampled_from([(), (("team", "a"),), (("treaty.format", "AVRO"),)]),
+        schemes=st.sampled_from([(), (), ("md5",), ("sequence", "sha-256")]),
     )
     register = st.builds(
         Register,
@@ -81,6 +89,8 @@ def requests() -> st.SearchStrategy[Request[Any]]:
         register,
         st.builds(g.CreateSubject, subject, chosen),
         st.builds(g.ChangeSubject, subject, st.sampled_from(LEVELS)),
+        st.builds(p.CreatePolicy, POLICIES, st.sampled_from([PolicyValue(), PolicyValue(LATEST, ALL, False, "type")])),
+        st.builds(g.ChangeSubject, subject, follows=POLICIES),
         st.builds(g.DeleteOrdinal, subject, ordinal),
         st.builds(g.RemoveSubject, subject),
         st.builds(DeleteVersion, subject, st.integers(1, 4), st.booleans(), force=st.booleans()),
@@ -88,6 +98,29 @@ def requests() -> st.SearchStrategy[Request[Any]]:
         st.builds(e.AddCodec, subject, st.builds(e.CodecType, codec, st.just((("level", "9"),)))),
         st.builds(e.AssignEncoding, subject, ordinal, st.sampled_from(["", "gzip", "own"])),
         st.builds(e.AssignEncoding, subject, ordinal, st.just("")),
+    )
+
+
+def label_requests() -> st.SearchStrategy[Request[Any]]:
+    """Requests about a subject with labels: publications that supersede, patches, deletions, and what one says of labels."""
+    text = st.sampled_from(['{"type":"object"}', '{ "type": "string" }', '{"type":"string","maxLength":9}'])
+    label = st.sampled_from(["1-0-0", "1-0-1", "1-0-2", "2-0-0"])
+    publish = st.builds(
+        s.Publish,
+        st.just(CLICK),
+        label,
+        st.builds(Draft, text, st.just("JSON")),
+        st.sampled_from([None, None, True]),
+        st.sampled_from([(), ("1-0-0",), ("1-0-0", "1-0-1")]),
+        st.booleans(),
+    )
+    return st.one_of(
+        publish,
+        publish,
+        publish,
+        st.builds(s.DeletePublished, st.just(CLICK), label),
+        st.builds(g.ChangeSubject, st.just(CLICK), label_policy=st.sampled_from(["warn", "refuse"])),
+        st.builds(g.ChangeSubject, st.just(CLICK), follows=POLICIES),
     )
 
 
@@ -105,7 +138,7 @@ def filled(script: list[Request[Any]]) -> Iterator[Connection]:
 def told(image: RegistryImage) -> tuple[Any, ...]:
     """All that an image says, apart from the mark of who imports."""
     kept = tuple(replace(one, version=replace(one.version, imported=False)) for one in image.kept)
-    return image.groups, kept, image.configs, image.modes, image.contexts, image.highest
+    return image.groups, kept, image.configs, image.modes, image.contexts, image.highest, image.policies
 
 
 def as_read(registry: Connection, subject: Subject) -> list[Any]:
@@ -135,6 +168,12 @@ def as_read(registry: Connection, subject: Subject) -> list[Any]:
     return seen
 
 
+def published(registry: Connection) -> list[Any]:
+    """What Iglu's API reads of labels."""
+    found = registry.ask(s.ListPublished()).answer.schemas
+    return [replace(one, version=replace(one.version, imported=False)) for one in found]
+
+
 def assert_moves(script: list[Request[Any]]) -> None:
     with filled(script) as source, connect("memory:") as target:
         image = read(source)
@@ -147,6 +186,7 @@ def assert_moves(script: list[Request[Any]]) -> None:
         assert told(back) == told(image)
         assert [*write_lines(back)] == [*write_lines(image)]
         assert write(image, target).written == 0, "what is there already is no change"
+        assert published(target) == published(source)
         for subject in SUBJECTS:
             assert as_read(target, subject) == as_read(source, subject)
             assert_goes_on_alike(source, target, subject)
@@ -189,7 +229,8 @@ def errands() -> st.SearchStrategy[list[Request[Any]]]:
     return made.flatmap(st.sampled_from)
 
 
-STEPS = st.one_of(requests().map(lambda one: [one]), requests().map(lambda one: [one]), errands())
+SINGLE = st.one_of(requests(), requests(), label_requests())
+STEPS = st.one_of(SINGLE.map(lambda one: [one]), SINGLE.map(lambda one: [one]), errands())
 SCRIPTS = st.lists(STEPS, min_size=3, max_size=14).map(lambda steps: [one for step in steps for one in step])
 
 
@@ -206,11 +247,27 @@ WHOLE: list[Request[Any]] = [
     g.ChangeSubject(GROUP, Level(VersionRange("till", 1))),
 ]
 """A group with something of everything: a hidden version with an encoding, names, bytes, policies that changed."""
+JSON = Draft('{"title":"a"}', "JSON")
+LABELS: list[Request[Any]] = [
+    p.CreatePolicy("gold", PolicyValue(LATEST)),
+    g.ChangeSubject(GROUP, follows="gold"),
+    s.Publish(CLICK, "1-0-0", JSON, private=True),
+    s.Publish(CLICK, "1-0-1", replace(JSON, text='{"title":"b"}')),
+    s.Publish(CLICK, "1-0-0", replace(JSON, text='{"title":"patched"}'), patch=True),
+    s.Publish(CLICK, "1-0-2", JSON, supersedes=("1-0-1",)),
+    g.ChangeSubject(CLICK, label_policy="refuse"),
+    g.CreateSubject(SUBJECTS[2], g.GroupSettings("treaty", schemes=("md5",))),
+    Register(SUBJECTS[2], DRAFTS[-1]),
+]
+"""A subject that follows a named policy; a private one with labels, a patch and a superseded version; one whose versions have
+computed names, with a set of files.
+"""
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(SCRIPTS)
 @example(WHOLE)
+@example(LABELS)
 def test_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
     assert_moves(script)
 
@@ -220,6 +277,38 @@ def test_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]
 @given(SCRIPTS)
 def test_very_many_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
     assert_moves(script)
+
+
+def test_a_policy_of_the_same_name_stays_as_it_is_in_the_target() -> None:
+    with filled(LABELS) as source, connect("memory:") as target:
+        target.ask(p.CreatePolicy("gold", PolicyValue(ALL)))
+        report = write(read_lines(write_lines(read(source))), target)
+        assert [one.where for one in report.problems] == ["policy gold"]
+        assert target.ask(p.GetPolicy("gold")).answer.policy == PolicyValue(ALL)
+        group = target.group("g")
+        assert (group.level, group.config.follows) == (Level(LATEST), None)
+
+
+def test_versions_are_promoted_to_a_subject_that_follows_a_policy() -> None:
+    with filled([Register(SUBJECTS[2], DRAFTS[0])]) as source, connect("memory:") as target:
+        target.ask(p.CreatePolicy("gold", PolicyValue(LATEST)))
+        target.ask(g.CreateSubject(SUBJECTS[2], g.GroupSettings("confluent", policy=Config(follows="gold"))))
+        with connect("memory:") as rehearsal:
+            done = promote(promotion(source, [SUBJECTS[2]], ".", "."), target, rehearsal)
+        assert done.problems == ()
+        assert target.group("plain").config.follows == "gold"
+
+
+def test_a_private_subject_is_promoted_as_a_private_one() -> None:
+    with filled(LABELS) as source, connect("memory:") as target:
+        plan = promotion(source, [CLICK], ".", ".", every=True)
+        with connect("memory:") as rehearsal:
+            done = promote(plan, target, rehearsal)
+        assert done.problems == ()
+        group = target.group(CLICK.name)
+        assert (group.order, group.private, group.label_policy) == ("schemaver", True, "refuse")
+        assert [one.label for one in published(target)] == ["1-0-0", "1-0-1", "1-0-2"]
+        assert [one.superseded_by for one in published(target)] == ["", "1-0-2", ""]
 
 
 def assert_promotes(script: list[Request[Any]]) -> None:

@@ -50,6 +50,7 @@ def import_version(ask: Asker) -> Request[Any]:
         ask.properties(),
         (("old", ask.chance.choice("xyz")),) if ask.often(0.2) else (),
         ask.chance.choice([0, 0, 7, -5]) if ask.often(0.3) else 0,
+        superseded_by=ordinal(ask) if ask.often(0.1) else -1,
     )
 
 

@@ -36,9 +36,11 @@ from treaty.core.policy import Level
 from treaty.core.schema import Draft, Pairs
 
 
-def create_subject(subject: str, settings: GroupSettings) -> Exchange[GroupCreated]:
+def create_subject(
+    subject: str, settings: GroupSettings, *, private: bool = False, label_policy: str = "warn"
+) -> Exchange[GroupCreated]:
     """Create a subject without versions; one that exists keeps its settings, which the answer says."""
-    return (yield from request_answer(CreateSubject(subject_of(subject), settings)))
+    return (yield from request_answer(CreateSubject(subject_of(subject), settings, private, label_policy)))
 
 
 def change_subject(

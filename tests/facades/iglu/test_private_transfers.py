@@ -49,4 +49,4 @@ def test_what_the_target_has_as_public_is_told(source: str, tmp_path: Path) -> N
     with connect(target) as registry:
         registry.ask(Publish(Subject(".", "com.acme/secret/jsonschema"), "1-0-0", Draft('{"type":"object"}', "JSON")))
     told = run("import", source, "--registry", target, code=1)
-    assert "the target has it with private False, not True, and that never changes" in told
+    assert "the target has it public, not private, and that never changes" in told

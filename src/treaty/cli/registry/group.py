@@ -7,7 +7,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, LEVEL_HELP, format_level, level_members, previous_
-from treaty.cli.terminal.options import SubcommandGroup, parse_pairs
+from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup, parse_pairs
 from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import FORMAT, GroupFound, GroupSettings
 from treaty.core.policy import Level
@@ -81,6 +81,7 @@ class GroupOptions(TypedDict):
     validators: tuple[str, ...]
     properties: tuple[str, ...]
     id_schemes: tuple[str, ...]
+    label_policy: str
     origin: str
     registry: str
     as_json: bool
@@ -119,6 +120,13 @@ class GroupOptions(TypedDict):
     metavar="NAME",
     help="Name versions by sequence, md5, crc-64-avro, sha-256 or a plug-in; the first is that of GROUP/ID. Repeatable.",
 )
+@click.option(
+    "--label-policy",
+    type=click.Choice(LABEL_POLICIES),
+    default="warn",
+    show_default=True,
+    help=f"With --order schemaver: {LABEL_POLICY_HELP}",
+)
 @click.option("--origin", default=ORIGIN, show_default=True, metavar="NAME", help="System that the group comes from.")
 @connection.registry
 @connection.as_json
@@ -140,7 +148,7 @@ def create(subject: str, **options: Unpack[GroupOptions]) -> None:
         schemes=options["id_schemes"],
     )
     with connection.open_registry(options["registry"], "create") as found:
-        done = found.create_subject(subject, settings)
+        done = found.create_subject(subject, settings, label_policy=options["label_policy"])
     if options["as_json"]:
         screen.say_json({**_group_members(done.group), "created": done.created})
         return
@@ -314,6 +322,8 @@ def _group_members(group: GroupFound) -> dict[str, Any]:
         "config": connection.answer_members(group.config),
         "properties": dict(group.properties),
         "idSchemes": list(group.schemes),
+        "private": group.private,
+        "labelPolicy": group.label_policy,
         "latest": None if group.latest < 0 else group.latest,
     }
 
@@ -328,6 +338,11 @@ def _say_group(group: GroupFound, *, as_json: bool) -> None:
         facts["partition"] = group.config.partition
     if group.config.validators:
         facts["validators"] = ", ".join(group.config.validators)
-    screen.say_facts({**facts, "latest ordinal": _format_ordinal(group.latest)})
+    if group.order == "schemaver":
+        facts |= {"private": "yes" if group.private else "no", "label policy": group.label_policy}
+    facts["latest ordinal"] = _format_ordinal(group.latest)
+    if group.schemes:
+        facts["id schemes"] = ", ".join(group.schemes)
+    screen.say_facts(facts)
     for name, value in group.properties:
         screen.say(f"   property {name}: {value}")

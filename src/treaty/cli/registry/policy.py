@@ -5,8 +5,10 @@ import click
 from treaty.cli.registry import connection, named_policy
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, format_level, level_members, previous_
-from treaty.cli.terminal.options import SubcommandGroup
+from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup
 from treaty.client.connection import Connection
+from treaty.core.messages.groups import GroupFound
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.policy import STRICTNESS, Level, partition_of
 
 
@@ -33,7 +35,7 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
       treaty policy get orders
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        _say_policy(found, subject, found.group(subject).level, as_json=as_json)
+        _say_policy(found, found.group(subject), as_json=as_json)
 
 
 @command.command("set")
@@ -45,6 +47,7 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
 )
 @connection.validators
 @click.option("--no-validators", is_flag=True, help="Take all validators away.")
+@click.option("--label-policy", type=click.Choice(LABEL_POLICIES), help=f"For labels of SchemaVer: {LABEL_POLICY_HELP}")
 @connection.registry
 @connection.as_json
 def set_(
@@ -55,10 +58,11 @@ def set_(
     follows: str | None,
     validators: tuple[str, ...],
     no_validators: bool,
+    label_policy: str | None,
     registry: str,
     as_json: bool,
 ) -> None:
-    """Set the LEVEL or the validators of a group, or the named policy that it follows.
+    """Set the LEVEL or the validators of a group, the named policy that it follows, or its policy of labels.
 
     LEVEL is NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE, FULL_TRANSITIVE, deny, or ranges:
     backward=RANGE,forward=RANGE, where RANGE is none, latest, all or till:ORDINAL, and a missing one is none.
@@ -69,35 +73,44 @@ def set_(
       treaty policy set orders backward=till:3,forward=latest --previous FULL
       treaty policy set orders --validator documentation
       treaty policy set orders --follow gold
+      treaty policy set com.acme/click/jsonschema --label-policy refuse
     """  # noqa: D301 - click wants the control character
     if validators and no_validators:
         raise click.UsageError("give --validator or --no-validators, not both")
     if follows is not None and (level is not None or validators or no_validators):
         raise click.UsageError("--follow takes the place of a level and of validators; give one of them")
-    if level is None and follows is None and not validators and not no_validators:
-        raise click.UsageError("nothing to change; give a level, --follow, --validator or --no-validators")
+    if (level, follows, label_policy) == (None, None, None) and not validators and not no_validators:
+        raise click.UsageError(
+            "nothing to change; give a level, --follow, --validator, --no-validators or --label-policy"
+        )
     names = validators or (() if no_validators else None)
     with connection.open_registry(registry) as found:
-        group = found.change_subject(subject, level=level, previous=previous, validators=names, follows=follows)
-        _say_policy(found, subject, group.level, as_json=as_json)
+        group = found.change_subject(
+            subject, level=level, previous=previous, validators=names, follows=follows, label_policy=label_policy
+        )
+        _say_policy(found, group, as_json=as_json)
 
 
-def _say_policy(found: Connection, subject: str, level: Level, *, as_json: bool) -> None:
+def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> None:
     """Print the level, and the other members of the policy as the group's config has or inherits them."""
-    config = found.config(subject)
+    config = found.config(group.subject)
     strictness, partition = config.policy or STRICTNESS[0], partition_of(config.group, config.partition) or ""
     validators = config.validators or ()
     if as_json:
         others = {"strictness": strictness, "partition": partition, "validators": list(validators)}
         if config.follows is not None:
             others["follows"] = config.follows
-        screen.say_json({"subject": subject, **level_members(level), **others})
+        if group.order == SCHEMAVER:
+            others["labelPolicy"] = group.label_policy
+        screen.say_json({"subject": group.subject, **level_members(group.level), **others})
         return
-    facts = {"level": format_level(level), "strictness": strictness}
+    facts = {"level": format_level(group.level), "strictness": strictness}
     if partition:
         facts["partition"] = partition
     if config.follows is not None:
         facts["follows"] = config.follows
     if validators:
         facts["validators"] = ", ".join(validators)
+    if group.order == SCHEMAVER:
+        facts["label policy"] = group.label_policy
     screen.say_facts(facts)

@@ -4,6 +4,7 @@ import re
 from typing import IO, Any
 
 import click
+import msgspec
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
@@ -129,10 +130,14 @@ def register(
         except (Incompatible, InvalidSchema) as refusal:
             raise RejectedSchemaError(subject, file, draft, refusal, output) from refusal
     if output.is_json:
-        screen.say_json({**connection.answer_members(done.version), "created": done.created})
+        warnings = {"warnings": msgspec.to_builtins(done.warnings)} if done.warnings else {}
+        screen.say_json({**connection.answer_members(done.version), "created": done.created, **warnings})
         return
     word = "is now" if done.created else "was already"
     screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
+    for one in done.warnings:
+        told = one.message(reader="new version", writer="earlier version")
+        screen.say(f"{told} ({one.rule}); allowed: {one.remedy}", "yellow")
 
 
 @command.command("lookup")

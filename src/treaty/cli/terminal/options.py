@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+LABEL_POLICIES = ("warn", "refuse")
+LABEL_POLICY_HELP = "whether a label that does not fit its change is reported or refused."
 
 
 class UpperChoice(click.Choice[str]):

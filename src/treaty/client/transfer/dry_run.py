@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from treaty.client.transfer.policies import without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, facts_of, order_of
 from treaty.client.transfer.registry_reader import export_subjects, export_versions
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
@@ -24,7 +25,7 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
     subjects = tuple(dict.fromkeys(subjects))
     for subject in subjects:
         scope = Scope(subject.context, subject.name)
-        configs.append((scope, registry.ask(GetConfig(scope, resolve=True)).answer.config))
+        configs.append((scope, without_name(registry.ask(GetConfig(scope, resolve=True)).answer.config)))
         modes.append((scope, registry.ask(GetMode(scope, resolve=True)).answer.mode or "READWRITE"))
         try:
             numbers = registry.ask(ListVersions(subject, "all")).answer.numbers

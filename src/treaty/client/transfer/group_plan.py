@@ -29,6 +29,7 @@ class GroupPlan:
 
     `made` are subjects that are not there, `raised` those whose numbers count from higher up, `properties` those that have
     others. `versions` are those to be written with their ordinals, by place; hidden ones have none and come after them.
+    `label_policies` are those that are others there, `superseded` versions of which the target does not say what supersedes them.
     `exact` are all subjects whose versions have the same ordinals in source and target once the plan is done.
     """
 
@@ -39,22 +40,24 @@ class GroupPlan:
     versions: Mapping[Place, ExportedVersion] = field(default_factory=dict)
     hidden: tuple[ExportedVersion, ...] = ()
     encodings: tuple[ImportEncoding, ...] = ()
+    label_policies: tuple[tuple[Subject, str], ...] = ()
+    superseded: tuple[ExportedVersion, ...] = ()
     exact: frozenset[str] = frozenset()
     problems: tuple[TransferProblem, ...] = ()
 
     @property
     def size(self) -> int:
         """Commands beside those for versions that have a place."""
-        return sum(map(len, (self.made, self.raised, self.properties, self.codecs, self.hidden, self.encodings)))
+        groups = (self.made, self.raised, self.properties, self.label_policies, self.codecs)
+        return sum(map(len, (*groups, self.hidden, self.superseded, self.encodings)))
 
     @property
     def subjects(self) -> set[Subject]:
         """Subjects that the plan changes, apart from versions that have a place."""
         named = {subject_of(one.subject) for one in (*self.made, *self.raised)}
-        named |= {subject for subject, _ in (*self.properties, *self.codecs)}
-        return (
-            named | {subject_of(one.version.subject) for one in self.hidden} | {one.subject for one in self.encodings}
-        )
+        named |= {subject for subject, _ in (*self.properties, *self.label_policies, *self.codecs)}
+        named |= {subject_of(one.version.subject) for one in (*self.hidden, *self.superseded)}
+        return named | {one.subject for one in self.encodings}
 
 
 def plan_groups(source: RegistryImage, target: RegistryImage, refused: Iterable[Place]) -> GroupPlan:
@@ -81,6 +84,8 @@ class _Planning:
         self.versions: dict[Place, ExportedVersion] = {}
         self.hidden: list[ExportedVersion] = []
         self.encodings: list[ImportEncoding] = []
+        self.label_policies: list[tuple[Subject, str]] = []
+        self.superseded: list[ExportedVersion] = []
         self.exact: set[str] = set()
         self.problems: list[TransferProblem] = []
 
@@ -93,6 +98,8 @@ class _Planning:
             self.versions,
             tuple(self.hidden),
             tuple(self.encodings),
+            tuple(self.label_policies),
+            tuple(self.superseded),
             frozenset(self.exact),
             tuple(self.problems),
         )
@@ -107,7 +114,7 @@ class _Planning:
         self._add_codecs(one, found)
         if _is_counted_alike(versions, there):
             self.exact.add(one.subject)
-            self._add_versions(versions, {each.version.ordinal for each in there})
+            self._add_versions(versions, {each.version.ordinal: each for each in there})
             if _lacks_numbers(one, found, versions):
                 self.raised.append(one)
             self._add_encodings(one.subject, versions, there)
@@ -117,13 +124,20 @@ class _Planning:
 
     def _compare_settings(self, one: ExportedSubject, found: ExportedSubject) -> None:
         ours, theirs = replace(one.settings, properties=()), replace(found.settings, properties=())
-        for name in ("origin", "types", "order", "identity", "schemes", "private"):
+        for name in ("origin", "types", "order", "identity", "schemes"):
             if getattr(ours, name) != getattr(theirs, name):
                 why = f"the target has it with {name} {getattr(theirs, name)}, not {getattr(ours, name)}, and that never changes"
                 self.problems.append(TransferProblem(one.subject, "its settings are not written", why))
                 return
+        if one.private != found.private:
+            words = ("public", "private")
+            why = f"the target has it {words[found.private]}, not {words[one.private]}, and that never changes"
+            self.problems.append(TransferProblem(one.subject, "its settings are not written", why))
+            return
         if one.settings.properties != found.settings.properties:
             self.properties.append((subject_of(one.subject), one.settings.properties))
+        if one.label_policy != found.label_policy:
+            self.label_policies.append((subject_of(one.subject), one.label_policy))
 
     def _add_codecs(self, one: ExportedSubject, found: ExportedSubject | None) -> None:
         there = {} if found is None else {codec.name: codec for codec in found.codecs}
@@ -135,10 +149,17 @@ class _Planning:
                 why = f"the target has a codec {codec.name!r} with other properties, and they never change"
                 self.problems.append(TransferProblem(one.subject, "a codec is not written", why))
 
-    def _add_versions(self, versions: list[ExportedVersion], ordinals: set[int]) -> None:
+    def _add_versions(self, versions: list[ExportedVersion], there: dict[int, ExportedVersion]) -> None:
         for each in versions:
             place = (each.version.subject, each.version.number)
-            if each.version.ordinal in ordinals:
+            found = there.get(each.version.ordinal)
+            if (
+                each.superseded_by >= 0
+                and place not in self.refused
+                and (found is None or found.superseded_by != each.superseded_by)
+            ):
+                self.superseded.append(each)
+            if found is not None:
                 continue
             if each.state == "hidden":
                 self.hidden.append(each)
@@ -208,4 +229,7 @@ def _is_plain(one: ExportedSubject, versions: list[ExportedVersion]) -> bool:
     """Whether a subject is one that Confluent's API can say."""
     if one.settings != PLAIN or one.codecs or one.highest.encoding >= 0 or not versions:
         return False
-    return all(each.state != "hidden" and not each.names and each.version.data is None for each in versions)
+    return all(
+        each.state != "hidden" and not each.names and not each.version.imports and each.version.data is None
+        for each in versions
+    )

@@ -14,6 +14,7 @@ from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
 from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
 from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation
+from treaty.core.messages.policies import CreatePolicy
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
@@ -75,6 +76,7 @@ class _Writing:
             with ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
                 made = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
                 self._all(pool, made)
+                self._all(pool, ((f"policy {name}", CreatePolicy(name, policy)) for name, policy in plan.policies))
                 self._all(pool, begin_groups(plan.groups))
                 for wave in plan.waves:
                     self._registered(pool, wave)
@@ -110,7 +112,7 @@ class _Writing:
         carried = self.plan.groups.versions.get((one.subject, one.number))
         if carried is not None:
             return import_of(carried)
-        draft = Draft(one.text, one.format, one.references, one.metadata, one.rules)
+        draft = Draft(one.text, one.format, one.references, one.metadata, one.rules, imports=one.imports)
         if not self.plan.native:
             return Register(subject_of(one.subject), draft, number=one.number, schema_id=one.schema_id)
         return Register(

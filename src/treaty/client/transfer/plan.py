@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from treaty.client.transfer.group_plan import GroupPlan, note_lost_groups, plan_groups
-from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals
+from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals, without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
 from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
+from treaty.core.state.values import PolicyValue
 
 UNGIVEN = -1
 """The schema id of a version from a registry without such ids: the target gives one."""
@@ -48,11 +49,13 @@ class ImportPlan:
     """Of a config with a range that begins at a version: by its ordinal in the source, the number of that version."""
     groups: GroupPlan = field(default_factory=GroupPlan)
     """Settings, codecs, encodings and hidden versions of subjects, and the versions that keep their ordinals."""
+    policies: tuple[tuple[str, PolicyValue], ...] = ()
+    """Named policies that the target has not."""
 
     @property
     def size(self) -> int:
         """Commands that the plan takes, apart from modes that give way while it runs."""
-        parts = (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)
+        parts = (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made, self.policies)
         return sum(map(len, parts)) + self.groups.size
 
 
@@ -65,13 +68,14 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         TransferProblem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()
     ]
     conflicts += groups.problems
+    policies, known = _find_new_policies(source, target, conflicts)
     fine = [one for one in source.versions if (one.subject, one.number) not in wrong]
     fresh = [one for one in fine if (one.subject, one.number) not in there]
     deletions = [one for one in fine if one.deleted and _is_to_be_deleted(one, there, groups)]
     configs, modes = dict(target.configs), dict(target.modes)
     wanted = tuple(
         (scope, config)
-        for scope, config in source.configs
+        for scope, config in ((scope, without_name(config, known)) for scope, config in source.configs)
         if scope not in configs or configs[scope] != _as_there(scope, config, source, target, groups.exact)
     )
     made = _find_new_contexts(source, target)
@@ -93,7 +97,23 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         native=target.native,
         numbers=_numbers(wanted, source, groups.exact),
         groups=groups,
+        policies=policies,
     )
+
+
+def _find_new_policies(
+    source: RegistryImage, target: RegistryImage, conflicts: list[TransferProblem]
+) -> tuple[tuple[tuple[str, PolicyValue], ...], frozenset[str]]:
+    """Named policies that the target lacks, and the names that mean the same in both. One that is another there is a conflict:
+    what follows it gets the policy as its own.
+    """
+    there = dict(target.policies) if target.native else {}
+    known = {name for name, policy in source.policies if there.get(name, policy) == policy}
+    others = [name for name, _ in source.policies if name not in known]
+    why = "the target has another policy of this name; what follows it here has it as its own there"
+    conflicts += [TransferProblem(f"policy {name}", "not written", why) for name in others]
+    new = ((name, policy) for name, policy in source.policies if target.native and name not in there)
+    return tuple(new), frozenset(known)
 
 
 def _find_conflicts(source: RegistryImage, target: RegistryImage, there: dict[Place, VersionFound]) -> dict[Place, str]:

@@ -2,7 +2,7 @@
 registry counts for itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from treaty.core.answers import Config, VersionFound
@@ -26,9 +26,9 @@ def in_words(config: Config) -> Config:
     return replace(config, **dict.fromkeys(EXACT))
 
 
-def without_name(config: Config) -> Config:
-    """Return a config with the policy that it follows as its own: names are those of one registry."""
-    return replace(config, follows=None)
+def without_name(config: Config, known: Container[str] = ()) -> Config:
+    """Return a config with the policy that it follows as its own, unless the name is `known`."""
+    return config if config.follows in known else replace(config, follows=None)
 
 
 def exactly(config: Config) -> Config:

@@ -12,15 +12,16 @@ from treaty.client.transfer.group_plan import PLAIN
 from treaty.client.transfer.group_requests import draft_of
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_image import Place, TransferProblem
-from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.messages.encodings import AddCodec
-from treaty.core.messages.groups import ORIGIN_POLICIES, CreateSubject
+from treaty.core.messages.groups import ORIGIN_POLICIES, CreateSubject, GetSubject
+from treaty.core.messages.schemaver import SCHEMAVER, GetPublished, Publish
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
-from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import NotOffered, Refusal, RegistryError, SubjectNotFound
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register
+from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register, Scope
 from treaty.core.schema import Draft, Pairs, Reference
 
 
@@ -32,6 +33,10 @@ class PromotedVersion:
     target: Subject
     names: Pairs = ()
     """Further names of the version."""
+    label: str = ""
+    """Its label of SchemaVer, where the subject that it goes to has labels."""
+    supersedes: tuple[str, ...] = ()
+    """Labels of the promoted versions that it supersedes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +84,27 @@ def promotion(
             collect(source, one, from_context, found)
     groups, versions = read_whole(source, sorted({one.subject for one in found.values()}))
     kept = {(one.version.subject, one.version.number): one for one in versions if one.state != "hidden"}
+    labelled = {each.subject for each in groups if each.settings.order == SCHEMAVER and to_context == DEFAULT_CONTEXT}
     steps: list[PromotedVersion] = []
     for place, one in found.items():
         whole = kept.get(place) or ExportedVersion(one)
         target = Subject(to_context, subject_of(one.subject).name)
-        steps.append(PromotedVersion(whole.version, target, whole.names))
+        if one.subject in labelled:
+            others = (each for at, each in kept.items() if at in found and _is_superseded_by(each, whole))
+            superseded = tuple(_label_of(each) for each in others)
+            steps.append(PromotedVersion(whole.version, target, whole.names, _label_of(whole), superseded))
+        else:
+            steps.append(PromotedVersion(whole.version, target, whole.names))
     named = tuple((Subject(to_context, subject_of(each.subject).name), each) for each in groups)
     return PromotionPlan(tuple(steps), from_context, to_context, named)
+
+
+def _label_of(one: ExportedVersion) -> str:
+    return dict(one.names).get(SCHEMAVER, "")
+
+
+def _is_superseded_by(one: ExportedVersion, by: ExportedVersion) -> bool:
+    return (one.version.subject, one.superseded_by) == (by.version.subject, by.version.ordinal)
 
 
 def promote(
@@ -102,6 +121,8 @@ def promote(
     refused and not overlooked; run it again then.
     """
     before = stand(target, (*plan.subjects, *sorted(_find_outside_references(plan))))
+    fresh = {Scope(*subject) for subject, one in plan.groups if _chooses_policy(target, subject, one)}
+    before = replace(before, configs=tuple(each for each in before.configs if each[0] not in fresh))
     prepared = write(before, trial)
     if prepared.problems:
         return PromotionResult(problems=prepared.problems)
@@ -109,6 +130,24 @@ def promote(
     if tried.problems or dry_run:
         return tried
     return _PromotionRun(plan, target, latest(before, plan.subjects)).go(report)
+
+
+def _chooses_policy(target: Registry, subject: Subject, one: ExportedSubject) -> bool:
+    """Whether a subject is created in the target with the policy of its origin, where no other one is set there."""
+    if one.settings.origin not in ORIGIN_POLICIES:
+        return False
+    try:
+        target.ask(GetSubject(subject))
+    except NotFound:
+        pass
+    except NotOffered:
+        return False
+    else:
+        return False
+    try:
+        return own_config(target, Scope(*subject)) is None
+    except NotFound:
+        return True
 
 
 def _find_outside_references(plan: PromotionPlan) -> set[Subject]:
@@ -137,7 +176,7 @@ class _PromotionRun:
                 return PromotionResult(problems=(problem,))
         for step in self.plan.steps:
             try:
-                registered = register(self.registry, self._request(step))
+                registered = self._publish(step) if step.label else register(self.registry, self._request(step))
             except RegistryError as no:
                 name = f"{step.source.subject} version {step.source.number}"
                 problem = TransferProblem(name, f"not promoted to {step.target}", str(no))
@@ -153,8 +192,8 @@ class _PromotionRun:
         """Create a subject that is not there, if it is no plain one, and let its writers use the codecs of the source."""
         settings = replace(one.settings, policy=ORIGIN_POLICIES.get(one.settings.origin))
         try:
-            if one.settings != PLAIN:
-                self.registry.ask(CreateSubject(subject, settings))
+            if one.settings != PLAIN or one.private:
+                self.registry.ask(CreateSubject(subject, settings, one.private, one.label_policy))
             for codec in one.codecs:
                 self.registry.ask(AddCodec(subject, codec))
         except NotOffered:
@@ -162,6 +201,18 @@ class _PromotionRun:
         except RegistryError as no:
             return TransferProblem(one.subject, f"not promoted to {subject}", str(no))
         return None
+
+    def _publish(self, step: PromotedVersion) -> RegisteredVersion:
+        """Publish a version under its label, unless it is there."""
+        try:
+            there = self.registry.ask(GetPublished(step.target, step.label)).answer.version
+            if there.guid == step.source.guid:
+                return RegisteredVersion(there, created=False)
+        except NotFound:
+            pass
+        draft = draft_of(step.source)
+        made = self.registry.ask(Publish(step.target, step.label, draft, supersedes=step.supersedes)).answer
+        return RegisteredVersion(made.schema.version, created=True)
 
     def _request(self, step: PromotedVersion) -> Register:
         one = step.source

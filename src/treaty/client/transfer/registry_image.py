@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
+from treaty.client.transfer.policies import EXACT, begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
-from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
+from treaty.core.messages.policies import PolicyFound
+from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, KeptState
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
@@ -57,6 +58,10 @@ class VersionFacts:
     names: Pairs = ()
     encodings: tuple[tuple[int, str], ...] = ()
     data: bytes | None = None
+    imports: Pairs = ()
+    revision: int = 0
+    revision_of: int = -1
+    superseded_by: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,8 @@ class RegistryImage:
     """Of `versions`, by their place."""
     hidden: tuple[ExportedVersion, ...] = ()
     """Versions that were deleted and registered again since, by context, subject and ordinal."""
+    policies: tuple[tuple[str, PolicyValue], ...] = ()
+    """Named policies, by name."""
 
     @property
     def kept(self) -> tuple[ExportedVersion, ...]:
@@ -120,6 +127,8 @@ class RecordExtras:
     """A hidden version, which has no record."""
     exported: ExportedSubject | None = None
     """A subject with its settings, which has no record."""
+    named: PolicyFound | None = None
+    """A named policy, which has no record."""
 
 
 @dataclass(slots=True)
@@ -137,6 +146,7 @@ class ImageBuilder:
     hidden: dict[Place, ExportedVersion] = field(default_factory=dict)
     """By subject and ordinal."""
     facts: dict[Place, VersionFacts] = field(default_factory=dict)
+    policies: dict[str, PolicyValue] = field(default_factory=dict)
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
     _ids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
@@ -170,7 +180,10 @@ class ImageBuilder:
             self.highest[mark.context] = max(self.highest.get(mark.context, 0), mark.highest_id)
         if mark.policy is not None and mark.policy[0] in self.configs:
             scope, exact = mark.policy
-            self.configs[scope] = replace(self.configs[scope], exact_level=exact.exact_level, partition=exact.partition)
+            beside = {name: getattr(exact, name) for name in EXACT}
+            self.configs[scope] = replace(self.configs[scope], **beside)
+        if mark.named is not None:
+            self.policies[mark.named.name] = mark.named.policy
         if mark.exported is not None:
             self.groups[mark.exported.subject] = mark.exported
         if mark.hidden is not None:
@@ -180,7 +193,8 @@ class ImageBuilder:
             found = replace(found, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal)
             facts = mark.facts
             if facts is not None:
-                found = replace(found, type_name=facts.type_name, type_version=facts.type_version, data=facts.data)
+                beside = {name: getattr(facts, name) for name in ("type_name", "type_version", "data", "imports")}
+                found = replace(found, **beside)
                 self.facts[mark.subject, mark.number] = facts
             self.versions[mark.subject, mark.number] = found
 
@@ -236,17 +250,23 @@ class ImageBuilder:
             groups=tuple(sorted(self.groups.values(), key=lambda one: subject_of(one.subject))),
             facts={place: self.facts[place] for place in self.versions if place in self.facts},
             hidden=tuple(sorted(self.hidden.values(), key=kept_order)),
+            policies=tuple(sorted(self.policies.items())),
         )
 
 
 def _with_facts(one: VersionFound, facts: VersionFacts) -> ExportedVersion:
-    return ExportedVersion(one, "soft" if one.deleted else "live", facts.policy, facts.names, facts.encodings)
+    state: KeptState = "soft" if one.deleted else "live"
+    texts = (facts.revision, facts.revision_of, facts.superseded_by)
+    return ExportedVersion(one, state, facts.policy, facts.names, facts.encodings, *texts)
 
 
 def facts_of(kept: ExportedVersion) -> VersionFacts:
     """What is kept of a version beside its record."""
     one = kept.version
-    return VersionFacts(one.type_name, one.type_version, kept.policy, kept.names, kept.encodings, one.data)
+    return VersionFacts(
+        one.type_name, one.type_version, kept.policy, kept.names, kept.encodings, one.data, one.imports,
+        kept.revision, kept.revision_of, kept.superseded_by,
+    )  # fmt: skip
 
 
 def kept_order(one: ExportedVersion) -> tuple[str, str, int]:
@@ -316,6 +336,7 @@ def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | N
     named = {subject_of(one.subject).context for one in image.versions} | set(image.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
     yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in image.highest)
+    yield from ((NOOP, None, RecordExtras(named=PolicyFound(*one))) for one in image.policies)
     yield from ((NOOP, None, RecordExtras(exported=one)) for one in image.groups)
     counted: dict[str, Mapping[int, int]] = {}
     for scope, config in image.configs:

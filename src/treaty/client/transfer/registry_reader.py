@@ -19,6 +19,8 @@ from treaty.client.transfer.registry_image import (
 from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
 from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject
+from treaty.core.messages.policies import ListPolicies
+from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, ExportSubjects, ExportVersions
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
@@ -35,6 +37,7 @@ from treaty.core.requests import (
     ListVersions,
     Scope,
 )
+from treaty.core.state.values import PolicyValue
 
 ReportProgress = Callable[[str, int, int], None]
 """Is called with what is done, how many of it, and of how many (0: not known)."""
@@ -45,6 +48,7 @@ THREADS = 8
 """Questions asked at once."""
 
 DEFAULT_MODE = "READWRITE"
+NO_DRAFTS = "drafts of Iglu's API are not listed, and left out: put them again"
 UNTOLD = "this registry does not list its settings: those of subjects without any version are left out"
 
 A = TypeVar("A")
@@ -151,15 +155,31 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
         seen.add(Scope(one.context, one.name) for one in page)
         listed += page
     scopes = [(Scope(one.context, one.name), one) for one in listed]
+    policies = _policies(registry)
+    labelled = any(one.settings.order == SCHEMAVER for one in image.groups)
+    configs = ((scope, without_name(one.config, policies)) for scope, one in scopes if one.config)
     return replace(
         image,
-        configs=tuple(
-            sorted(((scope, without_name(one.config)) for scope, one in scopes if one.config), key=scope_order)
-        ),
+        policies=tuple(policies.items()),
+        configs=tuple(sorted(configs, key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
+        notes=(NO_DRAFTS,) if labelled else (),
         highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
     )
+
+
+def _policies(registry: Registry) -> dict[str, PolicyValue]:
+    """Return the named policies; none from a server that has none."""
+    found: dict[str, PolicyValue] = {}
+    seen = _Pages("policies")
+    try:
+        while page := registry.ask(ListPolicies(next(reversed(found), ""))).answer.policies:
+            seen.add(one.name for one in page)
+            found |= {one.name: one.policy for one in page}
+    except (NotFound, NotOffered):
+        return {}
+    return found
 
 
 def _with_associations(registry: Registry, prefix: Subject, image: RegistryImage) -> RegistryImage:

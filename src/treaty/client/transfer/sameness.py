@@ -7,7 +7,7 @@ from treaty.core.answers import VersionFound
 from treaty.core.identity import guid
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
-from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema
+from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema, bind_imports
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 
@@ -43,7 +43,7 @@ def _by_place(image: RegistryImage) -> dict[Place, VersionFound]:
 
 
 def _content(one: VersionFound, *, full: bool) -> tuple[object, ...]:
-    return (one.text, one.references, *((one.metadata, one.rules) if full else ()))
+    return (one.text, one.references, *((one.metadata, one.rules, one.imports) if full else ()))
 
 
 @dataclass(slots=True)
@@ -61,7 +61,8 @@ class _Side:
         place = (one.subject, one.number)
         if place not in self.canonical:
             self.canonical[place] = self._canonical(one)
-        return guid(self.canonical[place], one.references, *((one.metadata, one.rules) if full else (None, None)))
+        beside = (one.metadata, one.rules) if full else (None, None)
+        return guid(self.canonical[place], one.references, *beside, imports=one.imports if full else ())
 
     def _canonical(self, one: VersionFound) -> str:
         """The canonical text; the text as it is where it can't be parsed, or where a reference leads nowhere."""
@@ -86,4 +87,4 @@ class _Side:
             if meaning is None:
                 return None
             bindings.append(ResolvedReference(reference.name, *place, meaning))
-        return ResolvedSchema(one.format, one.text, tuple(bindings))
+        return ResolvedSchema(one.format, one.text, (*bindings, *bind_imports(one.format, one.imports)))

@@ -238,9 +238,10 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
 
 
 def of_create_subject(request: g.CreateSubject) -> Required:
-    """Require the permission to change the config for a subject whose policy is chosen."""
+    """Require the permission to change the config for a subject whose policy, or policy of labels, is chosen."""
     chosen = _chooses_policy(request.settings.origin, request.settings.policy)
-    config = (on_subject("config", request.subject, "/settings/policy"),) if chosen else ()
+    paths = ("/settings/policy",) * chosen + ("/label_policy",) * (request.label_policy != "warn")
+    config = tuple(on_subject("config", request.subject, path) for path in paths)
     return (on_subject("register", request.subject), *config)
 
 

@@ -49,26 +49,26 @@ def refuse_new_schema(view: View, subject: Subject) -> None:
         )
 
 
-def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> list[Kept]:
+def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int, *, live: bool = True) -> list[Kept]:
     """Return the hidden versions that go where one version more would be more than a subject may have.
 
     `going` are versions that go in any case. The oldest hidden versions go, but none that an encoding or a schema refers
     to; VERSIONS_DROPPED of them are looked at. Raises `TooLarge` where none can go, or where too many are live.
 
-    `ordinal` is that of the version that comes. Each version takes one, so there are at most so many: while they are
-    few nothing is counted.
+    `ordinal` is that of the version that comes, and `live` whether it is live. Each version takes an ordinal, so there are at
+    most so many: while they are few nothing is counted.
     """
     if ordinal < min(limits.VERSIONS_PER_SUBJECT, limits.VERSIONS_KEPT_PER_SUBJECT):
         return []
     there = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
     gone = {key for key, _ in going}
-    live = there["live"] - sum(one.state == "live" for _, one in going)
-    if live >= limits.VERSIONS_PER_SUBJECT:
+    kept = there["live"] - sum(one.state == "live" for _, one in going)
+    if live and kept >= limits.VERSIONS_PER_SUBJECT:
         raise TooLarge.of(
             "VERSIONS_PER_SUBJECT",
-            f"Subject '{subject}' has {live} live versions",
+            f"Subject '{subject}' has {kept} live versions",
             subject=str(subject),
-            old=str(live),
+            old=str(kept),
             allowed=f"at most {limits.VERSIONS_PER_SUBJECT} versions; delete old ones",
         )
     total = sum(there.values())

@@ -315,7 +315,7 @@ def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, r
 
 
 def make_home(
-    view: View, subject: Subject, creation: SubjectCreation, packages: Pairs = ()
+    view: View, subject: Subject, creation: SubjectCreation, packages: Pairs = (), label_policy: str = "warn"
 ) -> tuple[tuple[Row, ...], int]:
     """Return the rows for a context and a subject that are not there yet, and the generation of the subject.
 
@@ -339,6 +339,7 @@ def make_home(
         private=creation.private,
         schemes=creation.schemes,
         packages=packages,
+        label_policy=label_policy,
     )
     return (*rows, make_row(SUBJECT, subject, made)), made.generation
 

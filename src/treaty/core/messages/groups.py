@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.messages.schemaver import IGLU
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.requests import Request
@@ -28,7 +29,7 @@ TEXT_FORMAT = "TEXT"
 
 SCHEMA_REPO, AVRO_1124 = "schema-repo", "avro-1124"
 """Origins of subjects that are created by schema-repo's dialect and by the proposal AVRO-1124."""
-ORIGIN_POLICIES: Mapping[str, Config] = {SCHEMA_REPO: Config(level="NONE"), AVRO_1124: Config(level="NONE")}
+ORIGIN_POLICIES: Mapping[str, Config] = dict.fromkeys((SCHEMA_REPO, AVRO_1124, IGLU), Config(level="NONE"))
 """The policies of new subjects, by origin, where the request chooses none: there any schema may follow any other."""
 
 # -------------------------------------------------------------------------------------------------------- answers
@@ -114,7 +115,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """Settings of a subject that is created without a version; the first four, `schemes` and `private` never change."""
+    """Settings of a subject that is created without a version; the first four and `schemes` never change."""
 
     origin: str
     types: str = "across"
@@ -125,8 +126,6 @@ class GroupSettings:
     properties: Pairs = ()
     schemes: tuple[str, ...] = ()
     """Id schemes by which its versions have names: ``sequence``, ``md5``, ``crc-64-avro``, ``sha-256``, or of a plug-in."""
-    private: bool = False
-    """Whether it does not exist for callers without a right that names its vendor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +134,10 @@ class CreateSubject(Request[GroupCreated]):
 
     subject: Subject
     settings: GroupSettings
+    private: bool = False
+    """Whether it exists only for callers with a right that names its vendor."""
+    label_policy: str = "warn"
+    """warn or refuse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,8 @@ class ExportedSubject:
     highest: HighestNumbers = HighestNumbers()
     codecs: tuple[CodecType, ...] = ()
     """By name."""
+    private: bool = False
+    label_policy: str = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,12 @@ class ExportedVersion:
     """Further names, (scheme, name)."""
     encodings: tuple[tuple[int, str], ...] = ()
     """Its encoding ids and their codecs, by id."""
+    revision: int = 0
+    """How often its text was replaced."""
+    revision_of: int = -1
+    """The ordinal of the version whose former text it is; -1: it is a version of its own."""
+    superseded_by: int = -1
+    """The ordinal of the version that supersedes it; -1: none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,8 @@ class ImportSubject(Request[GroupCreated]):
     subject: Subject
     settings: GroupSettings
     highest: HighestNumbers = HighestNumbers()
+    private: bool = False
+    label_policy: str = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,7 @@ class ImportVersion(Request[RegisteredVersion]):
     """Make a schema a version of a subject that exists, with the ordinal and the number that it has in another registry.
 
     It is not compared with others. The ordinal and, unless it is hidden, the number must be free, or belong to the same
-    version already.
+    version already. What is there already can be sent again with `superseded_by`, once the version that supersedes it is there.
     """
 
     subject: Subject
@@ -145,6 +155,10 @@ class ImportVersion(Request[RegisteredVersion]):
     names: Pairs = ()
     time: int = 0
     """In milliseconds since the epoch; 0: unknown."""
+    revision: int = 0
+    revision_of: int = -1
+    superseded_by: int = -1
+    """-1: as it is."""
 
 
 @dataclass(frozen=True, slots=True)

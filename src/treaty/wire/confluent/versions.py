@@ -45,6 +45,8 @@ class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
     type_version: int = 0
     names: list[tuple[str, str]] = []
     findings: list[Finding] | None = None
+    warnings: list[Finding] | None = None
+    """What is said of a label of SchemaVer; printed without being asked for."""
 
 
 class SchemaBody(Struct, omit_defaults=True, rename="camel"):
@@ -126,6 +128,9 @@ def registered_body(registered: RegisteredVersion, *, details: bool = False) -> 
     if body.treaty is not None:
         body.treaty.created = registered.created
         body.treaty.context = subject_of(registered.version.subject).context
+    if registered.warnings:
+        body.treaty = body.treaty or SchemaDetails()
+        body.treaty.warnings = list(registered.warnings)
     if not details:  # an alias may have led elsewhere than the sender thinks
         body.subject = None
     if registered.created and not details:
@@ -181,7 +186,8 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
 def registered_of(body: SchemaBody, subject: str) -> RegisteredVersion:
     """Read a registration's answer; without details, one without `ts` counts as created."""
     created = body.treaty.created if body.treaty and body.treaty.created is not None else body.ts is None
-    return RegisteredVersion(version_of(body, subject), created)
+    warnings = body.treaty.warnings if body.treaty else None
+    return RegisteredVersion(version_of(body, subject), created, tuple(warnings or ()))
 
 
 def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:

@@ -75,6 +75,8 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
     subject, settings = request.subject, request.settings
     refuse_bad_subject(subject)
     refuse_bad_settings(settings)
+    if request.label_policy not in {"warn", "refuse"}:
+        raise No(InvalidSetting, "LABEL_POLICY", subject=str(subject))
     scope, change = q.Scope(*subject), settings.policy
     if change is not None:
         refuse_other_members(change)
@@ -100,7 +102,8 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
-        private=settings.private,
+        private=request.private,
+        label_policy=request.label_policy,
     )
     events.append(SubjectMade(subject, made))
     events += [] if chosen is None else [chosen]

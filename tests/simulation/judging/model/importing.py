@@ -13,9 +13,11 @@ from tests.simulation.judging.model.events import (
     SubjectMade,
     VersionMade,
     VersionPurged,
+    VersionsSuperseded,
 )
 from tests.simulation.judging.model.founding import refuse_bad_settings
 from tests.simulation.judging.model.grouping import describe_group, of_group
+from tests.simulation.judging.model.labelling import superseding
 from tests.simulation.judging.model.making import making_room, refuse_many_contexts, schema_of
 from tests.simulation.judging.model.naming import computed_names, refuse_bad_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
@@ -33,7 +35,15 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
 from treaty.core.names import Subject
-from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted, TooLarge, VersionNotFound
+from treaty.core.refusals import (
+    CodecNotFound,
+    InvalidSchema,
+    InvalidSetting,
+    InvalidVersion,
+    NotPermitted,
+    TooLarge,
+    VersionNotFound,
+)
 from treaty.core.schema_engine import InvalidText
 from treaty.core.state import values
 
@@ -65,11 +75,10 @@ def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
         if highest >= 0
     }
     types = tuple(sorted((*kind, past.highest_of_type(subject, *kind)) for kind in kinds))
-    kept = (home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes, home.private)
-    settings = g.GroupSettings(*kept)
+    settings = g.GroupSettings(home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes)
     codecs = tuple(e.CodecType(name, properties) for name, properties in sorted(past.codecs_of(subject).items()))
     highest = x.HighestNumbers(past.highest_ordinal(subject), past.highest_encoding(subject), types)
-    return x.ExportedSubject(str(subject), settings, highest, codecs)
+    return x.ExportedSubject(str(subject), settings, highest, codecs, home.private, home.label_policy)
 
 
 def export_versions(past: Past, asking: Asking, request: x.ExportVersions) -> Yes:
@@ -92,7 +101,10 @@ def _tell_version(past: Past, one: VersionNow) -> x.ExportedVersion:
     state: x.KeptState = next(each for each in ("live", "soft", "hidden") if each == one.state)
     computed = past.subjects[one.subject].schemes
     names = tuple(sorted(pair for pair in one.names if pair[0] not in computed))
-    return x.ExportedVersion(describe(one, data=True), state, one.version.policy, names, encodings)
+    by = superseding(past).get((one.subject, one.generation, one.ordinal), -1)
+    seen = any(each.ordinal == by and each.state != "hidden" for each in past.of(one.subject))
+    texts = (one.version.revision, one.version.revision_of, by if seen else -1)
+    return x.ExportedVersion(describe(one, data=True), state, one.version.policy, names, encodings, *texts)
 
 
 # ------------------------------------------------------------------------------------------------------- imports
@@ -116,6 +128,8 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
     subject, settings, highest = request.subject, request.settings, request.highest
     refuse_bad_subject(subject)
     refuse_bad_settings(settings)
+    if request.label_policy not in {"warn", "refuse"}:
+        raise No(InvalidSetting, "LABEL_POLICY", subject=str(subject))
     if settings.policy is not None:
         raise No(NotPermitted, "IMPORT_POLICY", subject=str(subject))
     there = past.subjects.get(subject)
@@ -144,7 +158,8 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
             settings.identity,
             schemes=settings.schemes,
             properties=settings.properties,
-            private=settings.private,
+            private=request.private,
+            label_policy=request.label_policy,
         )
         events.append(SubjectMade(subject, made))
     events += [NumbersReserved(subject, generation, highest)] if rises else []
@@ -155,6 +170,8 @@ def _refuse_bad_place(request: x.ImportVersion) -> None:
     most = limits.COUNTER
     fine = 0 <= request.ordinal <= most and 1 <= request.number <= most
     fine = fine and -1 <= request.schema_id <= most and -1 <= request.type_version <= most and request.time >= 0
+    fine = fine and 0 <= request.revision <= most and -1 <= request.revision_of <= most
+    fine = fine and -1 <= request.superseded_by <= most
     if not fine:
         raise No(InvalidVersion, "IMPORT_NUMBER", subject=str(request.subject))
     if request.state not in {"live", "soft", "hidden"}:
@@ -168,24 +185,19 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
     refuse_bad_names(request.names)
     _refuse_bad_place(request)
     home = of_group(past, subject)
+    new = _read_import(past, request)
     draft = written(request.draft)
-    if not draft.text:
-        raise No(InvalidSchema, "SCHEMA_EMPTY")
-    new = read_draft(past, subject, draft, "all", strict=False, normalize=False)
-    if isinstance(new, InvalidText):
-        raise no_schema(new)
     for one in past.of(subject):
         if one.ordinal == request.ordinal:
-            if not _is_this(one, request, new):
-                raise No(NotPermitted, "ORDINAL_TAKEN", subject=str(subject))
-            return Yes((), RegisteredVersion(describe(one, names=True), created=False))
+            return _import_again(past, request, one, new)
     _refuse_unless_giving(past, subject)
     if request.time > asking.time + limits.TIME_AHEAD:
         raise No(NotPermitted, "TIME_AHEAD", subject=str(subject))
     type_version = _free_type_version(past, request, new)
     computed = computed_names(home, subject, request.ordinal, new)
     schema_id, schema = schema_of(past, q.Register(subject, draft, schema_id=request.schema_id), new)
-    room = making_room(past, subject, past.of(subject), [])
+    said = _superseded(past, request, home.generation)
+    room = making_room(past, subject, past.of(subject), [], live=request.state == "live")
     refuse_taken(past, subject, request.ordinal, request.names, schema_id, room)
     content = None if new.sent == new.parsed.canonical.encode() or draft.format not in FORMATS else new.sent
     policy = request.policy or policy_in_force(config_in_force(past, q.Scope(*subject)), home.types)
@@ -202,6 +214,8 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         policy=policy,
         properties=request.properties,
         time=request.time,
+        revision=request.revision,
+        revision_of=request.revision_of,
     )
     place = (subject, home.generation, request.ordinal)
     made = VersionMade(*place, version, schema, new.alike, content, (*computed, *request.names), new.normal)
@@ -212,7 +226,40 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         references=as_sent(new.used),
     )
     purged = (VersionPurged(one.subject, one.ordinal) for one in room)
-    return Yes((*purged, made), RegisteredVersion(told, created=True))
+    return Yes((*purged, made, *said), RegisteredVersion(told, created=True))
+
+
+def _read_import(past: Past, request: x.ImportVersion) -> ReadDraft:
+    if request.draft.format == g.ANY_FORMAT:
+        raise No(InvalidSchema, "FORMAT_UNKNOWN")
+    draft = written(request.draft)
+    if not draft.text:
+        raise No(InvalidSchema, "SCHEMA_EMPTY")
+    new = read_draft(past, request.subject, draft, "all", strict=False, normalize=False)
+    if isinstance(new, InvalidText):
+        raise no_schema(new)
+    return new
+
+
+def _import_again(past: Past, request: x.ImportVersion, one: VersionNow, new: ReadDraft) -> Yes:
+    """The same version may be superseded since; another one keeps the ordinal."""
+    if not _is_this(one, request, new):
+        raise No(NotPermitted, "ORDINAL_TAKEN", subject=str(request.subject))
+    said = _superseded(past, request, one.generation)
+    if said:
+        _refuse_unless_giving(past, request.subject)
+    return Yes(tuple(said), RegisteredVersion(describe(one, names=True), created=False))
+
+
+def _superseded(past: Past, request: x.ImportVersion, generation: int) -> list[VersionsSuperseded]:
+    """Another version that is seen supersedes it, if one is named and did not before."""
+    subject, by = request.subject, request.superseded_by
+    if by < 0 or superseding(past).get((subject, generation, request.ordinal)) == by:
+        return []
+    seen = [one.ordinal for one in past.of(subject) if one.state != "hidden" and one.ordinal != request.ordinal]
+    if by not in seen:
+        raise No(InvalidVersion, "SUPERSEDING_MISSING", subject=str(subject), new=str(by))
+    return [VersionsSuperseded(subject, generation, by, (request.ordinal,))]
 
 
 def _is_this(one: VersionNow, request: x.ImportVersion, new: ReadDraft) -> bool:

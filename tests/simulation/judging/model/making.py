@@ -223,9 +223,11 @@ def going_with(past: Past, one: VersionNow) -> list[VersionNow]:
     return [one, *same, *(each for each in hidden if each.version.revision_of == one.ordinal)]
 
 
-def making_room(past: Past, subject: Subject, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
-    """The oldest hidden versions that nobody refers to, as many as there would be too many versions."""
-    if sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
+def making_room(
+    past: Past, subject: Subject, there: list[VersionNow], gone: list[VersionNow], *, live: bool = True
+) -> list[VersionNow]:
+    """The oldest hidden versions that nobody refers to, as many as there would be too many versions; `live`: one more is live."""
+    if live and sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
         raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(subject))
     excess = len(there) - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
     if excess <= 0:

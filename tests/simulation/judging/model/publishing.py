@@ -145,7 +145,7 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
     if [one for one in case.home.schemes if one != "sequence"]:
         raise No(LabelRefused, "PATCH_NAMED", subject=str(subject))
     schema_id, schema = schema_of(past, case.request, new)
-    gone = making_room(past, subject, past.of(subject), [])
+    gone = making_room(past, subject, past.of(subject), [], live=False)
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
     kind = (new.draft.format, new.type_name)
     same_type = (old.version.format, old.version.type_name) == kind

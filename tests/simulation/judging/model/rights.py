@@ -178,7 +178,8 @@ def of_import(request: x.ImportSubject | x.ImportVersion | x.ImportEncoding) -> 
 def of_create_subject(request: g.CreateSubject) -> list[Need]:
     """Who chooses a policy must be allowed to change it; one that follows from the origin is nobody's choice."""
     made = request.settings
-    config = [] if made.policy in (None, g.ORIGIN_POLICIES.get(made.origin)) else [Need(("config",), *request.subject)]
+    usual = made.policy in (None, g.ORIGIN_POLICIES.get(made.origin)) and request.label_policy == "warn"
+    config = [] if usual else [Need(("config",), *request.subject)]
     return [Need(("register",), *request.subject), *config]
 
 

@@ -14,7 +14,12 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.drafts.version_names import packages_of
-from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
+from treaty.core.handlers.groups.properties import (
+    refuse_bad_label_policy,
+    refuse_bad_properties,
+    refuse_bad_settings,
+    refuse_format_in_use,
+)
 from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
 from treaty.core.handlers.policies import changed_config, created_config, refuse_bad_creation, refuse_bad_policy
 from treaty.core.handlers.schema_ids import make_home, own_config_rows
@@ -22,17 +27,10 @@ from treaty.core.handlers.settings import IMPORTING, config_row, mode_in_force, 
 from treaty.core.handlers.uses import GoingRows, refuse_if_used, users_of
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import USERS_NAMED
-from treaty.core.messages.groups import (
-    ChangeSubject,
-    CreateSubject,
-    GroupCreated,
-    GroupRemoved,
-    GroupSettings,
-    RemoveSubject,
-)
+from treaty.core.messages.groups import ChangeSubject, CreateSubject, GroupCreated, GroupRemoved, RemoveSubject
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
-from treaty.core.refusals import InvalidSetting, PreviousLevelDiffers, Referenced
+from treaty.core.refusals import PreviousLevelDiffers, Referenced
 from treaty.core.requests import Scope, SubjectCreation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row
@@ -40,7 +38,6 @@ from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import View
 
-LABEL_POLICIES = ("warn", "refuse")
 POLICY = "/settings/policy"
 """Where a creation says which policy the subject is created with."""
 
@@ -50,6 +47,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     subject, settings = command.request.subject, command.request.settings
     refuse_bad_subject(subject)
     refuse_bad_settings(settings, engine)
+    refuse_bad_label_policy(subject, command.request.label_policy)
     if settings.policy is not None:
         refuse_bad_creation(view, settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
@@ -58,14 +56,16 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_invisible_name(view, subject, imported=mode_in_force(view, Scope(*subject)) in IMPORTING)
     config = created_config(view, subject, settings.policy, engine, POLICY)
     refuse_if_readonly(view, Scope(*subject))
-    home, _ = make_home(view, subject, _creation(settings), packages_of(settings.schemes, engine))
+    request, packages = command.request, packages_of(settings.schemes, engine)
+    home, _ = make_home(view, subject, _creation(request), packages, request.label_policy)
     made = next(row.value for row in home if row.table == SUBJECT.name)
     assert isinstance(made, SubjectValue)
     answer = GroupCreated(describe_group(view, subject, made, config), created=True)
     return Decision((*home, *own_config_rows(view, subject, config)), answer)
 
 
-def _creation(settings: GroupSettings) -> SubjectCreation:
+def _creation(request: CreateSubject) -> SubjectCreation:
+    settings = request.settings
     return SubjectCreation(
         origin=settings.origin,
         types=settings.types,
@@ -73,7 +73,7 @@ def _creation(settings: GroupSettings) -> SubjectCreation:
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
-        private=settings.private,
+        private=request.private,
     )
 
 
@@ -83,15 +83,7 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     subject, scope = request.subject, Scope(*request.subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties, "/properties")
-    if request.label_policy is not None and request.label_policy not in LABEL_POLICIES:
-        raise InvalidSetting.of(
-            "LABEL_POLICY",
-            f"There is no policy of labels '{request.label_policy[:100]}'",
-            path="/labelPolicy",
-            subject=str(subject),
-            new=request.label_policy[:100],
-            allowed=", ".join(LABEL_POLICIES),
-        )
+    refuse_bad_label_policy(subject, request.label_policy)
     there = subject_row(view, subject)
     change = Config(exact_level=request.level, validators=request.validators, follows=request.follows)
     packages = refuse_bad_policy(view, scope, change, engine)

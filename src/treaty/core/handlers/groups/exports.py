@@ -21,6 +21,7 @@ from treaty.core.messages.transfers import (
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.schemaver_tables import SUPERSEDED, SupersededKey
 from treaty.core.state.state_tables import (
     CODEC,
     COUNTER,
@@ -33,6 +34,7 @@ from treaty.core.state.state_tables import (
     VERSION,
     VERSION_BY_SUBJECT,
     CounterKey,
+    VersionKey,
     encodings_key,
     ordinals_key,
 )
@@ -87,12 +89,13 @@ def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> Expo
             identity=value.identity,
             properties=value.properties,
             schemes=value.schemes,
-            private=value.private,
         ),
         HighestNumbers(
             -1 if ordinals is None else ordinals.highest, -1 if encodings is None else encodings.highest, tuple(types)
         ),
         tuple(CodecType(name, codec.properties) for name, codec in codecs if codec is not None),
+        value.private,
+        value.label_policy,
     )
 
 
@@ -155,4 +158,14 @@ def _describe_version(view: View, one: Kept) -> ExportedVersion:
         version.policy,
         names,
         tuple(sorted((id_, each.codec) for id_, each in encodings if each is not None)),
+        version.revision,
+        version.revision_of,
+        _superseding_ordinal(view, key),
     )
+
+
+def _superseding_ordinal(view: View, key: VersionKey) -> int:
+    """Return the ordinal of the version that supersedes one; -1 where none does, or only a hidden one."""
+    value = view.get(SUPERSEDED, SupersededKey(*key))
+    by = None if value is None else view.get(VERSION, key._replace(ordinal=value.ordinal))
+    return -1 if value is None or by is None or by.state == "hidden" else value.ordinal

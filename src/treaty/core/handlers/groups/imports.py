@@ -9,31 +9,35 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room
 from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.drafts.extras import refuse_bad_rules
-from treaty.core.handlers.drafts.same_versions import has_schema
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.drafts.version_identity import policy_for, version_rules, with_text
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
-from treaty.core.handlers.groups.properties import refuse_bad_settings
+from treaty.core.handlers.groups.import_refusals import (
+    highest_of,
+    refuse_any_format,
+    refuse_bad_place,
+    refuse_far,
+    refuse_far_time,
+    refuse_other_version,
+    refuse_taken_number,
+    refuse_unless_importing,
+)
+from treaty.core.handlers.groups.properties import refuse_bad_label_policy, refuse_bad_settings
 from treaty.core.handlers.groups.queries import describe_group, subject_row
 from treaty.core.handlers.schema_ids import all_names, describe_new, make_home, other_rows, schema_of
-from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
+from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import remove_versions
-from treaty.core.handlers.versions import (
-    Kept,
-    describe_version,
-    no_ordinal,
-    stored_versions,
-    version_with_number,
-    with_ordinal,
-)
+from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, stored_versions, with_ordinal
 from treaty.core.messages.encodings import NO_CODEC, EncodingAssigned
 from treaty.core.messages.groups import GroupCreated
 from treaty.core.messages.transfers import HighestNumbers, ImportEncoding, ImportSubject, ImportVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted, TooLarge
+from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted
 from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.rows import Row, make_row
+from treaty.core.state.schemaver_tables import SUPERSEDED, SupersededKey
 from treaty.core.state.state_tables import (
     CODEC,
     CONTENT,
@@ -51,11 +55,8 @@ from treaty.core.state.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import Content, Counter, Encoding, Version
+from treaty.core.state.values import Content, Counter, Encoding, SupersededVersion, Version
 from treaty.core.state.view import View
-
-STATES = ("live", "soft", "hidden")
-"""States that a version may be imported with."""
 
 
 def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEngine) -> Decision[GroupCreated]:
@@ -64,12 +65,13 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
     subject, settings = request.subject, request.settings
     refuse_bad_subject(subject)
     refuse_bad_settings(settings, engine)
+    refuse_bad_label_policy(subject, request.label_policy)
     _refuse_policy(request)
     there = view.get(SUBJECT, subject)
     raised = _raise_counters(view, subject, view.sequence + 1 if there is None else there.generation, request.highest)
     if there is not None and not raised:
         return Decision((), GroupCreated(describe_group(view, subject, there, None), created=False))
-    _refuse_unless_importing(view, subject)
+    refuse_unless_importing(view, subject)
     creation = SubjectCreation(
         origin=settings.origin,
         types=settings.types,
@@ -77,9 +79,9 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
         identity=settings.identity,
         properties=settings.properties,
         schemes=settings.schemes,
-        private=settings.private,
+        private=request.private,
     )
-    home, _ = make_home(view, subject, creation, packages_of(settings.schemes, engine))
+    home, _ = make_home(view, subject, creation, packages_of(settings.schemes, engine), request.label_policy)
     made = next((row.value for row in home if row.table == SUBJECT.name), there)
     answer = GroupCreated(describe_group(view, subject, made, None), created=there is None)  # type: ignore[arg-type]  # of its table
     return Decision((*home, *raised), answer)
@@ -102,44 +104,11 @@ def _raise_counters(view: View, subject: Subject, generation: int, highest: High
     wanted += [(types_key(subject, generation, format_, name), number) for format_, name, number in highest.types]
     raised: dict[CounterKey, int] = {}
     for key, number in wanted:
-        there = max(_highest(view, key), raised.get(key, -1))
-        _refuse_far(subject, key.kind, there, number)
+        there = max(highest_of(view, key), raised.get(key, -1))
+        refuse_far(subject, key.kind, there, number)
         if number > there:
             raised[key] = number
     return tuple(make_row(COUNTER, key, Counter(number)) for key, number in raised.items())
-
-
-def _highest(view: View, key: CounterKey) -> int:
-    counter = view.get(COUNTER, key)
-    return -1 if counter is None else counter.highest
-
-
-def _refuse_far(subject: Subject, kind: str, highest: int, number: int) -> None:
-    if number > limits.COUNTER:
-        raise TooLarge.of("COUNTER", f"counter {kind}: {number}", allowed=f"at most {limits.COUNTER}")
-    if number > highest + limits.ID_GAP:
-        raise TooLarge.of(
-            "ID_GAP",
-            f"number {number} of counter {kind} lies more than {limits.ID_GAP} above {highest}, the highest one of subject "
-            f"'{subject}'",
-            path=f"/{kind}",
-            subject=str(subject),
-            old=str(highest),
-            new=str(number),
-            allowed=f"at most {highest + limits.ID_GAP}",
-        )
-
-
-def _refuse_unless_importing(view: View, subject: Subject) -> None:
-    mode = mode_in_force(view, Scope(*subject))
-    if mode not in IMPORTING:
-        raise NotPermitted.of(
-            "MODE",
-            f"Subject {subject} in context {subject.context} is not in import mode",
-            subject=str(subject),
-            old=mode,
-            allowed="set the mode of the context to IMPORT first",
-        )
 
 
 # --------------------------------------------------------------------------------------------------------- versions
@@ -151,25 +120,18 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     subject = request.subject
     refuse_bad_rules(request.draft.rules)
     refuse_bad_names(request.names, engine)
-    _refuse_bad_place(request)
+    refuse_bad_place(request)
     home = subject_row(view, subject)
-    draft = with_text(request.draft, engine)
-    if not draft.text:
-        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
-    rules = version_rules(view, subject)
-    new = read(view, subject, draft, engine, visible="all", strict=False, normalize=False, rules=rules)
-    if isinstance(new, InvalidText):
-        raise refuse(new, draft)
+    draft, new = _read_draft(view, request, engine)
     there = with_ordinal(view, subject, request.ordinal)
     if there is not None:
-        _refuse_other_version(view, request, there, new)
-        return Decision((), RegisteredVersion(describe_version(view, there, names=True), created=False))
-    _refuse_unless_importing(view, subject)
-    _refuse_far_time(request, command.time)
-    _refuse_taken_number(view, request)
+        return _import_again(view, request, there, new)
+    refuse_unless_importing(view, subject)
+    refuse_far_time(request, command.time)
+    refuse_taken_number(view, request)
     ordinals = ordinals_key(subject, home.generation)
     types = types_key(subject, home.generation, draft.format, new.type_name)
-    _refuse_far(subject, ordinals.kind, _highest(view, ordinals), request.ordinal)
+    refuse_far(subject, ordinals.kind, highest_of(view, ordinals), request.ordinal)
     type_version = _type_version(view, request, new, types)
     names = NewNames(new_names(view, subject, SubjectCreation(), new, engine), request.names)
     as_register = _as_register(command, Register(subject, draft, schema_id=request.schema_id, names=request.names))
@@ -185,16 +147,41 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
         content=new.content,
         forced=request.forced,
         imported=True,
-        policy=request.policy or policy_for(config, rules),
+        policy=request.policy or policy_for(config, version_rules(view, subject)),
         properties=request.properties,
         time=request.time,
         identity=new.identity,
+        revision=request.revision,
+        revision_of=request.revision_of,
     )
     key = VersionKey(*subject, home.generation, request.ordinal)
-    rows = (*schema_rows, *_version_rows(view, key, new, version, names))
+    superseding = _superseding_rows(view, key, request)
+    rows = (*schema_rows, *_version_rows(view, key, new, version, names), *superseding)
     told = all_names(view, as_register.request, names, request.ordinal)
     answer = describe_new(as_register.request, new, version, request.ordinal, told)
     return Decision(rows, RegisteredVersion(answer, created=True))
+
+
+def _read_draft(view: View, request: ImportVersion, engine: SchemaEngine) -> tuple[Draft, ParsedDraft]:
+    """Return the draft with its text, and what it says. Raises `InvalidSchema` for one that can't be read."""
+    refuse_any_format(request)
+    draft = with_text(request.draft, engine)
+    if not draft.text:
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
+    rules = version_rules(view, request.subject)
+    new = read(view, request.subject, draft, engine, visible="all", strict=False, normalize=False, rules=rules)
+    if isinstance(new, InvalidText):
+        raise refuse(new, draft)
+    return draft, new
+
+
+def _import_again(view: View, request: ImportVersion, there: Kept, new: ParsedDraft) -> Decision[RegisteredVersion]:
+    """Decide about a version that has the ordinal already: the same one may be superseded since."""
+    refuse_other_version(view, request, there, new)
+    rows = _superseding_rows(view, there[0], request)
+    if rows:
+        refuse_unless_importing(view, request.subject)
+    return Decision(rows, RegisteredVersion(describe_version(view, there, names=True), created=False))
 
 
 def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Version, names: NewNames) -> tuple[Row, ...]:
@@ -202,13 +189,13 @@ def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Versio
     subject = Subject(key.context, key.subject)
     ordinals = ordinals_key(subject, key.generation)
     types = types_key(subject, key.generation, version.format, version.type_name)
-    highest = max(key.ordinal, _highest(view, ordinals))
-    going = make_room(view, subject, [], highest)
+    highest = max(key.ordinal, highest_of(view, ordinals))
+    going = make_room(view, subject, [], highest, live=version.state == "live")
     named = name_rows(view, key, version, names, {one[0] for one in going})
     sent = new.sent
     return (
         make_row(COUNTER, ordinals, Counter(highest)),
-        make_row(COUNTER, types, Counter(max(version.type_version, _highest(view, types)))),
+        make_row(COUNTER, types, Counter(max(version.type_version, highest_of(view, types)))),
         *other_rows(remove_versions(view, going, spare_schema=version.schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
@@ -216,91 +203,36 @@ def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Versio
     )
 
 
+def _superseding_rows(view: View, key: VersionKey, request: ImportVersion) -> tuple[Row, ...]:
+    """Return the row that says which version supersedes one, if it is another than before. That version must be there."""
+    place, ordinal = SupersededKey(*key), request.superseded_by
+    before = view.get(SUPERSEDED, place)
+    if ordinal < 0 or (before is not None and before.ordinal == ordinal):
+        return ()
+    by = None if ordinal == key.ordinal else with_ordinal(view, request.subject, ordinal)
+    if by is None or by[1].state == "hidden":
+        raise InvalidVersion.of(
+            "SUPERSEDING_MISSING",
+            f"No other version of {request.subject} with the ordinal {ordinal} can supersede one",
+            path="/superseded_by",
+            subject=str(request.subject),
+            new=str(ordinal),
+            allowed="the ordinal of another version that is there",
+        )
+    return (make_row(SUPERSEDED, place, SupersededVersion(ordinal)),)
+
+
 def _as_register(command: Command[ImportVersion], request: Register) -> Command[Register]:
     """Return the command as one of a registration, which says where the schema and its names go."""
     return Command(request, command.command_id, command.time, command.principal, command.access, command.again)
 
 
-def _refuse_bad_place(request: ImportVersion) -> None:
-    """Raise `InvalidVersion` for numbers and states that no version has."""
-    members = (
-        ("ordinal", request.ordinal, 0, limits.COUNTER),
-        ("number", request.number, 1, limits.COUNTER),
-        ("schema_id", request.schema_id, -1, limits.COUNTER),
-        ("type_version", request.type_version, -1, limits.COUNTER),
-        ("time", request.time, 0, None),
-    )
-    for name, value, low, high in members:
-        if value < low or (high is not None and value > high):
-            raise InvalidVersion.of(
-                "IMPORT_NUMBER",
-                f"No version has the {name} {value}",
-                path=f"/{name}",
-                subject=str(request.subject),
-                new=str(value),
-                allowed=f"{low} or more" if high is None else f"{low} to {high}",
-            )
-    if request.state not in STATES:
-        raise InvalidVersion.of(
-            "IMPORT_STATE",
-            f"No version is imported as '{request.state[:100]}'",
-            path="/state",
-            subject=str(request.subject),
-            new=request.state[:100],
-            allowed=", ".join(STATES),
-        )
-
-
-def _refuse_other_version(view: View, request: ImportVersion, there: Kept, new: ParsedDraft) -> None:
-    version = there[1]
-    same = (version.number, version.format, version.type_name) == (request.number, new.draft.format, new.type_name)
-    same = same and request.schema_id in {-1, version.schema_id} and request.type_version in {-1, version.type_version}
-    if not same or version.content != new.content or not has_schema(view, there, new):
-        raise NotPermitted.of(
-            "ORDINAL_TAKEN",
-            f"Subject '{request.subject}' has another version with the ordinal {request.ordinal}",
-            path="/ordinal",
-            subject=str(request.subject),
-            old=f"version {version.number}, id {version.schema_id}",
-            new=f"version {request.number}",
-            allowed="an ordinal that is free, or the version that has this one",
-        )
-
-
-def _refuse_far_time(request: ImportVersion, now: int) -> None:
-    if request.time > now + limits.TIME_AHEAD:
-        raise NotPermitted.of(
-            "TIME_AHEAD",
-            f"The time of registration {request.time} lies in the future",
-            path="/time",
-            subject=str(request.subject),
-            new=str(request.time),
-            allowed=f"at most {now + limits.TIME_AHEAD}",
-        )
-
-
-def _refuse_taken_number(view: View, request: ImportVersion) -> None:
-    there = None
-    if request.state != "hidden":
-        there = version_with_number(view, request.subject, request.number, "all")
-    if there is not None:
-        raise NotPermitted.of(
-            "NUMBER_TAKEN",
-            f"Subject '{request.subject}' has another version with the number {request.number}",
-            path="/number",
-            subject=str(request.subject),
-            old=f"ordinal {there[0].ordinal}",
-            new=f"ordinal {request.ordinal}",
-            allowed="a number that is free",
-        )
-
-
 def _type_version(view: View, request: ImportVersion, new: ParsedDraft, types: CounterKey) -> int:
     """Return the number among those of the same format and type; one that is given must be free."""
-    highest, given = _highest(view, types), request.type_version
+    highest, given = highest_of(view, types), request.type_version
     if given < 0:
         given = highest + 1
-    _refuse_far(request.subject, types.kind, highest, given)
+    refuse_far(request.subject, types.kind, highest, given)
     kind = (new.draft.format, new.type_name, given)
     taken = given <= highest and any(
         (one.format, one.type_name, one.type_version) == kind for _, one in stored_versions(view, request.subject)
@@ -357,10 +289,10 @@ def import_encoding(view: View, command: Command[ImportEncoding], engine: Schema
             new=request.codec[:100],
             allowed="a codec that was added to the subject before, or an empty name for none",
         )
-    _refuse_unless_importing(view, subject)
+    refuse_unless_importing(view, subject)
     counter = encodings_key(subject)
-    highest = _highest(view, counter)
-    _refuse_far(subject, counter.kind, highest, request.encoding_id)
+    highest = highest_of(view, counter)
+    refuse_far(subject, counter.kind, highest, request.encoding_id)
     rows = (
         make_row(ENCODING, EncodingKey(*subject, request.encoding_id), value),
         make_row(COUNTER, counter, Counter(max(highest, request.encoding_id))),

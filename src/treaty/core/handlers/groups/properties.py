@@ -17,6 +17,7 @@ RESERVED = "treaty."
 TYPES = ("across", "one", "many")
 ORDERS = ("registration", "schemaver")
 IDENTITIES = ("canonical", "normalised", "exact")
+LABEL_POLICIES = ("warn", "refuse")
 
 
 def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: SchemaEngine, at: str = "/settings") -> None:
@@ -45,6 +46,19 @@ def refuse_bad_settings(settings: GroupSettings | SubjectCreation, engine: Schem
         )
     refuse_bad_properties(settings.properties, f"{at}/properties")
     refuse_bad_schemes(settings.schemes, engine, f"{at}/schemes")
+
+
+def refuse_bad_label_policy(subject: Subject, word: str | None) -> None:
+    """Raise `InvalidSetting` for a policy of labels that there is not."""
+    if word is not None and word not in LABEL_POLICIES:
+        raise InvalidSetting.of(
+            "LABEL_POLICY",
+            f"There is no policy of labels '{word[:100]}'",
+            path="/labelPolicy",
+            subject=str(subject),
+            new=word[:100],
+            allowed=", ".join(LABEL_POLICIES),
+        )
 
 
 def refuse_bad_properties(properties: Pairs, at: str) -> None:

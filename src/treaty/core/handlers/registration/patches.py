@@ -61,7 +61,7 @@ def patch_rows(
     sent = new.sent
     rows = (
         *schema_rows,
-        *remove_versions(view, make_room(view, subject, [], ordinal), spare_schema=schema_id),
+        *remove_versions(view, make_room(view, subject, [], ordinal, live=False), spare_schema=schema_id),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(VERSION, former, replace(old, state="hidden", revision_of=key.ordinal)),
