@@ -82,3 +82,11 @@ def test_nobody_who_judges_asks_the_law() -> None:
             )
         )
     }
+
+
+def test_the_model_of_the_iglu_resolver_imports_nothing_of_it() -> None:
+    folder = MODEL.parents[1] / "iglu"
+    names = {name for file in ("model.py", "histories.py") for name in imported(folder / file)}
+
+    assert "tests.simulation.iglu.model" in names
+    assert not {name for name in names if name.startswith(("treaty", "tests.scripted_iglu", "a relative"))}

@@ -4,6 +4,7 @@ from tests.planted.bugs.care import CARED
 from tests.planted.bugs.further import FURTHER
 from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.groups import GROUPS
+from tests.planted.bugs.iglu import RESOLVED
 from tests.planted.bugs.judged import JUDGED
 from tests.planted.bugs.labels import NAMED
 from tests.planted.bugs.logs import LOGS
@@ -28,4 +29,5 @@ BUGS = (
     *ROOTS,
     *CARED,
     *TRANSFERS,
+    *RESOLVED,
 )

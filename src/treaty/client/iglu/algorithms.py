@@ -71,7 +71,7 @@ def _current_store(old: CacheEntry | None, result: "FoundItem | Failures", now: 
     if old is None or isinstance(result, FoundItem):
         return CacheEntry(now, result)
     if isinstance(old.value, FoundItem):
-        return CacheEntry(now, old.value, merge_failures(old.stale, result))
+        return CacheEntry(now, old.value, result)
     return CacheEntry(now, merge_failures(old.value, result))
 
 

@@ -73,7 +73,7 @@ class LookupHistory:
             max(self.attempts, other.attempts),
             max(self.last_attempt, other.last_attempt),
             self.is_final or other.is_final,
-            other.last if other.last_attempt >= self.last_attempt else self.last,
+            (other.last or self.last) if other.last_attempt >= self.last_attempt else self.last,
         )
 
     def forget_missing(self) -> "LookupHistory":

@@ -13,10 +13,10 @@ class ApiKeyDigest(NamedTuple):
     sha256: str
 
 
-def _subject_private(key: Subject, value: values.SubjectValue) -> tuple[tuple[str, str], ...]:
-    return ((key.context, key.name),) if value.private else ()
+def _subject_private(key: Subject, value: values.SubjectValue) -> tuple[Subject, ...]:
+    return (key,) if value.private else ()
 
 
-SUBJECT_PRIVATE = Index("subject.private", Subject, _subject_private, (0, 1), ordered=True)
+SUBJECT_PRIVATE = Index("subject.private", Subject, _subject_private, (0, 1), ordered=True, by_value=True)
 """The private subjects, in order."""
 API_KEY = Table("api_key", ApiKeyDigest, values.ApiKey, ordered=True)

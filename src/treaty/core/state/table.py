@@ -28,9 +28,11 @@ class Index(Generic[E, K]):
     """For each part of an entry its place in the row's key, None if it depends on the value."""
     ordered: bool = False
     """Whether its entries are kept in order too, to be walked."""
+    by_value: bool = False
+    """Whether the value decides if the row claims an entry that the key alone names."""
     table: str = field(init=False)
     of_key: bool = field(init=False)
-    """Whether an entry is the head of the row's key, or all of it, so that the value need not be looked at."""
+    """Whether an entry is the head of the row's key, or all of it, so that a row that claims one claims just it."""
     key_of: Callable[[E], K] | None = field(init=False)
     """The key of the one row that claims an entry, if the entry determines it. Such an index is only walked."""
 

@@ -26,7 +26,7 @@ from treaty.core.state.values import StoredValue
 from treaty.core.state.view import subject_span
 
 _OF_VALUES: Mapping[str, tuple[AnyIndex, ...]] = {
-    table.name: tuple(one for one in table.indexes if not one.of_key) for table in TABLES.values()
+    table.name: tuple(one for one in table.indexes if one.by_value or not one.of_key) for table in TABLES.values()
 }
 """By table: the indexes whose entries may change while the row stays."""
 _COUNTED = {name: table.counted for name, table in TABLES.items() if table.counted and table is not VERSION}

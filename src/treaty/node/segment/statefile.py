@@ -50,11 +50,17 @@ SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("codec", (*_SUBJECT, "gzip"), values.Codec((("level", "6"),))),
     Row("subject", (*_SUBJECT,), values.SubjectValue(1)),
     Row("subject", (".x", "s"), values.SubjectValue(1)),
+    Row("subject", (".", "acme/a/jsonschema"), values.SubjectValue(1, private=True)),
+    Row("superseded", (*_SUBJECT, 1, 4), values.SupersededVersion(5)),
     Row("counter", ids_key("."), values.Counter(9)),
     Row("counter", types_key(_SUBJECT, 1, "TOY", ""), values.Counter(3)),
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
     Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
+    Row("config", ("subject", ".x", "s"), values.ConfigValue(follows="p")),
+    Row("policy", ("p",), values.NamedPolicy(values.PolicyValue())),
+    Row("draft", (*_SUBJECT, 1), values.StoredDraft("{}")),
+    Row("api_key", ("a" * 64,), values.ApiKey("com.acme", "READ")),
     Row("outcome", ("", "c"), values.Outcome(3, "registered")),
 ))  # fmt: skip
 """A row for every index, and for what its entries depend on."""
