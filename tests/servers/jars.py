@@ -114,6 +114,7 @@ def _parts(coordinate: str) -> list[str]:
 
 def main() -> None:
     """Fetch what the tests that start a JVM need."""
+    from tests.facades.iglu import scala_client  # noqa: PLC0415 (it asks this module)
     from tests.facades.schemarepo.java_clients import client_classpath  # noqa: PLC0415 (it asks this module)
     from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
     from treaty.spark.jars import fetch_token_jar  # noqa: PLC0415 (loads Spark)
@@ -121,6 +122,7 @@ def main() -> None:
 
     broker_classpath()
     client_classpath()
+    scala_client.client_classpath()
     fetch_token_jar()
     if list_missing_packages(iceberg=True, kafka=True):
         session("treaty jars", master="local[1]", iceberg=True, kafka=True).stop()
