@@ -72,7 +72,7 @@ def check_compatibility(
     `only` one.
 
     The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons;
-    what validators said is told of a policy too that refuses every change.
+    what validators said is returned too where the policy refuses every change.
     """
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
