@@ -99,6 +99,9 @@ def test_a_subject_with_one_type_takes_no_other() -> None:
     told = bench.do(Check(S, toy("c", type_name="U")))
     assert not told.compatible
     assert [one.rule for one in told.findings] == ["TYPE_NOT_ALLOWED"]
+    denied = bench.do(Check(S, toy("c", type_name="U"), level=Level(deny=True)))
+    assert [one.rule for one in denied.findings] == ["TYPE_NOT_ALLOWED", "POLICY_DENIES"], "all reasons are told"
+    assert len(denied.messages) == 2
     assert bench.do(Check(S, toy("c", type_name="T"))).compatible
     bench.do(DeleteOrdinal(S, 0))
     bench.do(DeleteOrdinal(S, 1))

@@ -110,7 +110,7 @@ FURTHER = (
     Bug(
         "rights: a rule that names topics covers subjects too",
         "A rule about topics alone gives its rights to all subjects of the default context.",
-        (Edit("treaty.api.auth.settings:_rule", '() if topics and "subjects" not in table.members else', ""),),
+        (Edit("treaty.api.auth.settings:_rule", "() if (topics or vendors) and not named else", ""),),
         by_tests("facades/test_rights_topics.py::test_a_rule_names_the_topics_that_may_be_bound"),
     ),
     Bug(

@@ -3,6 +3,7 @@
 from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
 PLACES, REMOVAL = "treaty.core.handlers.schema_ids:", "treaty.core.handlers.uses:"
+NAMES = "treaty.core.handlers.drafts.version_names:"
 LAWS = "laws/test_generations.py::"
 
 GENERATIONS = (
@@ -17,14 +18,8 @@ GENERATIONS = (
     ),
     Bug(
         "generation: a name of the predecessor is found",
-        "Names have no generation, so that a name of a subject that was removed is taken for ever.",
-        (
-            Edit(
-                PLACES + "_names",
-                "key = NameKey(*request.subject, generation, scheme, name)",
-                "key = NameKey(*request.subject, 0, scheme, name)",
-            ),
-        ),
+        "Names have no generation, so that they stay when their subject is removed.",
+        (Edit(NAMES + "_name_row", "name = NameKey(*key[:3], *pair)", "name = NameKey(*key[:2], 0, *pair)"),),
         by_tests(LAWS + "test_a_subject_that_is_made_again_begins_anew"),
         also=by_lives(0, ANY),
     ),

@@ -106,7 +106,7 @@ GROUPS = (
     group(
         "a version is deleted whatever refers to it",
         "A version that another schema refers to is deleted by its ordinal.",
-        HANDLERS + "deletion:delete_ordinal",
+        HANDLERS + "deletion:delete_live",
         '_refuse_if_needed(view, one, "live")',
         "pass",
     ),

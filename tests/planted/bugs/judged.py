@@ -238,8 +238,8 @@ JUDGED = (
         (
             Edit(
                 "treaty.core.access.authorized_view:AuthorizedView.reads",
-                "return self._access.may(",
-                "return bool(key) or self._access.may(",
+                "else self._access.may(",
+                "else bool(key) or self._access.may(",
             ),
         ),
         by_lives(0, ANY),

@@ -71,11 +71,13 @@ def check_compatibility(
     """Check a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
 
-    The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons.
+    The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons;
+    what validators said is returned too where the policy refuses every change.
     """
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
-        return CompatibilityResult(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
+        denied = (*_sentences(new, bar), DENIED.sentence)
+        return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.said, DENIED))
     if only is not None:
         chosen = ComparedVersion(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
         against = [chosen] if chosen.backward or chosen.forward else []
@@ -88,12 +90,12 @@ def check_compatibility(
     failed, found = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED
-    told = (
-        *(one.sentence for one in first),
-        *(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said),
-        *_last(failed, new.draft.format, bar),
-    )
+    told = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.draft.format, bar))
     return CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+
+
+def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, ...]:
+    return tuple(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said)
 
 
 def _last(failed: FailedVersion | None, format_: str, bar: CompatibilityRequirements) -> tuple[str, ...]:

@@ -143,16 +143,17 @@ def verdict(
     bar: Bar,
     *,
     faults: tuple[Diagnostic, ...] = (),
+    other_type: tuple[Finding, ...] = (),
     only: VersionNow | None = None,
 ) -> CompatibilityResult:
     """Whether a schema passes: against the versions that the policy names, or the `only` one; the first that fails ends
     it. Messages are given where the model is sure of each word, else none.
     """
     policy, config = bar.policy, bar.config
+    said = [*other_type, *(Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults)]
     if policy.deny and live:
-        return CompatibilityResult(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
+        return CompatibilityResult(compatible=False, findings=(*said, Finding("POLICY_DENIES", "", "")))
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
-    said = [Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults]
     failed, found = None, list[Finding]()
     pairs = compared_versions(policy, new, live)
     if only is not None:
@@ -174,7 +175,7 @@ def verdict(
     middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
     return CompatibilityResult(
         compatible=False,
-        messages=() if first or any(one.rule.startswith("policy:") for one in said) else (*middle, *tail),
+        messages=() if first or other_type or any(one.rule.startswith("policy:") for one in said) else (*middle, *tail),
         findings=(*first, *said, *found),
     )
 

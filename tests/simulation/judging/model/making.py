@@ -70,6 +70,8 @@ def next_number(past: Past, subject: Subject) -> int:
 def new_version(case: Case, new: ReadDraft) -> Yes:
     """Everything that happens because a schema becomes a version, and the answer."""
     past, request = case.past, case.request
+    ordinal = past.highest_ordinal(request.subject) + 1
+    computed = computed_names(case.home, request.subject, ordinal, new)
     number = _number(case)
     schema_id, schema = schema_of(case.past, request, new)
     going = _taken_away(case, new, schema_id, number)
@@ -89,7 +91,6 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         properties=request.properties,
         time=case.time if request.time < 0 else request.time,
     )
-    ordinal = past.highest_ordinal(request.subject) + 1
     purged = [
         one
         for event in going
@@ -101,7 +102,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
     given = request.names if case.label is None else tuple(sorted({*request.names, ("schemaver", str(case.label))}))
     refuse_taken(past, request.subject, ordinal, given, schema_id, away)
-    names = (*computed_names(case.home, request.subject, ordinal, new), *given)
+    names = (*computed, *given)
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
     made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, names, new.normal)

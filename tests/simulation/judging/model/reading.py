@@ -224,12 +224,9 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
     new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
     faults = inspect(past, new, live, policy, home.types)
-    told = verdict(past, new, live, Bar(policy, config), faults=faults, only=only)
-    for kind in only_type(past, subject, home):
-        if new.type_name != kind:
-            other = Finding("TYPE_NOT_ALLOWED", "/type", "")
-            told = answers.CompatibilityResult(compatible=False, findings=(other, *told.findings))
-    return Yes((), told)
+    wrong = any(new.type_name != kind for kind in only_type(past, subject, home))
+    other = (Finding("TYPE_NOT_ALLOWED", "/type", ""),) if wrong else ()
+    return Yes((), verdict(past, new, live, Bar(policy, config), faults=faults, other_type=other, only=only))
 
 
 def checked_level(past: Past, request: q.Check, policy: PolicyValue) -> PolicyValue:
