@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.row import Row, against_turns
-from benchmarks.spark.meter import Work
-from benchmarks.spark.others import measured, through
+from benchmarks.spark.meter import Work, measured
+from benchmarks.spark.others import through
 from tests.self_describing import make_events, make_resolver
 from treaty.core.registry import Registry
 from treaty.spark.iglu import shred, validate_self_describing
