@@ -1,6 +1,7 @@
 """Self-describing events in Arrow columns: validated as a plain pass over the resolver does, with every reason."""
 
 import json
+from collections.abc import Sequence
 from random import Random
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ VIOLATIONS = "com.snowplowanalytics.snowplow.badrows/schema_violations/jsonschem
 
 
 def validate(
-    resolver: Resolver, texts: list[str | None], options: EventOptions | None = None
+    resolver: Resolver, texts: Sequence[str | None], options: EventOptions | None = None
 ) -> list[list[tuple[str, str]]]:
     column = pa.array(texts, pa.string())
     resolved = resolve_schemas(resolver, find_schema_names(column))
