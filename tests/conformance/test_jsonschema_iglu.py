@@ -37,7 +37,9 @@ def documents() -> dict[str, JsonSchema]:
 def test_all_are_valid_with_the_references_that_they_name() -> None:
     assert len(documents()) == 660
     assert len(families()) == 74
-    assert sum(bool(find_references(text)) for text in schemas().values()) == 1
+    assert not any(find_references(text) for text in schemas().values()), (
+        "a remote reference of Iglu is the empty schema"
+    )
     assert not any(document.blocked for document in documents().values())
 
 

@@ -93,7 +93,7 @@ def test_a_group_is_created_changed_and_removed(run: Run) -> None:
     assert told == {
         "subject": "g", "origin": "treaty", "types": "many", "order": "registration", "identity": "normalised",
         "format": "AVRO", "level": "BACKWARD_TRANSITIVE", "properties": {"owner": "shop", "treaty.format": "AVRO"},
-        "idSchemes": [], "latest": None, "created": True,
+        "idSchemes": [], "latest": None, "created": True, "private": False, "labelPolicy": "warn",
     }  # fmt: skip
     assert "keeps its settings" in run("group", "create", "g", "--types", "one").output
     assert "types:           many" in run("group", "get", "g").output

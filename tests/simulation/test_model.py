@@ -20,12 +20,19 @@ from treaty.core.declarations.operation import Operation
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import Request
 
-HOLDERS = [
-    Access((AccessRule(("user:a",), with_included(held), (subject,), (context,)),))
-    for held in ([one] for one in PERMISSIONS)
-    for subject in ("*", "s", "nothing")
-    for context in (".", ".x", "*")
-] + [Access(()), Access((AccessRule(("user:a",), frozenset(PERMISSIONS), ("*",), ("*",)),))]
+HOLDERS = (
+    [
+        Access((AccessRule(("user:a",), with_included(held), (subject,), (context,)),))
+        for held in ([one] for one in PERMISSIONS)
+        for subject in ("*", "s", "nothing")
+        for context in (".", ".x", "*")
+    ]
+    + [Access(())]
+    + [
+        Access((AccessRule(("user:a",), frozenset(PERMISSIONS), ("*",), ("*",), private=private),))
+        for private in (False, True)
+    ]
+)
 """Who may do one thing, everywhere or in one place."""
 
 

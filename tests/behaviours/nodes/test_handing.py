@@ -73,8 +73,8 @@ async def test_who_asks_and_what_they_may_travels_along() -> None:
             )
 
         with pytest.raises(Forbidden, match="user:ada is not allowed to do this: it needs the permission config"):
-            await it.nodes["b"].ask(forced, ada("read", "register"))
-        await it.nodes["b"].ask(forced, ada("read", "register", "config"))
+            await it.nodes["b"].ask(forced, ada("read", "register", "create"))
+        await it.nodes["b"].ask(forced, ada("read", "register", "create", "config"))
         found = (await it.nodes["a"].ask(GetVersion(subject_of("mine"), 1))).answer
         assert found.forced == ForcedRegistration("user:ada", "why")
         assert it.nodes["b"].counts.handed == 2

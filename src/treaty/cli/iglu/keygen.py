@@ -32,8 +32,10 @@ def keygen(
     \b
     Examples:
       treaty iglu keygen --super
-      treaty iglu keygen com.acme --registry http://127.0.0.1:8081/api --apikey "$SUPER"
-      treaty iglu keygen --delete "$KEY" --registry http://127.0.0.1:8081/api --apikey "$SUPER"
+      treaty iglu keygen com.acme --registry http://127.0.0.1:8081/api \\
+        --apikey "$SUPER"
+      treaty iglu keygen --delete "$KEY" \\
+        --registry http://127.0.0.1:8081/api --apikey "$SUPER"
     """  # noqa: D301 - click wants the control character
     if (vendor is not None) + (gone is not None) + is_super != 1:
         raise click.UsageError("give one of VENDOR, --delete and --super")

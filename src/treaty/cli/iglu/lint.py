@@ -44,7 +44,7 @@ def lint(*, paths: tuple[Path, ...], skipped: str, listing: bool, as_json: bool)
     \b
     Examples:
       treaty iglu lint --list
-      treaty iglu lint schemas --skip-checks stringLength,numericMinMax,optionalNull,description
+      treaty iglu lint schemas --skip-checks stringLength,optionalNull
     """  # noqa: D301 - click wants the control character
     if listing:
         _say_checks()

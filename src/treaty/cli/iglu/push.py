@@ -35,7 +35,7 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_js
     \b
     Examples:
       treaty iglu push . --registry http://127.0.0.1:8081/api --public
-      treaty iglu push . --registry https://iglu.example.org/api --apikey "$KEY" --json
+      treaty iglu push . --registry https://iglu.example.org/api --json
     """  # noqa: D301 - click wants the control character
     schemas = _schemas_of(folder)
     if dry_run:
@@ -119,7 +119,7 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
 
     \b
     Examples:
-      treaty iglu pull mirror --registry https://iglu.example.org/api --apikey "$KEY"
+      treaty iglu pull mirror --registry https://iglu.example.org/api
     """  # noqa: D301 - click wants the control character
     problems: list[dict[str, Any]] = []
     written = 0

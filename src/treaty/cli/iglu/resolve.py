@@ -29,9 +29,9 @@ def resolve(*, uri: str, superseding: bool, listed: bool, family: bool, source: 
 
     \b
     Examples:
-      treaty iglu resolve iglu:com.acme/click/jsonschema/1-0-0 --resolver resolver.json
-      treaty iglu resolve iglu:com.acme/click/jsonschema/1-0-2 --family --registry http://127.0.0.1:8081/api
-      treaty iglu resolve iglu:com.acme/click/jsonschema/1-0-0 --registry schemas.zip --json
+      treaty iglu resolve iglu:com.acme/a/jsonschema/1-0-0 --resolver iglu.json
+      treaty iglu resolve iglu:com.acme/a/jsonschema/1-0-2 --family --registry .
+      treaty iglu resolve iglu:com.acme/a/jsonschema/1-0-0 --registry a.zip
     """  # noqa: D301 - click wants the control character
     if listed + family + superseding > 1:
         raise click.UsageError("--list, --family and --superseding exclude each other; give one of them")

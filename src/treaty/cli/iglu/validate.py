@@ -68,7 +68,7 @@ def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_
     Examples:
       treaty iglu validate event.json --resolver resolver.json
       treaty iglu validate events.jsonl --registry http://127.0.0.1:8081/api
-      tail -n 100 events.log | treaty iglu validate --lines - --registry schemas/
+      tail events.log | treaty iglu validate --lines - --registry schemas/
     """  # noqa: D301 - click wants the control character
     refuse_second_stdin(files)
     counts = {"values": 0, "valid": 0, "unavailable": 0}

@@ -62,7 +62,7 @@ def change(name: str, level: Level | None, *, no_validators: bool, registry: str
     \b
     Examples:
       treaty policy change gold FULL
-      treaty policy change gold --validator documentation --validator 'max-depth(5)'
+      treaty policy change gold --validator 'max-depth(5)'
     """  # noqa: D301 - click wants the control character
     if no_validators and others["validators"]:
         raise click.UsageError("give --validator or --no-validators, not both")
