@@ -95,6 +95,7 @@ JUDGED = (
         "handlers.settings:merge_config",
         "change.level == word_of(new.level):",
         "change.level is change:",
+        149,
     ),
     rule(
         "rule: a range begins at a version that is not there",
@@ -145,6 +146,7 @@ JUDGED = (
         "handlers.drafts.same_versions:same_version",
         "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
         '(SCHEMA_BY_LOOKUP_DIGEST, "")',
+        96,
     ),
     rule(
         "rule: a purge leaves the config",

@@ -20,7 +20,7 @@ NAMED = (
         NAMES + "_name_row",
         "raise _name_taken(key, pair, other)",
         "pass",
-        25,
+        0,
     ),
     label(
         "a name goes with the first of its versions",
@@ -28,7 +28,7 @@ NAMED = (
         HANDLERS + "uses:_name_of_others",
         "if left else None",
         "if len(left) > 99 else None",
-        33,
+        2,
     ),
     label(
         "a gap in a model",
@@ -43,7 +43,7 @@ NAMED = (
         LABELS + "overtaken_by",
         'if kind_of(label) != "ADDITION":',
         "if True:",
-        10,
+        30,
     ),
     label(
         "labels compared as texts",
@@ -51,7 +51,7 @@ NAMED = (
         LABELS + "live_labels",
         "dict(sorted((label, one) for label, one in found if label is not None))",
         "dict(sorted(((label, one) for label, one in found if label is not None), key=lambda pair: str(pair[0])))",
-        33,
+        164,
     ),
     label(
         "a patch changes what the old id means",
@@ -74,7 +74,7 @@ NAMED = (
         HANDLERS + "schemaver.supersession:superseding_rows",
         "if before is None or before <= label:",
         "if True:",
-        8,
+        63,
     ),
     label(
         "a chain of superseding versions is not flat",
@@ -82,7 +82,7 @@ NAMED = (
         HANDLERS + "schemaver.supersession:superseding_rows",
         "chosen |= {one.ordinal for target in chosen for one in view.find(SUPERSEDED_BY, (*key[:3], target))}",
         "pass",
-        4,
+        63,
     ),
     label(
         "the policy of labels compares one version",
@@ -90,6 +90,6 @@ NAMED = (
         HANDLERS + "schemaver.label_policy:check_label",
         "_of_model(others, label.model))",
         "dict([*_of_model(others, label.model).items()][:1]))",
-        2,
+        30,
     ),
 )
