@@ -226,10 +226,7 @@ def note_lost_groups(source: RegistryImage) -> tuple[str, ...]:
 
 
 def _is_plain(one: ExportedSubject, versions: list[ExportedVersion]) -> bool:
-    """Whether a subject is one that Confluent's API can say."""
+    """Whether a subject is one that Confluent's API can say. Its schemas are their canonical texts there, however they were sent."""
     if one.settings != PLAIN or one.codecs or one.highest.encoding >= 0 or not versions:
         return False
-    return all(
-        each.state != "hidden" and not each.names and not each.version.imports and each.version.data is None
-        for each in versions
-    )
+    return all(each.state != "hidden" and not each.names and not each.version.imports for each in versions)
