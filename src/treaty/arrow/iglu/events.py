@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -30,6 +31,8 @@ FAILURE = pa.struct(
 """What is wrong with one part of an event. `part` is its path in the column, `used` the version it was validated with where
 that supersedes the one that it names, `path` the place inside its data, `details` the error in the form of Iglu's client.
 """
+VALIDATORS = 4
+"""Validators that a process keeps."""
 Failure = dict[str, str | None]
 
 
@@ -88,7 +91,9 @@ class EventValidator:
             value = self._decode(text)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             return [_failure("$", NOT_JSON, f"the text is not JSON: {error}")]
-        failures = [*self._explain_part(value, "$")]
+        # A value with fewer brackets than levels allowed can't nest too deep.
+        is_flat = text.count(b"{") + text.count(b"[") <= self._schemas.depth
+        failures = [*self._explain_part(value, "$", len(text) if is_flat else None)]
         if not failures:
             self._learn(value["schema"], value["data"])
         return failures
@@ -106,7 +111,8 @@ class EventValidator:
             parts = ((name, one.schema) for name, one in inner.items() if one.schema is not None)
             self._strict.learn_envelope(uri, checker.schema.document, parts)
 
-    def _explain_part(self, value: Any, part: str) -> Iterator[Failure]:
+    def _explain_part(self, value: Any, part: str, size: int | None) -> Iterator[Failure]:
+        """What is wrong with a part. `size` is that of the event's text, None where it may nest too deep."""
         if not isinstance(value, Mapping) or not isinstance(value.get("schema"), str) or "data" not in value:
             message = "the value is not self-describing; allowed is an object with schema (a URI) and data"
             yield _failure(part, MALFORMED, message, details="INVALID_DATA_PAYLOAD")
@@ -120,7 +126,9 @@ class EventValidator:
         if checker.schema is None:
             return
         try:
-            violations = checker.schema.compiled.find_violations(data)
+            compiled = checker.schema.compiled
+            is_valid = size is not None and compiled.is_surely_valid(data, size)
+            violations = () if is_valid else compiled.find_violations(data)
         except SchemaIssuesError as error:
             yield {**_invalid_schema(uri, error, checker.used), "part": part}
             return
@@ -128,9 +136,9 @@ class EventValidator:
             yield _violation(part, uri, checker.used, violations)
         elif checker.envelope and isinstance(data, list):
             for place, one in enumerate(data):
-                yield from self._explain_part(one, f"{part}.data[{place}]")
+                yield from self._explain_part(one, f"{part}.data[{place}]", size)
         elif checker.envelope:
-            yield from self._explain_part(data, f"{part}.data")
+            yield from self._explain_part(data, f"{part}.data", size)
 
     def _make_checker(self, uri: str) -> _Checker:
         try:
@@ -159,6 +167,12 @@ def _make_unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
 
 def _failure(part: str, code: str, message: str, uri: str | None = None, *, details: str = "") -> Failure:
     return {"part": part, "schema": uri, "code": code, "message": message[:2000], "details": details or None}
+
+
+@lru_cache(maxsize=VALIDATORS)
+def share_validator(schemas: ResolvedSchemas, options: EventOptions) -> EventValidator:
+    """The validator of these schemas, made once in a process: the tasks of a worker, and the batches of a stream, share it."""
+    return EventValidator(schemas, options)
 
 
 def _invalid_schema(uri: str, error: SchemaIssuesError, used: str) -> Failure:

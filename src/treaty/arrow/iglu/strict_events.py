@@ -2,39 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Union
 
 import msgspec
 
 from treaty.formats.jsonschema.data.draft4 import Draft4Schema
 from treaty.formats.jsonschema.data.strict_type import NOTES, make_strict_type
 
-Take = Callable[[msgspec.Raw], Any]
-"""Reads the text of a part's data; raises where it is not valid, and where that is not sure."""
-UNSURE = (msgspec.MsgspecError, ValueError, LookupError, TypeError, RecursionError)
-
-
-class _Part(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A self-describing value whose data is still text."""
-
-    schema: str
-    data: msgspec.Raw
-
-
-class _Parts(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """An array of self-describing values in an envelope."""
-
-    schema: str
-    data: list[_Part]
-
-
-@dataclass(frozen=True, slots=True)
-class _Envelope:
-    """An envelope: how many parts its schema allows, and the schemas of parts that were seen in valid ones."""
-
-    least: int
-    most: int
-    takes: dict[str, Take] = field(default_factory=dict)
+UNSURE = (msgspec.MsgspecError, ValueError, TypeError, RecursionError)
+"""What is raised for a text that is not good, or not surely."""
+_MOST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,105 +22,137 @@ class PartSchema:
     compiled: Draft4Schema
 
 
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    """An envelope of an array or of one part: how many parts its schema allows, and the types of those that were seen in it."""
+
+    is_array: bool
+    least: int
+    most: int
+    parts: dict[str, type] = field(default_factory=dict)
+
+
 class StrictEvents:
     """Knows schemas from good events, and says of further events whether they are good too.
 
-    "No" says nothing: an event may have a schema that is not known yet, a member that is not expected, a schema that no type
-    can check. It is to be looked at in full then, and to be learned from if it is good. `depth` is the most levels of a value.
+    "No" says nothing: an event may have a schema that is not known yet, or a member that is not expected. It is to be looked at
+    in full then, and to be learned from if it is good. `depth` is the most levels of a value.
     """
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._single: dict[str, Take] = {}
-        self._inner: dict[str, _Envelope] = {}
-        self._arrays: dict[str, _Envelope] = {}
-        self._takes: dict[tuple[str, int], Take] = {}
-        self._decode = msgspec.json.Decoder().decode
-        self._decode_part = msgspec.json.Decoder(_Part).decode
-        self._decode_parts = msgspec.json.Decoder(_Parts).decode
-        self._ways = [self._is_good_array, self._is_good_part]
+        self._single: dict[str, type] = {}
+        self._envelopes: dict[str, _Envelope] = {}
+        self._types: dict[tuple[str, int], type] = {}
+        self._checks: dict[type, Callable[[Any], bool]] = {}
+        self._plain = msgspec.json.Decoder().decode
+        self._decode = self._make_decoder()
+        self._made, self._missed = 0, 0
 
     def is_good(self, text: bytes) -> bool:
-        """Whether an event is good beyond doubt. What was right for the event before is tried first."""
-        for place, way in enumerate(self._ways):
-            try:
-                way(text)
-            except UNSURE:
-                continue
-            if place:
-                self._ways.reverse()
-            return True
-        return False
+        """Whether an event is good beyond doubt."""
+        try:
+            event = self._decode(text)
+            return not self._checks or self._is_checked(event)
+        except UNSURE:
+            return False
 
     def learn_value(self, uri: str, schema: PartSchema) -> None:
-        """Know the schema of an event that is a part itself."""
-        self._single[uri] = self._take(uri, schema, self._depth)
+        """Know the schema of a good event that is no envelope."""
+        self._single[uri] = self._type_of(uri, schema, self._depth)
+        self._learned()
 
     def learn_envelope(self, uri: str, document: Any, parts: Iterable[tuple[str, PartSchema]]) -> None:
         """Know a good envelope, and the schemas of the parts in it, none of which is an envelope."""
-        shape = read_envelope(document)
-        if shape is None:
+        found = self._envelopes.get(uri) or read_envelope(document)
+        if found is None:
             return
-        is_array, least, most = shape
-        known = (self._arrays if is_array else self._inner).setdefault(uri, _Envelope(least, most))
-        levels = self._depth - (2 if is_array else 1)
+        self._envelopes[uri] = found
+        levels = self._depth - (2 if found.is_array else 1)
         for part, schema in parts:
-            known.takes.setdefault(part, self._take(part, schema, levels))
+            found.parts[part] = self._type_of(part, schema, levels)
+        self._learned()
 
-    def _is_good_array(self, text: bytes) -> None:
-        event = self._decode_parts(text)
-        envelope = self._arrays[event.schema]
-        if not envelope.least <= len(event.data) <= envelope.most:
-            raise ValueError
-        takes = envelope.takes
-        for part in event.data:
-            takes[part.schema](part.data)
+    def _learned(self) -> None:
+        """Make a new decoder where there are new types; that takes about as long as a look at an event for each of them."""
+        self._missed += 1
+        if len(self._types) > self._made and self._missed >= len(self._types):
+            self._decode = self._make_decoder()
+            self._made, self._missed = len(self._types), 0
 
-    def _is_good_part(self, text: bytes) -> None:
-        event = self._decode_part(text)
-        take = self._single.get(event.schema)
-        if take is not None:
-            take(event.data)
-            return
-        envelope = self._inner[event.schema]
-        part = self._decode_part(event.data)
-        envelope.takes[part.schema](part.data)
+    def _make_decoder(self) -> Callable[[bytes], Any]:
+        kinds = [*self._single.values()]
+        for uri, one in self._envelopes.items():
+            inner: Any = _any_of(one.parts.values())
+            if one.is_array:
+                inner = Annotated[list[inner], msgspec.Meta(min_length=one.least, max_length=one.most)]
+            kinds.append(_struct(uri, inner))
+        return msgspec.json.Decoder(_any_of(kinds)).decode
 
-    def _take(self, uri: str, schema: PartSchema, levels: int) -> Take:
-        """How the data of a schema is read where it may nest so deep."""
-        found = self._takes.get((uri, levels))
+    def _is_checked(self, event: Any) -> bool:
+        """Whether parts whose types can't check them are valid."""
+        inner = event.data if isinstance(event.data, list) else (event.data,)
+        for part in (event, *inner):
+            check = self._checks.get(type(part))
+            if check is not None and not check(part.data):
+                return False
+        return True
+
+    def _type_of(self, uri: str, schema: PartSchema, levels: int) -> type:
+        """The type of a part of a schema whose data may nest so deep."""
+        found = self._types.get((uri, levels))
         if found is None:
             strict = make_strict_type(schema.document)
-            if strict is not None and strict.depth is not None and strict.depth <= levels:
-                found = strict.decode
-            else:
-                found = self._make_validation(schema.compiled, levels)
-            self._takes[uri, levels] = found
+            is_strict = strict is not None and strict.depth is not None and strict.depth <= levels
+            found = _struct(uri, strict.type if strict is not None and is_strict else msgspec.Raw)
+            if not is_strict:
+                self._checks[found] = self._make_check(schema.compiled, levels)
+            self._types[uri, levels] = found
         return found
 
-    def _make_validation(self, compiled: Draft4Schema, levels: int) -> Take:
-        """Reading with the validator, for schemas without a strict type."""
+    def _make_check(self, compiled: Draft4Schema, levels: int) -> Callable[[Any], bool]:
+        """The check of the text of a part by the validator of its schema."""
 
-        def take(raw: msgspec.Raw) -> None:
+        def check(raw: Any) -> bool:
             text = bytes(raw)
             # A value with fewer brackets than levels allowed can't nest too deep.
             is_flat = text.count(b"{") + text.count(b"[") <= levels
-            if not is_flat or not compiled.is_surely_valid(self._decode(text), len(text)):
-                raise ValueError
+            return is_flat and compiled.is_surely_valid(self._plain(text), len(text))
 
-        return take
+        return check
 
 
-def read_envelope(document: Any) -> tuple[bool, int, int] | None:
-    """Whether an envelope holds an array, and how many parts; None where its schema asks more of parts than their `schema`."""
+def _struct(uri: str, kind: Any) -> type:
+    """The type of self-describing values of one schema."""
+    return msgspec.defstruct(
+        "Part", [("data", kind)], tag_field="schema", tag=uri, forbid_unknown_fields=True, gc=False
+    )
+
+
+_NOTHING: type = msgspec.defstruct(
+    "Nothing",
+    [("data", Annotated[int, msgspec.Meta(ge=1, le=0)])],
+    tag_field="schema",
+    tag="",
+    forbid_unknown_fields=True,
+)
+"""The type of no value: a type that stands alone would take values that do not name their schema."""
+
+
+def _any_of(kinds: Iterable[type]) -> Any:
+    return Union[(_NOTHING, *kinds)]
+
+
+def read_envelope(document: Any) -> _Envelope | None:
+    """What an envelope may hold; None where its schema asks more of parts than their `schema`."""
     words = _words(document)
     if words is None or document.get("type") not in {"array", "object"}:
         return None
     if document["type"] == "object":
-        return (False, 1, 1) if _is_part(document) else None
+        return _Envelope(False, 1, 1) if _is_part(document) else None
     if words - {"type", "items", "minItems", "maxItems"} or not _is_part(document.get("items")):
         return None
-    return True, document.get("minItems", 0), document.get("maxItems", 2**63)
+    return _Envelope(True, document.get("minItems", 0), document.get("maxItems", _MOST))
 
 
 def _is_part(schema: Any) -> bool:

@@ -100,7 +100,10 @@ class Draft4Schema:
         """Whether a value of a text of so many bytes is valid. False says nothing where checking may take many steps; levels
         of nesting are not counted.
         """
-        return self.weight is not None and self.weight * size <= _CALM and bool(self.compiled.is_valid(value))
+        try:
+            return self.weight is not None and self.weight * size <= _CALM and bool(self.compiled.is_valid(value))
+        except (ValueError, TypeError):
+            return False
 
     def _count_steps(self, value: Json) -> int:
         if self.weight is not None and (total := self.weight * count_values(value)) <= _CALM:

@@ -37,7 +37,7 @@ class NoStrictTypeError(ValueError):
 class StrictType:
     """A type, and the most levels that its values nest; None where they may nest as deep as they like."""
 
-    decode: Callable[[Any], Any]
+    type: Any
     depth: int | None
 
 
@@ -45,7 +45,8 @@ def make_strict_type(schema: Json) -> StrictType | None:
     """The type of a schema without references; None where no type can check all that it says."""
     try:
         kind, depth = _type_of(schema)
-        return StrictType(msgspec.json.Decoder(kind).decode, depth)
+        msgspec.json.Decoder(kind)  # which refuses what is no type
+        return StrictType(kind, depth)
     except (NoStrictTypeError, TypeError, ValueError, OverflowError):
         return None
 
