@@ -24,7 +24,7 @@ pytestmark = pytest.mark.jvm
 DRIVER = "tests.real.events_driver"
 EVENTS = 30
 """The events of a file; each life has a new one."""
-KILLS = 24
+KILLS = 12
 MODELS = ("click", "order")
 LATER = "1-0-1"
 """A version that appears while streams run: of the one model a member more, of the other a type that breaks it."""
