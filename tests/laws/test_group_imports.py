@@ -88,8 +88,8 @@ def test_a_schema_is_its_own_version_where_another_one_that_is_alike_was_importe
 ) -> None:
     alike = Subject(".", "alike")
     registry.ask(x.ImportSubject(alike, g.GroupSettings("pravega", identity="normalised")))
-    first = Draft('{"type":"record","name":"R","fields":[],"doc":"a"}')
-    texts = [first, replace(first, text=first.text.replace('"a"', '"b"'))]
+    first = Draft('{"type":"object","title":"a"}', "JSON")
+    texts = [first, replace(first, text='{"title":"a","type":"object"}')]
     for at, draft in enumerate(texts):
         registry.ask(x.ImportVersion(alike, draft, at, at + 1))
     registry.ask(SetMode(Scope("."), "READWRITE"))

@@ -137,7 +137,7 @@ def filled(script: list[Request[Any]]) -> Iterator[Connection]:
 
 def told(image: RegistryImage) -> tuple[Any, ...]:
     """All that an image says, apart from the mark of who imports."""
-    kept = tuple(replace(one, version=replace(one.version, imported=False)) for one in image.kept)
+    kept = tuple(replace(one, version=replace(one.version, imported=False)) for one in image.whole_versions)
     return image.groups, kept, image.configs, image.modes, image.contexts, image.highest, image.policies
 
 

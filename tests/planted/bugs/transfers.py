@@ -24,7 +24,7 @@ TRANSFERS = (
         "the policy of the target", "A version has the policy that is in force when it is imported.", REQUESTS + "import_of",
         "one.policy,", "None,",
     ),
-    carried("texts without their bytes", "The bytes as sent are lost.", REQUESTS + "draft_of", "one.data)", "None)"),
+    carried("texts without their bytes", "The bytes as sent are lost.", REQUESTS + "draft_of", "one.data,", "None,"),
     carried("encodings stay behind", "A dump has no encodings of visible versions.", IMAGE + "facts_of", "kept.encodings", "()"),
     Bug(
         "transfer: numbers that are gone",
@@ -58,13 +58,13 @@ TRANSFERS = (
     Bug(
         "import: the count of ordinals falls",
         "A version with a low ordinal lowers the count, so that later ones are assigned again.",
-        (Edit(IMPORTS + "_version_rows", "max(key.ordinal, _highest(view, ordinals))", "key.ordinal"),),
+        (Edit(IMPORTS + "_version_rows", "max(key.ordinal, highest_of(view, ordinals))", "key.ordinal"),),
         by_tests(REFUSED + "test_counts_only_rise"),
     ),
     Bug(
         "import: in any mode",
         "Whoever may import gives ordinals while others register.",
-        (Edit(IMPORTS + "_refuse_unless_importing", "if mode not in IMPORTING:", "if mode is None:"),),
+        (Edit("treaty.core.handlers.groups.import_refusals:refuse_unless_importing", "if mode not in IMPORTING:", "if mode is None:"),),
         by_tests(REFUSED + "test_only_the_mode_of_imports_takes_numbers"),
     ),
     Bug(

@@ -74,7 +74,7 @@ class _Planning:
     """What has been found to be missing so far."""
 
     def __init__(self, source: RegistryImage, target: RegistryImage, refused: set[Place]) -> None:
-        self.source, self.target = _by_subject(source.kept), _by_subject(target.kept)
+        self.source, self.target = _by_subject(source.whole_versions), _by_subject(target.whole_versions)
         self.there = {one.subject: one for one in target.groups if not one.removed}
         self.highest = {one.subject: one.highest for one in target.groups}
         self.refused = refused
@@ -219,7 +219,7 @@ def _lacks_numbers(one: ExportedSubject, known: HighestNumbers, versions: list[E
 
 def note_lost_groups(source: RegistryImage) -> tuple[str, ...]:
     """Return what a registry without groups lacks of an image."""
-    kept = _by_subject(source.kept)
+    kept = _by_subject(source.whole_versions)
     lost = [one.subject for one in source.groups if not _is_plain(one, kept[one.subject])]
     if not lost:
         return ()

@@ -96,7 +96,7 @@ class RegistryImage:
     """Named policies, by name."""
 
     @property
-    def kept(self) -> tuple[ExportedVersion, ...]:
+    def whole_versions(self) -> tuple[ExportedVersion, ...]:
         """All versions with all that is kept of them, by context, subject and ordinal."""
         none = VersionFacts()
         visible = (_with_facts(one, self.facts.get((one.subject, one.number), none)) for one in self.versions)
