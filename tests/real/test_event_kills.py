@@ -83,7 +83,7 @@ class EventFiles:
 
     def _event(self, number: int) -> str:
         damage = self.dice.choice([""] * 9 + ["NOT_JSON", "INVALID_DATA", "SCHEMA_NOT_FOUND"])
-        parts = []
+        parts: list[dict[str, Any]] = []
         for place in range(self.dice.randint(1, 3)):
             model, version = self.dice.choice(MODELS), self.dice.choice(self.versions)
             count: Any = self.dice.randrange(1000)

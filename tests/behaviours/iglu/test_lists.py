@@ -297,4 +297,4 @@ def test_a_family_of_expired_schemas_says_so_and_tells_the_failures_of_the_last_
         clock.advance(10_000)
         look_up(resolver, f"{PATH}9-0-0")  # in the small cache nothing is left but the family
         stale = resolver.lookup_until(f"{PATH}1-0-1").stale["one"]
-        assert (stale.errors, stale.attempts) == ({failure}, 1)
+        assert (set(stale.errors), stale.attempts) == ({failure}, 1)

@@ -11,8 +11,6 @@ from typing import Annotated, Any, Literal, Union
 
 import msgspec
 
-from treaty.formats.jsonschema.model import Json
-
 NOTES = frozenset({"title", "description", "default", "definitions", "$schema", "self", "$supersedes", "$supersededBy"})
 """Keywords that say nothing about a value; `definitions` matter only to a reference."""
 _EXACT = 2**53
@@ -41,7 +39,7 @@ class StrictType:
     depth: int | None
 
 
-def make_strict_type(schema: Json) -> StrictType | None:
+def make_strict_type(schema: Any) -> StrictType | None:
     """The type of a schema without references; None where no type can check all that it says."""
     try:
         kind, depth = _type_of(schema)
@@ -55,7 +53,7 @@ _Typed = tuple[Any, int | None]
 """A type, and how deep its values nest."""
 
 
-def _type_of(schema: Json) -> _Typed:
+def _type_of(schema: Any) -> _Typed:
     if not isinstance(schema, dict):
         raise NoStrictTypeError
     words = schema.keys() - NOTES
@@ -78,7 +76,7 @@ def _any_of(kinds: Iterator[Any]) -> Any:
     return Union[tuple(kinds)]  # noqa: UP007 (the members are values)
 
 
-def _enumeration(schema: Mapping[str, Json], words: set[str]) -> Any:
+def _enumeration(schema: Mapping[str, Any], words: set[str]) -> Any:
     if words - {"enum", "type"}:
         raise NoStrictTypeError
     named = schema.get("type")
@@ -93,22 +91,22 @@ def _enumeration(schema: Mapping[str, Json], words: set[str]) -> Any:
     return Literal[tuple(values)]
 
 
-def _string(schema: Mapping[str, Json]) -> _Typed:
+def _string(schema: Mapping[str, Any]) -> _Typed:
     if schema.get("format") not in {None, *_FORMATS}:
         raise NoStrictTypeError
-    bounds = {"min_length": _size(schema, "minLength"), "max_length": _size(schema, "maxLength")}
+    bounds: dict[str, Any] = {"min_length": _size(schema, "minLength"), "max_length": _size(schema, "maxLength")}
     return Annotated[str, msgspec.Meta(**bounds, pattern=_FORMATS.get(schema.get("format", "")))], 0
 
 
-def _size(schema: Mapping[str, Json], word: str) -> int | None:
+def _size(schema: Mapping[str, Any], word: str) -> int | None:
     found = schema.get(word)
     if found is not None and (isinstance(found, bool) or not isinstance(found, int)):
         raise NoStrictTypeError
     return found
 
 
-def _integer(schema: Mapping[str, Json]) -> _Typed:
-    """Whole numbers that a machine has: of longer ones bounds are not checked."""
+def _integer(schema: Mapping[str, Any]) -> _Typed:
+    """Whole numbers of at most 64 bits."""
     low, high = -_HIGHEST - 1, _HIGHEST
     below, above = _bounds(schema)
     if below is not None:
@@ -118,9 +116,9 @@ def _integer(schema: Mapping[str, Json]) -> _Typed:
     return Annotated[int, msgspec.Meta(ge=low, le=high)], 0
 
 
-def _number(schema: Mapping[str, Json]) -> _Typed:
+def _number(schema: Mapping[str, Any]) -> _Typed:
     below, above = _bounds(schema)
-    bounds = {
+    bounds: dict[str, Any] = {
         "gt" if schema.get("exclusiveMinimum") else "ge": below,
         "lt" if schema.get("exclusiveMaximum") else "le": above,
     }
@@ -128,20 +126,21 @@ def _number(schema: Mapping[str, Json]) -> _Typed:
     return _any_of(iter((whole, Annotated[float, msgspec.Meta(**bounds)]))), 0
 
 
-def _bounds(schema: Mapping[str, Json]) -> tuple[float | None, float | None]:
+def _bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
     found = schema.get("minimum"), schema.get("maximum")
     if any(one is not None and abs(one) > _EXACT for one in found):
         raise NoStrictTypeError
     return found
 
 
-def _array(schema: Mapping[str, Json]) -> _Typed:
-    element, depth = _type_of(schema.get("items", {}))
-    bounds = {"min_length": _size(schema, "minItems"), "max_length": _size(schema, "maxItems")}
-    return Annotated[list[element], msgspec.Meta(**bounds)], None if depth is None else depth + 1
+def _array(schema: Mapping[str, Any]) -> _Typed:
+    found = _type_of(schema.get("items", {}))
+    bounds: dict[str, Any] = {"min_length": _size(schema, "minItems"), "max_length": _size(schema, "maxItems")}
+    element: Any = list.__class_getitem__(found[0])
+    return Annotated[element, msgspec.Meta(**bounds)], None if found[1] is None else found[1] + 1
 
 
-def _object(schema: Mapping[str, Json]) -> _Typed:
+def _object(schema: Mapping[str, Any]) -> _Typed:
     """An object whose members are all named: of others msgspec would not look whether they are JSON."""
     properties, required = schema.get("properties", {}), {*schema.get("required", ())}
     if schema.get("additionalProperties") is not False or required - properties.keys():
@@ -162,7 +161,7 @@ def _object(schema: Mapping[str, Json]) -> _Typed:
     return made, None if None in depths else 1 + max((one or 0 for one in depths), default=0)
 
 
-_KINDS: Mapping[str, Callable[[Mapping[str, Json]], _Typed]] = {
+_KINDS: Mapping[str, Callable[[Mapping[str, Any]], _Typed]] = {
     "string": _string,
     "integer": _integer,
     "number": _number,
