@@ -76,6 +76,7 @@ def test_confluents_paths_take_the_type_and_refuse_what_is_incompatible_with_fin
     assert (status, refused["error_code"]) == (409, 40901)
     assert "errorType:'FIELD_TYPE_CHANGED'" in refused["message"]
     assert "The type of the field at '/Order/1' in the new schema" in refused["message"]
+    assert "', remedy:'" in refused["message"]
     status, checked = ask(
         f"{url}/compatibility/subjects/orders-value/versions/latest?verbose=true", "POST", posted(BROKEN)
     )

@@ -27,8 +27,8 @@ NEW = OLD.replace(" taxes }", " taxes, 4: optional Kind kind = Kind.NEW }")
 
 
 def pack(folder: Path, plugin: Path) -> str:
-    """The plug-in as one ZIP file, as `sc.addPyFile` gives it to workers."""
-    path = folder / "treaty_thrift.zip"
+    """The plug-in as one ZIP file, as `sc.addPyFile` gives it to workers; a session takes each name once."""
+    path = folder / f"{folder.name}.zip"
     with zipfile.ZipFile(path, "w") as file:
         for root in (SOURCES, plugin):
             for one in sorted(root.rglob("*")):
