@@ -95,7 +95,7 @@ def test_rows_are_encoded_and_read_back_several_types_are_told_apart_and_sql_has
         items = spark.sql("SELECT 'b' AS sku, array(named_struct('key', named_struct('k', 1), 'value', 300)) AS sizes")
         sent = [
             *(one["value"] for one in orders[:2]),
-            to_registry(items, registry, "shop-item", options).first()["value"],
+            *(one["value"] for one in to_registry(items, registry, "shop-item", options).collect()),
         ]
 
         frame = spark.createDataFrame([(at, bytes(one)) for at, one in enumerate(sent)], "at INT, value BINARY")
