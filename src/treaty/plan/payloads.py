@@ -60,16 +60,16 @@ def compose(form: Format[Any], known: Sequence[RegisteredSchema], reader: Any, o
             for one in writers
         ),
         rejected=tuple(rejected),
-        recipe=make_recipe(form, writers, None if merged else _resolve_reader(form, reader, known), options),
+        recipe=plan_format(form, writers, None if merged else _resolve_reader(form, reader, known), options),
         engine=ROWS,
         docs=tuple(list_docs(made)),
     )
 
 
-def make_recipe(
+def plan_format(
     form: Format[Any], writers: Sequence[RegisteredSchema], reader: ResolvedSchema | None, options: DecodeOptions
 ) -> PayloadFormatPlan:
-    """The recipe for rows of these writers; without a reader each is read as it was written."""
+    """The format's own part of a plan for rows of these writers; without a reader each is read as it was written."""
     known = ((one.schema_id, resolve_known(form, one)) for one in writers)
     return PayloadFormatPlan.make(choose_encoding(form, options.encoding), reader, known)
 

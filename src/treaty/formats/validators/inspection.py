@@ -16,13 +16,13 @@ from treaty.formats.validators.validator import ValidatedSchema, Versions
 
 REMEDY = "a validator that answers, or a policy without it"
 Watcher = Callable[[str], None]
-"""Is told which plug-in begins to work, as a policy names it, and an empty text once it has ended."""
+"""Gets the plug-in that begins to work, as a policy names it, and an empty text once it has ended."""
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
 def use_watcher(watcher: Watcher) -> Iterator[None]:
-    """Tell a watcher about the plug-ins that work inside: one that never counts a step is stopped from outside only."""
+    """Report to a watcher which plug-ins work inside: one that never counts a step is stopped from outside only."""
     token = _WATCHER.set(watcher)
     try:
         yield
@@ -31,7 +31,7 @@ def use_watcher(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def _watched(text: str) -> Iterator[None]:
+def _announce(text: str) -> Iterator[None]:
     """Run a plug-in outside of the event loop, where `StepsError` is raised, and before the eyes of a watcher."""
     if current_budget().left <= INLINE_STEPS:
         spend(INLINE_STEPS + 1)
@@ -58,7 +58,7 @@ def run_validator(
     call = parse_validator(text)
     if not registry.is_plugin(call.name):
         return _run(registry, call, schema, versions)
-    with _watched(text):
+    with _announce(text):
         return _run(registry, call, schema, versions)
 
 
@@ -100,7 +100,7 @@ def describe_validators(
     reads_versions = parses = False
     for text in named:
         name = name_of_validator(text)
-        with _watched(text) if registry.is_plugin(name) else nullcontext():
+        with _announce(text) if registry.is_plugin(name) else nullcontext():
             told = registry.check(text)
         found = None if told else registry.find(name)
         if told:

@@ -9,7 +9,7 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, drop_twins, nothing_readable
 from treaty.plan.format_plans import RecordType
 from treaty.plan.options import DecodeOptions
-from treaty.plan.payloads import compose, make_recipe, union
+from treaty.plan.payloads import compose, plan_format, union
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types.groups import RecordGroup, group_schemas
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
@@ -43,7 +43,7 @@ def plan_types(
     if last is None:
         raise nothing_readable(rejected)
     read = {one.schema_id for one in writers}
-    recipe = make_recipe(form, [one for one in known if one.schema_id in read], None, options)
+    recipe = plan_format(form, [one for one in known if one.schema_id in read], None, options)
     columns = tuple((one.column, one.type) for one in types)
     plan = replace(
         last,
