@@ -6,7 +6,7 @@ import msgspec
 import pyarrow as pa
 
 NAME = re.compile(rb'"(iglu:[^"]{0,511})(?=")')
-"""The text of a URI in JSON, as far as bytes can tell; a longer one names no schema."""
+"""A text in JSON that begins like the URI of a schema; a longer one names no schema."""
 ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
 """Escapes that may stand for a letter of a URI, or of the member ``schema``."""
 URI = "iglu:"
