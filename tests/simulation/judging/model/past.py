@@ -109,6 +109,10 @@ class Past:
         """Whether who asks may see what is set at a scope."""
         return True
 
+    def tells_of(self, subject: Subject | None) -> bool:
+        """Whether who asks may hear the answer that another one got, about a subject or about something else."""
+        return True
+
     # ------------------------------------------------------------------------------------------------- versions
 
     @property

@@ -34,6 +34,7 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
 from tests.simulation.judging.model.sameness import is_same_in
+from tests.simulation.judging.model.seeing import may_private
 from tests.simulation.judging.model.selecting import describe, no_subject
 from tests.simulation.judging.model.settings import own_config, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
@@ -247,7 +248,10 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
 def get_draft(past: Past, asking: Asking, request: s.GetDraft) -> Yes:
     _refuse_bad_number(request.subject, request.number)
     value = drafts(past).get((request.subject, request.number))
-    if value is None:
+    access, shown = asking.access, past.shows(q.Scope(*request.subject))
+    if value is not None and value.private and access is not None:
+        shown = shown and may_private(access, "read", request.subject)
+    if value is None or not shown:
         raise No(VersionNotFound, "DRAFT_NOT_FOUND", subject=str(request.subject))
     told = s.DraftFound(str(request.subject), request.number, value.text, value.private, value.time)
     return Yes((), told)
