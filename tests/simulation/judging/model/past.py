@@ -180,6 +180,10 @@ class Past:
                 del there[event.subject]
         return there
 
+    def count_subjects(self, context: str) -> int:
+        """How many subjects a context has."""
+        return sum(one.context == context for one in self.subjects)
+
     @property
     def contexts(self) -> list[str]:
         """Contexts that are there, by name."""

@@ -132,7 +132,9 @@ class PublicPast(Past):
 
     def then(self, events: Iterable[Event], sequence: int | None = None) -> Past:
         news = tuple(events)
-        made = {one.subject for one in news if isinstance(one, SubjectMade)}  # in the place of a hidden one: refused later
+        made = {
+            one.subject for one in news if isinstance(one, SubjectMade)
+        }  # in the place of a hidden one: refused later
         return PublicPast(self._whole.then(news, sequence), self._hidden - made)
 
     def of(self, subject: Subject) -> list[VersionNow]:
@@ -140,6 +142,9 @@ class PublicPast(Past):
 
     def shown(self, subject: Subject, states: tuple[str, ...] = ("live",)) -> list[VersionNow]:
         return [] if subject in self._hidden else super().shown(subject, states)
+
+    def count_subjects(self, context: str) -> int:
+        return self._whole.count_subjects(context)
 
     def _subjects(self) -> dict[Subject, values.SubjectValue]:
         return {one: value for one, value in super()._subjects().items() if one not in self._hidden}
