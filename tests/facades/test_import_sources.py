@@ -250,7 +250,9 @@ def test_an_import_that_was_cut_off_runs_again_to_the_same_end() -> None:
             assert write(image, target).problems == ()
             back = read(target)
         assert (back.groups, back.configs, back.modes) == (expected.groups, expected.configs, expected.modes)
-        assert [one.version.ordinal for one in back.kept] == [one.version.ordinal for one in expected.kept]
+        assert [one.version.ordinal for one in back.whole_versions] == [
+            one.version.ordinal for one in expected.whole_versions
+        ]
 
 
 def test_a_target_without_groups_is_told_why_nothing_is_written() -> None:

@@ -3,7 +3,7 @@
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
@@ -341,6 +341,8 @@ PATTERNS = st.lists(
     st.none() | PATTERNS,
     st.sampled_from(PERMISSIONS),
 )
+@example("orders", "x", "value", ["orders-value"], (".y",), None, "register")
+@example("orders", "x", "value", ["orders-value"], (".x",), None, "register")
 def test_a_topic_is_bound_by_who_may_name_it_or_register_its_usual_subject(
     name: str,
     namespace: str,

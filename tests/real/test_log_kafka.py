@@ -187,7 +187,7 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
     monkeypatch.setattr("treaty.log.kafka.broker.sender.SEND_SECONDS", 2.0)
     link = await reached(place(kafka, topic))
     with pytest.raises(LogUnavailableError, match="too large"):
-        await link.send(b"x" * 17_000_000)
+        await link.send(b"x" * 26_000_000)
     assert await link.send(b"first") == 0
     kafka.kill()
     try:
@@ -246,7 +246,7 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
         with pytest.raises(ProducerFencedError):
             await old.commit([(b"a", b"old")], WHEREVER)
     with pytest.raises(LogUnavailableError, match="too large"):
-        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 80_000)], WHEREVER)
+        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 104_000)], WHEREVER)
     await new.fence()
     assert await new.commit([(b"a", b"2")], WHEREVER)
     await until(lambda: seen(link, b"2"))

@@ -53,6 +53,8 @@ def _find_index(registry: Registry, group: Subject, version: VersionFound) -> st
     """Return the message indexes of a version's type, which its frames do not have."""
     if version.format != "PROTOBUF":
         return ""
-    meaning = fetch_resolved_schema(registry, version.format, version.text, version.references, group)
+    meaning = fetch_resolved_schema(
+        registry, version.format, version.text, version.references, group, imports=version.imports
+    )
     paths = {name: path for path, name in messages(registry_queries.parse_resolved(meaning)).items()}
     return encode_path(paths[version.type_name]).hex() if version.type_name in paths else ""

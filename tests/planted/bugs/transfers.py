@@ -8,6 +8,7 @@ REQUESTS, PLAN, IMAGE = (
 IMPORTS = "treaty.core.handlers.groups.imports:"
 MOVED = by_tests("laws/test_group_transfers.py::test_random_groups_come_out_of_a_dump_as_they_were")
 PROMOTED = by_tests("laws/test_group_transfers.py::test_random_groups_are_promoted_once")
+GONE = "laws/test_group_transfers.py::"
 REFUSED = "laws/test_group_imports.py::"
 FOREIGN = "facades/test_import_sources.py::"
 
@@ -23,11 +24,19 @@ TRANSFERS = (
         "the policy of the target", "A version has the policy that is in force when it is imported.", REQUESTS + "import_of",
         "one.policy,", "None,",
     ),
-    carried("texts without their bytes", "The bytes as sent are lost.", REQUESTS + "draft_of", "one.data)", "None)"),
+    carried("texts without their bytes", "The bytes as sent are lost.", REQUESTS + "draft_of", "one.data,", "None,"),
     carried("encodings stay behind", "A dump has no encodings of visible versions.", IMAGE + "facts_of", "kept.encodings", "()"),
-    carried(
-        "numbers that are gone", "Ordinals and encoding ids of what is gone are assigned again in the copy.",
-        PLAN + "_Planning.add", "if _lacks_numbers(one, found, versions):", "if versions is None:",
+    Bug(
+        "transfer: numbers that are gone",
+        "Ordinals and encoding ids of what is gone are assigned again in the copy.",
+        (Edit(PLAN + "_Planning.add", "if _lacks_numbers(one, self.highest.get(one.subject, HighestNumbers()), versions):", "if versions is None:"),),
+        by_tests(GONE + "test_what_is_gone_counts_in_the_copy"),
+    ),
+    Bug(
+        "transfer: removed subjects",
+        "A subject that gets the name of a removed one assigns its encoding ids again in the copy.",
+        (Edit("treaty.core.handlers.groups.exports:_with_removed", "merge(view.walk(SUBJECT, first, last), named)", "view.walk(SUBJECT, first, last)"),),
+        by_tests(GONE + "test_a_removed_subject_has_used_up_its_encoding_ids_in_the_copy"),
     ),
     carried("codecs stay behind", "Codecs are not added.", PLAN + "_Planning._add_codecs", "self.codecs.append((subject_of(one.subject), codec))", "continue"),
     carried(
@@ -49,13 +58,13 @@ TRANSFERS = (
     Bug(
         "import: the count of ordinals falls",
         "A version with a low ordinal lowers the count, so that later ones are assigned again.",
-        (Edit(IMPORTS + "_version_rows", "max(key.ordinal, _highest(view, ordinals))", "key.ordinal"),),
+        (Edit(IMPORTS + "_version_rows", "max(key.ordinal, highest_of(view, ordinals))", "key.ordinal"),),
         by_tests(REFUSED + "test_counts_only_rise"),
     ),
     Bug(
         "import: in any mode",
         "Whoever may import gives ordinals while others register.",
-        (Edit(IMPORTS + "_refuse_unless_importing", "if mode not in IMPORTING:", "if mode is None:"),),
+        (Edit("treaty.core.handlers.groups.import_refusals:refuse_unless_importing", "if mode not in IMPORTING:", "if mode is None:"),),
         by_tests(REFUSED + "test_only_the_mode_of_imports_takes_numbers"),
     ),
     Bug(

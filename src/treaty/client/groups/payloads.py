@@ -141,7 +141,9 @@ def make_frame_header(registry: VersionRegistry, version: VersionFound) -> tuple
     head = encode_guid(str(uuid.UUID(version.guid)))
     if version.format == "PROTOBUF":
         text = text_of(registry.ask(GetGuid(version.guid)).answer)
-        resolved = fetch_resolved_schema(registry, "PROTOBUF", text.text, text.references, text.within)
+        resolved = fetch_resolved_schema(
+            registry, "PROTOBUF", text.text, text.references, text.within, imports=text.imports
+        )
         parsed = find_formats()["PROTOBUF"].parse(resolved, False)
         paths = {name: path for path, name in messages(parsed).items()}
         head += encode_path(paths[version.type_name])

@@ -88,7 +88,7 @@ class RegistryImage:
     exact: bool = False
     """Whether `groups`, `facts` and `hidden` are all that is kept beside the rest."""
     groups: tuple[ExportedSubject, ...] = ()
-    """By context and name; those without versions too."""
+    """By context and name; those without versions too, and removed ones whose encoding ids are used up."""
     facts: Mapping[Place, VersionFacts] = field(default_factory=dict)
     """Of `versions`, by their place."""
     hidden: tuple[ExportedVersion, ...] = ()
@@ -99,7 +99,7 @@ class RegistryImage:
     """By digest; none unless they were asked for."""
 
     @property
-    def kept(self) -> tuple[ExportedVersion, ...]:
+    def whole_versions(self) -> tuple[ExportedVersion, ...]:
         """All versions with all that is kept of them, by context, subject and ordinal."""
         none = VersionFacts()
         visible = (_with_facts(one, self.facts.get((one.subject, one.number), none)) for one in self.versions)

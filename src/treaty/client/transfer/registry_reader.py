@@ -100,7 +100,7 @@ def _with_keys(registry: Registry, image: RegistryImage) -> RegistryImage:
 def _with_known_ranges(image: RegistryImage) -> RegistryImage:
     """The image with policies whose ranges begin at versions that it has."""
     ordinals: dict[str, list[int]] = {}
-    for one in image.kept if any(begins_at(config) for _, config in image.configs) else ():
+    for one in image.whole_versions if any(begins_at(config) for _, config in image.configs) else ():
         ordinals.setdefault(one.version.subject, []).append(one.version.ordinal)
 
     def known(scope: Scope, config: Config) -> Config:
