@@ -37,9 +37,14 @@ FAMILIES = {SECRET: True, OPEN: False, USER: True, USED: False}
 
 
 def _user(
-    name: str, may: tuple[Permission, ...], subjects: tuple[str, ...], contexts: tuple[str, ...] = (".",), **more: bool
+    name: str,
+    may: tuple[Permission, ...],
+    subjects: tuple[str, ...],
+    contexts: tuple[str, ...] = (".",),
+    *,
+    private: bool = False,
 ) -> Caller:
-    rule = AccessRule((name,), with_included(may), subjects, contexts, **more)
+    rule = AccessRule((name,), with_included(may), subjects, contexts, private=private)
     return Caller(name, Access((rule,)))
 
 
