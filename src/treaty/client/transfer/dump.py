@@ -133,8 +133,9 @@ def mark_of(record: Record, body: MarkBody) -> RecordExtras:
         message = f"the member treaty can't be read: {wrong}"
         raise RecordError(message) from None
     context, highest, ordinal = body.context, body.highest_id, body.ordinal
-    numbers = (context, highest, ordinal)
-    return RecordExtras(*place, forced, properties, *numbers, policy, facts, hidden, exported, named, key)
+    return RecordExtras(
+        *place, forced, properties, context, highest, ordinal, policy, facts, hidden, exported, named, key
+    )
 
 
 def mark_body(mark: RecordExtras) -> MarkBody:
