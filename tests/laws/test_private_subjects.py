@@ -6,9 +6,11 @@ import pytest
 
 from tests.laws.test_policy_cases import Engine
 from tests.laws.toy import Bench
+from treaty.core.access.api_key_rules import rule_of_key
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, Publish, PutDraft
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, NotFound, Referenced
@@ -49,7 +51,6 @@ def test_an_outcome_does_not_tell_of_a_private_subject(bench: Bench) -> None:
         assert isinstance(told, Decision)
         assert told.answer.members == ()
         assert verdict(bench, GetOutcome(command_id, ""), None).answer.members
-    del bench
 
 
 def test_a_patch_tells_the_version_that_a_reference_means(bench: Bench) -> None:
@@ -67,3 +68,11 @@ def test_a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it(ben
     assert isinstance(verdict(bench, PutDraft(USED, 1, "[]")), Forbidden)
     assert isinstance(verdict(bench, PutDraft(USED, 2, "[]", private=True)), Forbidden)
     assert isinstance(verdict(bench, PutDraft(USED, 2, "[]")), Decision)
+
+
+def test_a_key_of_every_vendor_reads_what_is_private_and_one_of_another_vendor_does_not() -> None:
+    for vendor, reads in (("*", True), ("p", True), ("q", False)):
+        access = Access((rule_of_key(ApiKeyFound("a" * 64, vendor, "READ")),))
+        assert access.may("read", USER, private=True) is reads
+        assert not access.may("create", USER, private=True)
+        assert not access.sees_private

@@ -78,11 +78,10 @@ class Scenario:
         inline = chance.choice([0, 60, 10_000])
         self.site = Site(store, self.jobs, self.weather, self.history, chance, inline=inline)
         self.site.say, self.site.check, self.site.fail = self.say, self._checked, self.fail
-        self.site.count = self.counts
         self.judge = Judge(self.history, self.site.sent)
         self.judge.stale_looks = old > 0
         self.members = [Member(f"{seed}/n{place}") for place in range(NODES)]
-        self.site.members, self.site.landed = self.members, self._landed
+        self.site.count, self.site.members, self.site.landed = self.counts, self.members, self._landed
         self.site.make = lambda: maker(self.log)(ground)
         toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
         self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
