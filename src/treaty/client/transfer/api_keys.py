@@ -29,11 +29,11 @@ def read_keys(registry: Registry) -> tuple[ApiKeyFound, ...] | TransferProblem |
 
 def plan_keys(source: RegistryImage, target: RegistryImage) -> tuple[ApiKeyFound, ...]:
     """Return the keys that the target lacks; one that may do something else there is among them, and is refused."""
-    there = {_meaning(one) for one in target.api_keys}
-    return tuple(one for one in source.api_keys if _meaning(one) not in there) if target.native else ()
+    there = {_facts(one) for one in target.api_keys}
+    return tuple(one for one in source.api_keys if _facts(one) not in there) if target.native else ()
 
 
-def _meaning(key: ApiKeyFound) -> tuple[str, str, str]:
+def _facts(key: ApiKeyFound) -> tuple[str, str, str]:
     return key.digest, key.vendor, key.action
 
 
