@@ -240,7 +240,7 @@ class ThreadWork:
     validator: str = ""
     since: float = 0.0
     is_abandoned: bool = False
-    """Nobody waits for the answer, so no validator shall begin."""
+    """No question waits for the answer any more, so no validator begins."""
 
     def run(self) -> Answer:
         """Answer the question in this thread."""
