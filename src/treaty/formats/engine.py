@@ -126,7 +126,8 @@ class FormatEngine:
         spend(count_characters(question.meaning) >> 4)
         shown = form.show(model, question.normalize)
         resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
-        return ParsedSchema(shown.canonical, resolved, shown.type_name, shown.fields, shown.type_names)
+        texts = (shown.canonical, resolved, shown.type_name, shown.fields, shown.type_names)
+        return ParsedSchema(*texts, finding_form=form.finding_form)
 
     def _compared(self, question: CompareSchemas) -> ComparisonResult:
         form, reader = self.model(question.reader, strict=False)

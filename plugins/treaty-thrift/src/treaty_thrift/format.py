@@ -41,5 +41,6 @@ FORMAT = Format(
     suffixes=(".thrift",),
     recognize=recognize,
     locate=find_position,
+    finding_form="{errorType:'{rule}', description:'{sentence}', remedy:'{remedy}'}",
     payloads={protocol: make_encoding(protocol) for protocol in PROTOCOLS},
 )

@@ -87,7 +87,7 @@ class RegistryImage:
     exact: bool = False
     """Whether `groups`, `facts` and `hidden` are all that is kept beside the rest."""
     groups: tuple[ExportedSubject, ...] = ()
-    """By context and name; those without versions too."""
+    """By context and name; those without versions too, and removed ones whose encoding ids are used up."""
     facts: Mapping[Place, VersionFacts] = field(default_factory=dict)
     """Of `versions`, by their place."""
     hidden: tuple[ExportedVersion, ...] = ()

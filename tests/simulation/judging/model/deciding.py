@@ -74,6 +74,7 @@ RULES: Mapping[type, Rule] = {
     e.AssignEncoding: Rule(encodings.assign_encoding, rights.on_subject("register"), writes=True, follows_alias=True),
     e.ListCodecs: Rule(encodings.list_codecs, rights.on_subject("read"), follows_alias=True),
     e.GetEncoding: Rule(encodings.get_encoding, rights.on_subject("read"), follows_alias=True),
+    e.ListEncodings: Rule(encodings.list_encodings, rights.on_subject("read"), follows_alias=True),
     g.CreateSubject: Rule(grouping.create_subject, rights.of_create_subject, writes=True, follows_alias=True),
     g.ChangeSubject: Rule(grouping.change_subject, rights.of_change_subject, writes=True, follows_alias=True),
     g.RemoveSubject: Rule(grouping.remove_subject, rights.on_subject("delete"), writes=True, follows_alias=True),

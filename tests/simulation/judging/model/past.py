@@ -341,6 +341,13 @@ class Past:
         """The encodings of a version."""
         return [one for one in self.encodings.values() if (one.subject, one.ordinal) == (subject, ordinal)]
 
+    @property
+    def encoded(self) -> set[Subject]:
+        """The names of subjects that have or had encodings."""
+        kinds = {EncodingMade, NumbersReserved}
+        named = {cast("EncodingMade", one).subject for one in self.events if type(one) in kinds}
+        return {subject for subject in named if self.highest_encoding(subject) >= 0}
+
     def highest_encoding(self, subject: Subject) -> int:
         """The highest encoding id that any subject of this name ever had; -1 where none had one."""
         highest = -1
