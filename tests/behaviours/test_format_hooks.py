@@ -319,3 +319,16 @@ def test_a_plan_keeps_a_text_that_many_share_once() -> None:
 
     assert len(plan.schemas) == 41
     assert plan.resolve("CSV")[plan.reader] == lowest
+
+
+def test_a_group_s_record_is_decoded_by_the_command_in_the_encoding_that_is_named() -> None:
+    with TreatyRegistry() as made:
+        writing = GroupWriterSettings(
+            pravega_group("CSV"), register_schema=True, register_codec=True, codec="gzip", encoding="tab"
+        )
+        framed = GroupSerializer(made.registry, "orders", Draft(OLD, "CSV"), writing)(ROWS[0]).data
+        assert framed is not None
+        words = ("decode", framed.hex(), "--group", "orders", "--registry", made.url)
+        shown = run(*words, "--encoding", "tab", "--json")
+        assert json.loads(shown.stdout)["steps"][-1]["says"] == '{"id": 1, "name": "tea"}'
+        assert run(*words).exit_code == 1
