@@ -76,6 +76,7 @@ FORMAT = Format(
         1,
     ),
     payloads={"comma": payload_codec(","), "tab": payload_codec("\t")},
+    finding_form="{rule} at {path}: {sentence} [{remedy}]",
 )
 
 

@@ -98,6 +98,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     e.ListCodecs: (lambda it: it.codecs("orders"), (e.CodecType("gzip", (("level", "6"),)),)),
     e.AssignEncoding: (lambda it: [it.assign_encoding("orders", 1, name) for name in ("gzip", "", "gzip")], [0, 1, 0]),
     e.GetEncoding: (lambda it: encoding_told(it.encoding("orders", 0)), (2, "gzip", (("level", "6"),))),
+    e.ListEncodings: (lambda it: it.encodings("orders"), (0, 1)),
     q.GetVersion: (
         lambda it: it.version("orders", 1).text,
         V1.replace(" ", "").replace('"shop.Order"', '"Order","namespace":"shop"'),
@@ -175,7 +176,7 @@ STORY: dict[type, tuple[Step, Any]] = {
 
 
 WITHOUT_CONFLUENT = {
-    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
+    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, e.ListEncodings, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal, n.GetNamedVersion,
     s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,

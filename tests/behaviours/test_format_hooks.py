@@ -1,7 +1,9 @@
 """What a plug-in's format gets from its record alone: registration, comparing, serializers, Arrow and commands."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,22 +12,34 @@ from click.testing import CliRunner, Result
 
 from tests.csv_format import offer
 from treaty.arrow import decode, from_registry
+from treaty.arrow.encoding.payloads import make_payload_writer
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.cli.terminal.positions import find_position
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain_record
+from treaty.client.groups.deserializer import GroupDeserializer, UnreadableGroupError
+from treaty.client.groups.explanation import explain_group_record
+from treaty.client.groups.serializer import GroupSerializer
+from treaty.client.groups.settings import GroupReaderSettings, GroupWriterSettings, pravega_group
+from treaty.client.groups.types import WithSchema
 from treaty.client.records.decoder import RecordDecoder
 from treaty.client.records.encoder import make_encoder
 from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.schema_selection import SchemaText
 from treaty.client.serializers.settings import SerializerSettings, UseLatest
+from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.refusals import Incompatible
+from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.state.columns import Column, Scalar
+from treaty.formats.registry import find_formats
 from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.encoding.encode_plans import make_encode_plan
+from treaty.plan.encoding.options import DeriveOptions, EncodeOptions
+from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import PayloadFormatPlan
 from treaty.plan.value import DecodePlan
@@ -68,6 +82,18 @@ def test_versions_are_compared_and_refused_with_a_finding(registry: Connection) 
     with pytest.raises(Incompatible) as refused:
         registry.register("orders", Draft(OLD, "CSV"))
     assert [(one.rule, one.path) for one in refused.value.findings] == [("COLUMN_GONE", "/price")]
+    assert "details: [COLUMN_GONE at /price: The column price is gone [keep it], {oldSchemaVersion: 1}" in str(
+        refused.value
+    )
+    assert registry.check("orders", Draft(OLD, "CSV")).messages[0].startswith("COLUMN_GONE at /price: ")
+
+
+def test_a_validator_about_fields_refuses_a_format_that_lists_none(registry: Connection) -> None:
+    registry.set_config("orders", Config(validators=("naming(field=snake_case)", "max-size(1000)")))
+    with pytest.raises(InvalidSchema) as refused:
+        registry.register("orders", Draft(OLD, "CSV"))
+    assert [one.rule for one in refused.value.faults] == ["naming"]
+    assert "the record of the format has no `elements`" in refused.value.faults[0].message
 
 
 def test_values_are_serialized_and_read_as_they_were_written_or_by_another_version(registry: Connection) -> None:
@@ -138,13 +164,113 @@ def test_what_a_plan_cannot_do_is_said(registry: Connection) -> None:
         ({"lossy": "allow"}, "lossy = 'allow' is for AVRO, and the rows to read are CSV"),
         ({"depth": 9}, "depth = 9 is for AVRO, JSON, PROTOBUF, and the rows to read are CSV"),
         ({"engine": "spark"}, "engine = 'spark' reads no CSV; allowed are rows"),
-        ({"reader": "types"}, "records of several types are not read of CSV"),
     ):
         with pytest.raises(PlanError, match=said):
             make_plan(registry, "orders-value", **choice)
     registry.register("other", '"int"')
     with pytest.raises(PlanError, match="encoding = 'tab' is for formats of plug-ins, and the rows to read are AVRO"):
         make_plan(registry, "other", encoding="tab")
+
+
+def test_several_record_types_are_read_as_columns_of_their_own(registry: Connection) -> None:
+    good = frames(registry)
+    item = PayloadSerializer(registry, Draft("columns\nsku text", "CSV"))({"sku": "x7"}, "items").data
+    values = pa.array([*good[1:], item, good[0] + b",9"], pa.binary())
+    plan = make_plan(registry, "*", reader="types")
+    assert DecodePlan.from_json(plan.to_json()) == plan
+    table = decode(values, plan)
+    assert table["record"].to_pylist() == [
+        {"record_type": "orders", "orders": {**ROWS[1], "price": None}, "items": None},
+        {"record_type": "orders", "orders": {"id": 3, "name": "rye", "price": 7}, "items": None},
+        {"record_type": "items", "orders": None, "items": {"sku": "x7"}},
+        None,
+    ]
+    assert [one and one["code"] for one in table["error"].to_pylist()] == [None, None, None, "TRAILING"]
+    wide = decode(values, make_plan(registry, "*", reader="wide"))
+    assert wide["record"].to_pylist()[2] == {
+        "record_type": "items",
+        "id": None,
+        "name": None,
+        "price": None,
+        "sku": "x7",
+    }
+    third = registry.register("items-value", Draft("columns\nsku text\nsize int", "CSV")).version.schema_id
+    assert third in extend(plan, registry, [third]).known
+
+
+@pytest.mark.parametrize("encoding", ["", "tab"])
+@pytest.mark.parametrize("codec", ["", "gzip"])
+def test_groups_have_records_of_the_format_as_of_any_other(registry: Connection, encoding: str, codec: str) -> None:
+    old, new = Draft(OLD, "CSV"), Draft(NEW, "CSV")
+    writing = GroupWriterSettings(
+        pravega_group("CSV", "BACKWARD"), register_schema=True, register_codec=True, codec=codec, encoding=encoding
+    )
+    data = [
+        GroupSerializer(registry, "orders", one, writing)(row).data
+        for one, row in ((old, ROWS[0]), (new, {"id": 3, "name": "rye", "price": 7}))
+    ]
+    assert all(data)
+    reading = GroupReaderSettings(encoding=encoding)
+    assert [GroupDeserializer(registry, "orders", (), reading)(one) for one in data] == [
+        ROWS[0],
+        {"id": 3, "name": "rye", "price": 7},
+    ]
+    assert GroupDeserializer(registry, "orders", new, reading)(data[0]) == {**ROWS[0], "price": None}
+    texts = GroupDeserializer(registry, "orders", (), replace(reading, as_json=True))
+    assert texts(data[0]) == '{"id":1,"name":"tea"}'
+    with pytest.raises(UnreadableGroupError, match="The column price is gone"):
+        GroupDeserializer(registry, "orders", old, reading)
+    with pytest.raises(BadRecordError, match="INVALID"):
+        GroupDeserializer(registry, "orders", (), reading)(
+            GroupSerializer(registry, "orders", new, writing)({"id": "x", "name": "a", "price": 1}).data
+        )
+    explained = explain_group_record(registry, "orders", data[0] or b"", encoding=encoding)
+    assert explained.pieces[-1].says == '{"id": 1, "name": "tea"}'
+    plan = make_plan(registry, "orders", framing="pravega", encoding=encoding)
+    assert decode(pa.array(data, pa.binary()), plan)["record"].to_pylist()[0] == {**ROWS[0], "price": None}
+
+
+def test_a_group_of_any_format_has_them_beside_others_and_says_what_a_format_lacks(registry: Connection) -> None:
+    settings = GroupWriterSettings(pravega_group(many_types=True), register_schema=True)
+    write = GroupSerializer(registry, "all", (), settings)
+    data = [write(WithSchema(ROWS[0], Draft(OLD, "CSV"))).data, write(WithSchema(7, Draft('"int"'))).data]
+    assert [GroupDeserializer(registry, "all")(one) for one in data] == [ROWS[0], 7]
+    bare = GroupWriterSettings(pravega_group("CSV"), register_schema=True, header=False)
+    headless = GroupSerializer(registry, "bare", Draft(OLD, "CSV"), bare)(ROWS[0]).data
+    assert headless == b"1,tea"
+    reading = GroupReaderSettings(header=False)
+    assert GroupDeserializer(registry, "bare", Draft(OLD, "CSV"), reading)(headless) == ROWS[0]
+    with pytest.raises(BadValueError, match="the format XML need a package whose record of the format has `payloads`"):
+        write(WithSchema(1, Draft("", "XML", type_name="a", data=b"<a/>")))
+    with pytest.raises(BadValueError, match="no schema of CSV is made of a class"):
+        GroupSerializer(registry, "bare", Counter, format_="CSV")
+
+
+def test_rows_are_encoded_by_the_columns_and_the_writer_of_the_format(
+    registry: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.register("orders-value", Draft(OLD, "CSV"))
+    columns = [Column("name", Scalar("string")), Column("id", Scalar("int32"))]
+    plan = make_encode_plan(registry, "orders-value", columns, EncodeOptions(encoding="tab"))
+    assert EncodePlan.from_json(plan.to_json()) == plan
+    assert "row by row in Python workers" in plan.explain()
+    assert "  encoding tab" in plan.explain()
+    rows = pa.array([{"id": 1, "name": "tea"}, None], pa.struct([("id", pa.int64()), ("name", pa.string())]))
+    made = make_payload_writer(plan)(rows).to_pylist()
+    assert made == [{"payload": b"1\ttea", "said": None}, {"payload": None, "said": None}]
+    for wrong, options, said in (
+        (columns[:1], EncodeOptions(encoding="zip"), "encoding = 'zip' is none of CSV; there are comma, tab"),
+        ([*columns, Column("x", Scalar("string"))], EncodeOptions(), "the schema has no field for /x"),
+        (columns, EncodeOptions(derive=DeriveOptions("CSV")), "no schema of CSV is derived"),
+    ):
+        with pytest.raises(PlanError, match=said):
+            make_encode_plan(registry, "orders-value", wrong, options)
+    monkeypatch.setitem(find_formats()._loaded, "CSV", replace(find_formats()["CSV"], payloads={}, columns=None))
+    with pytest.raises(PlanError, match="as CSV: the record of the format has no payloads and no columns"):
+        make_encode_plan(registry, "orders-value", columns)
+    registry.register("other", '"int"')
+    with pytest.raises(PlanError, match="encoding = 'tab' is for formats of plug-ins"):
+        make_encode_plan(registry, "other", columns[1:], EncodeOptions(encoding="tab"))
 
 
 def test_records_become_json_and_back_and_are_explained(registry: Connection) -> None:

@@ -141,7 +141,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
 ELSEWHERE = {
     "make-context", "delete-context", "associate", "dissociate", "change-associations", "get-schema", "get-guid", "get-guid-ids",
     "list-subjects", "list-schemas", "list-settings", "uses-of", "list-contexts", "get-associations", "get-outcome",
-    "add-codec", "assign-encoding", "list-codecs", "get-encoding",
+    "add-codec", "assign-encoding", "list-codecs", "get-encoding", "list-encodings",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
     "check-reading", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
 from treaty.core.invariants import find_violations
-from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs, ListEncodings
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecExists,
@@ -58,6 +58,8 @@ def test_each_pair_has_one_id_and_ids_have_no_gaps(pairs: list[tuple[int, str]])
     for (ordinal, codec), encoding_id in given_.items():
         found = bench.do(GetEncoding(S, encoding_id))
         assert (found.version.ordinal, found.codec.name, found.encoding_id) == (ordinal, codec, encoding_id)
+    for last in range(-1, len(given_) + 1):
+        assert bench.do(ListEncodings(S, last)).ids == tuple(range(last + 1, len(given_)))
     assert [*find_violations(bench.tables)] == []
 
 
@@ -95,7 +97,13 @@ def test_a_subject_has_so_many_codecs_and_no_more(bench: Bench, monkeypatch: pyt
 
 def test_what_is_not_there_has_no_encoding(bench: Bench) -> None:
     nobody = Subject(".", "nobody")
-    for request in (AddCodec(nobody, GZIP), ListCodecs(nobody), AssignEncoding(nobody, 0), GetEncoding(nobody, 0)):
+    for request in (
+        AddCodec(nobody, GZIP),
+        ListCodecs(nobody),
+        AssignEncoding(nobody, 0),
+        GetEncoding(nobody, 0),
+        ListEncodings(nobody),
+    ):
         with pytest.raises(SubjectNotFound):
             bench.do(request)
     with pytest.raises(VersionNotFound):

@@ -1,6 +1,7 @@
 """Importers give ordinals, numbers and encoding ids: only in their mode, none that others have, and none far above."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -80,6 +81,19 @@ def test_only_the_mode_of_imports_takes_numbers(registry: Connection) -> None:
     ):
         assert refused(registry, request) == "MODE"
     assert not registry.ask(x.ImportVersion(S, INT, 5, 6)).answer.created, "what is there is no change"
+
+
+def test_a_schema_is_its_own_version_where_another_one_that_is_alike_was_imported_after_it(
+    registry: Connection,
+) -> None:
+    alike = Subject(".", "alike")
+    registry.ask(x.ImportSubject(alike, g.GroupSettings("pravega", identity="normalised")))
+    first = Draft('{"type":"object","title":"a"}', "JSON")
+    texts = [first, replace(first, text='{"title":"a","type":"object"}')]
+    for at, draft in enumerate(texts):
+        registry.ask(x.ImportVersion(alike, draft, at, at + 1))
+    registry.ask(SetMode(Scope("."), "READWRITE"))
+    assert [registry.ask(Register(alike, one)).answer.version.ordinal for one in texts] == [0, 1]
 
 
 def test_a_version_is_superseded_by_one_that_is_there(registry: Connection) -> None:

@@ -279,6 +279,50 @@ def test_very_many_random_groups_come_out_of_a_dump_as_they_were(script: list[Re
     assert_moves(script)
 
 
+GONE: list[Request[Any]] = [
+    Register(GROUP, DRAFTS[0]),
+    Register(GROUP, DRAFTS[6]),
+    e.AssignEncoding(GROUP, 0),
+    e.AssignEncoding(GROUP, 1),
+    DeleteVersion(GROUP, 2),
+    DeleteVersion(GROUP, 2, permanent=True, force=True),
+]
+"""A group whose last version and encoding are gone."""
+
+
+def test_what_is_gone_counts_in_the_copy() -> None:
+    assert_moves(GONE)
+
+
+def test_a_removed_subject_has_used_up_its_encoding_ids_in_the_copy() -> None:
+    other = SUBJECTS[1]
+    assert_moves([*GONE, g.RemoveSubject(GROUP), Register(other, DRAFTS[0]), e.AssignEncoding(other, 0)])
+    assert_moves([*GONE, g.RemoveSubject(GROUP), Register(GROUP, DRAFTS[0])])
+
+
+def test_encoding_ids_are_used_up_where_a_copy_still_has_the_subject_or_removed_it_too() -> None:
+    with filled(GONE) as source, connect("memory:") as target:
+        write(read(source), target)
+        source.ask(g.RemoveSubject(GROUP))
+        assert write(read(source), target).written == 0, "the copy knows these numbers, and keeps its group"
+        assert target.group("g").subject == "g"
+        target.ask(g.RemoveSubject(GROUP))
+        for _ in range(2):
+            source.ask(Register(GROUP, DRAFTS[0]))
+            source.ask(e.AssignEncoding(GROUP, 0))
+            source.ask(g.RemoveSubject(GROUP))
+        report = write(read(source), target)
+        assert (report.written, report.problems) == (2, ()), (
+            "the encoding ids of the group, the schema ids of its context"
+        )
+        assert_goes_on_alike(source, target, GROUP)
+
+
+def test_a_version_keeps_two_names_of_one_scheme() -> None:
+    named = Register(SUBJECTS[2], DRAFTS[0], names=(("own", "first"),))
+    assert_moves([named, replace(named, names=(("own", "second"), ("other", "first")))])
+
+
 def test_a_policy_of_the_same_name_stays_as_it_is_in_the_target() -> None:
     with filled(LABELS) as source, connect("memory:") as target:
         target.ask(p.CreatePolicy("gold", PolicyValue(ALL)))

@@ -163,6 +163,7 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         q.GetMode(Scope(*TEAM)),
         encodings.ListCodecs(TEAM),
         encodings.GetEncoding(TEAM, 0),
+        encodings.ListEncodings(TEAM),
         groups.GetSubject(TEAM),
         groups.GetOrdinal(TEAM, 0),
         groups.GetTypedVersion(TEAM, "TOY", "", 0),

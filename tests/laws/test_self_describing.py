@@ -144,3 +144,84 @@ def test_a_value_that_its_schema_allows_at_any_depth_nests_as_deep_as_is_allowed
     texts = [json.dumps({"schema": key, "data": one}) for one in values]
     with make_resolver(memory_registry("any", {key: {"type": "object"}})) as resolver:
         assert validate(resolver, texts) == [[], [], [("INVALID_DATA", "depth")]]
+
+
+ENVELOPE = "iglu:com.acme.mail/envelope/jsonschema/1-0-0"
+PART = "iglu:com.acme.mail/letter/jsonschema/1-0-0"
+MAIL = EventOptions(envelopes=(ENVELOPE,))
+
+
+def mail(part: object, *, least: int = 0, most: int = 3, is_array: bool = True) -> Resolver:
+    """A resolver with an envelope that holds so many parts, and the schema of a part."""
+    one = {"type": "object", "properties": {"schema": {"type": "string"}, "data": {}}, "required": ["schema", "data"]}
+    envelope = {"type": "array", "items": one, "minItems": least, "maxItems": most} if is_array else one
+    return make_resolver(memory_registry("mail", {ENVELOPE: envelope, PART: part}))
+
+
+def judge(resolver: Resolver, values: Sequence[object], options: EventOptions = MAIL) -> list[list[str]]:
+    """The keyword or code of each failure of a value; good ones come before it, so that its schemas are known."""
+    return [
+        [keyword or code for code, keyword in row]
+        for row in validate(resolver, [one if isinstance(one, str) else json.dumps(one) for one in values], options)
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]},
+        {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"], "additionalProperties": False},
+    ],
+    ids=["no type can check it", "a type checks it"],
+)  # fmt: skip
+@pytest.mark.parametrize("is_array", [True, False], ids=["array", "one part"])
+def test_parts_whose_schemas_no_type_can_check_are_validated(schema: dict[str, object], *, is_array: bool) -> None:
+    def event(n: object) -> dict[str, object]:
+        part = {"schema": PART, "data": {"n": n}}
+        return {"schema": ENVELOPE, "data": [part, part] if is_array else part}
+
+    bad, count = ["type"], 2 if is_array else 1
+    with mail(schema, is_array=is_array) as resolver:
+        values = [event(5)] * 4 + [event("5"), event(0), event(7)]
+        assert judge(resolver, values) == [[]] * 4 + [bad * count, ["minimum"] * count, []]
+        plain = [{"schema": PART, "data": {"n": n}} for n in (5, 5, 5, "5", 0, 7)]
+        assert judge(resolver, plain) == [[], [], [], ["type"], ["minimum"], []]
+
+
+def test_values_are_bad_for_what_they_lack_though_good_ones_came_before() -> None:
+    letter = {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+    part = {"schema": PART, "data": {"n": 1}}
+    known = [part] * 5 + [{"schema": ENVELOPE, "data": [part]}] * 5
+    cases: list[tuple[object, list[str]]] = [
+        ({"data": {"n": 1}}, ["MALFORMED"]),
+        ({"schema": PART}, ["MALFORMED"]),
+        ({"schema": "", "data": {"n": 1}}, ["MALFORMED"]),
+        ({"schema": ENVELOPE, "data": []}, ["minItems"]),
+        ({"schema": ENVELOPE, "data": [part] * 4}, ["maxItems"]),
+        ({"schema": ENVELOPE, "data": [part, {"data": {"n": 1}}]}, ["required"]),
+        ({"schema": ENVELOPE, "data": [part, {"schema": ENVELOPE, "data": [part]}]}, []),
+        ({"schema": ENVELOPE, "data": [part, {"schema": ENVELOPE, "data": []}]}, ["minItems"]),
+        ({"schema": ENVELOPE, "data": [{**part, "more": 1}], "more": 1}, []),
+        (f'{{"schema":"{PART}","data":{{"n":"x"}},"data":{{"n":1}}}}', []),
+        (f'{{"schema":"{PART}","data":{{"n":1}},"data":{{"n":"x"}}}}', ["type"]),
+        (f'{{"schema":"{PART}","data":{{"n":1}},"schema":"{ENVELOPE}"}}', ["type"]),
+        (f'{{"schema":"{PART}","data":{{"n":1}}}} x', ["NOT_JSON"]),
+        (f'{{"data":{{"n":1}},"schema":"{PART}"}}', []),
+    ]
+    with mail(letter, least=1) as resolver:
+        assert judge(resolver, [*known, *(one for one, _ in cases)])[len(known) :] == [wanted for _, wanted in cases]
+
+
+def test_a_value_that_takes_too_many_steps_is_bad_and_ends_no_batch() -> None:
+    """Each level of the schema doubles the steps; a value that is checked at once may not, and others go on."""
+    schema: dict[str, object] = {"type": "array", "items": {"$ref": "#/definitions/a"}}
+    schema["definitions"] = {
+        "a": {"anyOf": [{"type": "array", "items": {"$ref": "#/definitions/a"}, "maxItems": size} for size in range(8)]}
+    }
+    key = "iglu:com.acme/slow/jsonschema/1-0-0"
+    deep = json.loads("[" * 35 + "]" * 35)
+    with make_resolver(memory_registry("slow", {key: schema})) as resolver:
+        values = [{"schema": key, "data": []}, {"schema": key, "data": deep}, {"schema": key, "data": []}]
+        found = judge(resolver, values)
+        assert found == [[], ["INVALID_SCHEMA"], []]
+        assert resolver.validate(values[1]).outcome == "invalid_schema"

@@ -113,8 +113,27 @@ GOOD = [
 ]
 
 
+GROUP = [
+    op("create", None, True, 0, 1),
+    op("add", "a", 0, 2, 3),
+    op("add_codec", "gzip", True, 4, 6),
+    op("encode", [0, ""], 0, 4, 7, 1),
+    op("encode", [0, "gzip"], 1, 8, 9),
+    op("encoding", 1, [0, "a", "gzip"], 10, 11),
+    op("delete_ordinal", 0, True, 12, 13),
+    op("encoding", 0, [0, "a", ""], 14, 15),
+    op("add", "a", 1, 16, 17),
+    op("purge", 2, "NotDeletedFirst", 18, 19),
+    op("remove", None, True, 20, 21),
+    op("register", "b", 1, 22, 23),
+    op("encode", [0, ""], 2, 24, 25),
+]
+"""A group with encodings that outlive a deletion; its ids are used up when another one gets its name."""
+
+
 def test_a_history_that_one_registry_could_have_made_is_one() -> None:
     assert linearizable(GOOD)
+    assert linearizable(GROUP)
     assert linearizable([op("register", "a", 2, 0, 9), op("register", "b", 1, 1, 2, 1)])
     assert linearizable([op("register", "a", None, 0, FOREVER), op("versions", None, [1], 5, 6)])
     assert linearizable([op("register", "a", None, 0, FOREVER), op("versions", None, "SubjectNotFound", 5, 6)])
@@ -134,6 +153,22 @@ def test_a_history_that_one_registry_could_have_made_is_one() -> None:
 def test_a_planted_lie_is_seen(change: Callable[[list[Operation]], list[Operation]]) -> None:
     assert not linearizable(change(GOOD))
     assert set(broken(change(GOOD))) == {"s"}
+
+
+@pytest.mark.parametrize(
+    ("at", "lie"),
+    [(4, 0), (5, [0, "b", "gzip"]), (7, "EncodingNotFound"), (8, 0), (9, 2), (12, 0)],
+    ids=[
+        "one id twice",
+        "another schema",
+        "deleted, unreadable",
+        "one ordinal twice",
+        "a purge",
+        "used up and assigned again",
+    ],
+)
+def test_a_planted_lie_about_encodings_is_seen(at: int, lie: object) -> None:
+    assert not linearizable([replace(one, result=lie) if place == at else one for place, one in enumerate(GROUP)])
 
 
 def test_a_read_that_went_back_in_time_is_a_lie() -> None:
@@ -159,6 +194,9 @@ def test_the_small_registry_has_the_rules_of_the_large_one() -> None:
     assert seen >= {*OFTEN}
     assert seen & refusals == {
         "AlreadyDeleted",
+        "CodecNotFound",
+        "Encoded",
+        "EncodingNotFound",
         "Incompatible",
         "NotDeletedFirst",
         "PreviousLevelDiffers",

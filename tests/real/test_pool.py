@@ -11,20 +11,23 @@ import urllib.request
 from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.real import endless_validator
 from tests.real.running import Running, serving
 from tests.real.slow_format import offer, text_of
+from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.refusals import Unavailable
+from treaty.core.refusals import InvalidSchema, InvalidSetting, Unavailable
 from treaty.core.registry import CallOptions
-from treaty.core.requests import Check, Register
+from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.log.urls import open_log
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.schema_service import make_process_service
+from treaty.node.schema_service import SchemaService, make_process_service, make_thread_service
 
 LONG = 600.0
 """Seconds that a text takes to read for which nobody waits so long."""
@@ -46,9 +49,11 @@ async def ask(node: Node, what: Check | Register, principal: str, timeout: float
     return await node.ask(what, CallOptions(principal=principal, timeout=timeout))
 
 
-def with_node(story: Callable[[Node], object]) -> None:
+def with_node(
+    story: Callable[[Node], object], make_service: Callable[[], SchemaService] = make_process_service
+) -> None:
     async def run() -> None:
-        node = Node(await open_log("memory:"), make_process_service(), real_environment())
+        node = Node(await open_log("memory:"), make_service(), real_environment())
         await node.start()
         try:
             await story(node)  # type: ignore[misc]  # a coroutine function
@@ -97,6 +102,54 @@ def test_one_who_asks_for_too_much_keeps_nobody_else_waiting() -> None:
         await ask(node, Register(subject_of("s9"), draft(0, "mine")), "mallory", 60)
 
     with_node(story)
+
+
+@pytest.mark.parametrize(
+    ("make_service", "way"), [(make_process_service, "spin"), (make_process_service, "sleep"), (make_thread_service, "spin")]
+)  # fmt: skip
+def test_a_validator_that_never_ends_refuses_the_schema_by_its_name_and_holds_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_service: Callable[[], SchemaService], way: str
+) -> None:
+    endless_validator.offer(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr("treaty.core.limits.VALIDATOR_SECONDS", LONG)
+    blocker = tmp_path / "blocker"
+    blocker.touch()
+    endless = f"endless({way},{blocker})"
+    too_long = "takes more than 0.3 seconds, the limit VALIDATOR_SECONDS"
+
+    async def story(node: Node) -> None:
+        subject, record = subject_of("s"), Draft('{"type":"record","name":"R","fields":[]}')
+        demand = SetConfig(Scope(*subject), Config(validators=("documentation", endless)))
+        await node.ask(demand, CallOptions(timeout=60))
+        asked = asyncio.create_task(ask(node, Register(subject, record), "alice", LONG))
+        for at in range(20):
+            await ask(node, Register(subject_of(f"other{at}"), record), "bob", 60)
+        assert not asked.done()
+        monkeypatch.setattr("treaty.core.limits.VALIDATOR_SECONDS", 0.3)
+        asked.cancel()  # who leaves leaves no validator behind
+        await asyncio.gather(asked, return_exceptions=True)
+        with pytest.raises(InvalidSchema) as refused:
+            await ask(node, Register(subject, record), "alice", 60)
+        assert [(one.rule, one.expected) for one in refused.value.faults] == [
+            ("documentation", "a sentence that says what it means"),
+            ("endless", "a validator that answers, or a policy without it"),
+        ]
+        assert too_long in refused.value.faults[1].message
+        if way == "sleep":
+            return
+        blocked = SetConfig(Scope(*subject), Config(validators=(f"endless({way},{blocker},check)",)))
+        with pytest.raises(InvalidSetting, match=r"The parameters of endless can't be: .*VALIDATOR_SECONDS"):
+            await node.ask(blocked, CallOptions(timeout=60))
+        if make_service is make_thread_service:
+            checked: Any = await ask(node, Check(subject, record), "alice", 60)
+            assert [one.rule for one in checked.answer.findings] == ["documentation", "endless"]
+        blocker.unlink()  # what the clock said is not kept
+        with pytest.raises(InvalidSchema) as refused:
+            await ask(node, Register(subject, record), "alice", 60)
+        assert [one.rule for one in refused.value.faults] == ["documentation"]
+
+    with_node(story, make_service)
 
 
 def post(server: Running, path: str, text: str) -> int:

@@ -13,13 +13,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.behaviours.served import Served, served
 from tests.frames import frame, header, record
+from tests.group_records import writing
 from tests.real.arriving import arrive
 from tests.real.pipeline_files import put
 from tests.servers.kafka import Kafka
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.client.groups.serializer import GroupSerializer
+from treaty.client.serializers.frames import encode_encoding
 from treaty.core.answers import Config
 from treaty.core.kafka import KafkaSettingsError
+from treaty.core.messages.transfers import ImportEncoding
+from treaty.core.names import subject_of
 from treaty.core.requests import Scope, SetConfig
 from treaty.spark import PlanError, SourceError, decode, make_plan, register_functions
 from treaty.spark.datasource.options import read_options
@@ -107,6 +112,39 @@ def test_a_stream_over_files_reads_versions_that_come_later(
         tmp_path,
     ).stop()
     assert spark.read.parquet(str(tmp_path / "out")).count() == 4, "files that were read are not read again"
+
+
+def test_a_stream_over_a_group_reads_encodings_that_come_later(
+    spark: SparkSession, server: Served, registry: Connection, tmp_path: Path
+) -> None:
+    """A codec that comes to a version that was there, a version that comes, and ids behind a gap; a stranger is bad."""
+    plain = GroupSerializer(registry, "g", V1, writing(many=False))
+    put_file(tmp_path / "in", 0, plain({"id": 1, "note": "a"}).data)
+    reader = spark.readStream.format("treaty").option("registry", server.url).option("framing", "pravega")
+    stream = reader.option("subject", "g").load(str(tmp_path / "in")).select("record.*", "error.code", "error.message")
+    query = run_to_end(stream, tmp_path)
+    packed = GroupSerializer(registry, "g", V1, writing(codec="gzip", many=False))
+    put_file(tmp_path / "in", 1, packed({"id": 2, "note": "b"}).data, encode_encoding(7) + b"x")
+    query.processAllAvailable()
+    wide = GroupSerializer(registry, "g", V3, writing(codec="gzip", many=False))
+    registry.set_mode("g", "IMPORT", force=True)
+    registry.ask(ImportEncoding(subject_of("g"), 900, 1))
+    put_file(
+        tmp_path / "in",
+        2,
+        wide({"id": 3, "note": "c", "cents": 5}).data,
+        encode_encoding(900) + frame(1, V3, {"id": 4, "note": "d", "cents": 6})[5:],
+    )
+    query.processAllAvailable()
+    query.stop()
+    found = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted((tuple(row) for row in found), key=str) == [
+        (1, "a", None, None),
+        (2, "b", None, None),
+        (3, "c", None, None),
+        (4, "d", None, None),
+        (None, None, "UNKNOWN_ID", "the group has no encoding 7, or the plan was made before it"),
+    ]
 
 
 class _Produce:

@@ -48,7 +48,7 @@ def import_version(ask: Asker) -> Request[Any]:
         None if policy is None else PolicyValue(policy.backward, policy.forward, policy.deny),
         ForcedRegistration("ann", "moved") if ask.often(0.1) else None,
         ask.properties(),
-        (("old", ask.chance.choice("xyz")),) if ask.often(0.2) else (),
+        ask.chance.choice([(("old", "x"),), (("old", "y"),), (("old", "z"), ("old", "x"))]) if ask.often(0.2) else (),
         ask.chance.choice([0, 0, 7, -5]) if ask.often(0.3) else 0,
         superseded_by=ordinal(ask) if ask.often(0.1) else -1,
     )
@@ -70,7 +70,10 @@ def export_versions(ask: Asker) -> Request[Any]:
 
 
 GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
-    carried.ImportSubject: (1, lambda a: carried.ImportSubject(a.subject(), settings(a), highest(a))),
+    carried.ImportSubject: (
+        1,
+        lambda a: carried.ImportSubject(a.subject(), settings(a), highest(a), removed=a.often(0.2)),
+    ),
     carried.ImportVersion: (2, import_version),
     carried.ImportEncoding: (
         1,

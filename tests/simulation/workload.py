@@ -212,6 +212,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     packed.AddCodec: (1, lambda a: packed.AddCodec(a.subject(), codec(a))),
     packed.AssignEncoding: (6, assign_encoding),
     packed.GetEncoding: (2, lambda a: packed.GetEncoding(a.subject(), a.chance.randint(0, 5))),
+    packed.ListEncodings: (1, lambda a: packed.ListEncodings(a.subject(), a.chance.choice([-1, -1, 0, 1, 3]))),
     keyed.AddApiKeys: (1, add_keys),
     keyed.RemoveApiKey: (0.5, lambda a: keyed.RemoveApiKey(a.chance.choice(DIGESTS))),
     keyed.ListApiKeys: (0.5, lambda a: keyed.ListApiKeys(a.chance.choice(["", *DIGESTS]))),

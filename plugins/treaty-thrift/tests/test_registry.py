@@ -15,11 +15,16 @@ from treaty.arrow import decode
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.connection import Connection
+from treaty.client.groups.deserializer import GroupDeserializer
+from treaty.client.groups.serializer import GroupSerializer
+from treaty.client.groups.settings import GroupReaderSettings, GroupWriterSettings, pravega_group
+from treaty.client.groups.types import WithSchema
 from treaty.client.records.decoder import RecordDecoder
 from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.settings import UseLatest
-from treaty.core.refusals import Incompatible, Refusal
+from treaty.core.answers import Config
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.schema import Draft, Reference
 from treaty.node.embedded import EmbeddedRegistry
 from treaty.plan.decode_plans import make_plan
@@ -72,6 +77,7 @@ def test_confluents_paths_take_the_type_and_refuse_what_is_incompatible_with_fin
     assert (status, refused["error_code"]) == (409, 40901)
     assert "errorType:'FIELD_TYPE_CHANGED'" in refused["message"]
     assert "The type of the field at '/Order/1' in the new schema" in refused["message"]
+    assert "', remedy:'" in refused["message"]
     status, checked = ask(
         f"{url}/compatibility/subjects/orders-value/versions/latest?verbose=true", "POST", posted(BROKEN)
     )
@@ -200,6 +206,52 @@ def test_pravegas_custom_format_of_this_name_is_parsed_and_compared(registry: Tr
     assert add(MONEY.replace("double", "i64")) == 409
     assert add("struct {") >= 400
     assert registry.registry.version("g").text == MONEY
+
+
+def test_validators_see_the_named_parts_of_a_text(registry: TreatyRegistry) -> None:
+    found = registry.registry
+    text = "enum kind { New } struct Order { 1: i32 OrderId, 2: i32 size } service Shop { void buy_all() }"
+    found.register("named", Draft(text, "THRIFT"))
+    rules = ("naming(type=PascalCase,field=snake_case,symbol=UPPER_SNAKE_CASE,method=camelCase)", "no-removed-fields")
+    found.set_config("named", Config(level="BACKWARD", validators=rules))
+    with pytest.raises(InvalidSchema) as refused:
+        found.register("named", Draft(text.replace(", 2: i32 size", ""), "THRIFT"))
+    assert [(one.rule, one.path) for one in refused.value.faults] == [
+        ("naming", "/kind"),
+        ("naming", "/kind/New"),
+        ("naming", "/Order/1"),
+        ("naming", "/Shop/buy_all"),
+        ("no-removed-fields", "/Order/2"),
+    ]
+
+
+def test_a_group_has_records_of_several_types_that_include_others(registry: TreatyRegistry) -> None:
+    found = registry.registry
+    line = Draft("struct Line { 1: required string sku }", "THRIFT")
+    writing = GroupWriterSettings(
+        pravega_group("THRIFT", many_types=True),
+        register_schema=True,
+        register_codec=True,
+        codec="gzip",
+        encoding="compact",
+    )
+    write = GroupSerializer(found, "shop", [draft(OLD), line], writing)
+    data = [
+        write(WithSchema(ROWS[0], draft(OLD))).data,
+        write(WithSchema({"sku": "a"}, line)).data,
+        write(WithSchema({"id": 3, "words": ["x"]}, draft(NEW))).data,
+    ]
+    assert [one.type_name for one in found.group_versions("shop")] == ["Order", "Line", "Order"]
+    reading = GroupReaderSettings(encoding="compact")
+    read = GroupDeserializer(found, "shop", [draft(NEW), line], reading)
+    assert [read(one) for one in data] == [
+        {**ROWS[0], "words": ["none"]},
+        {"sku": "a"},
+        {"id": 3, "price": None, "words": ["x"]},
+    ]
+    assert GroupDeserializer(found, "shop", (), reading)(data[0]) == ROWS[0]
+    with pytest.raises(BadRecordError, match="RESOLUTION: its type is Line"):
+        GroupDeserializer(found, "shop", [draft(OLD), draft(NEW)], reading)(data[1])
 
 
 def test_without_the_plugin_schemas_are_read_and_a_write_names_the_format(

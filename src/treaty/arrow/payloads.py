@@ -33,14 +33,15 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         return codec.read(writer, reader)
 
     ids = {make_header(schema_id): schema_id for schema_id in places}
-    fit = make_fit(parse_type(plan.engine_type))
+    fit, columns = make_fit(parse_type(plan.engine_type)), dict(recipe.kinds)
 
     def decode(value: bytes | None) -> RowResult:
         schema_id = ids.get(value[:5]) if value is not None else None
         if value is None or schema_id is None:
             return NOTHING
         try:
-            return fit(make(schema_id)(value[5:])), None, None
+            found = make(schema_id)(value[5:])
+            return fit({columns[schema_id]: found} if columns else found), None, None
         except BadPayloadError as bad:
             return None, bad.code, bad.message
 

@@ -94,6 +94,7 @@ class AsyncConnection:
     codecs = _as_coroutine(group_exchanges.codecs)
     assign_encoding = _as_coroutine(group_exchanges.assign_encoding)
     encoding = _as_coroutine(group_exchanges.encoding)
+    encodings = _as_coroutine(group_exchanges.encodings)
 
     create_subject = _as_coroutine(group_exchanges.create_subject)
     change_subject = _as_coroutine(group_exchanges.change_subject)

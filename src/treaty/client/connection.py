@@ -95,6 +95,7 @@ class Connection:
     codecs = _blocking(group_exchanges.codecs)
     assign_encoding = _blocking(group_exchanges.assign_encoding)
     encoding = _blocking(group_exchanges.encoding)
+    encodings = _blocking(group_exchanges.encodings)
 
     create_subject = _blocking(group_exchanges.create_subject)
     change_subject = _blocking(group_exchanges.change_subject)

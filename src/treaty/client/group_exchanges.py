@@ -11,6 +11,7 @@ from treaty.core.messages.encodings import (
     EncodingFound,
     GetEncoding,
     ListCodecs,
+    ListEncodings,
 )
 from treaty.core.messages.groups import (
     AdmittedVersion,
@@ -138,3 +139,11 @@ def assign_encoding(subject: str, ordinal: int, codec: str = NO_CODEC) -> Exchan
 def encoding(subject: str, encoding_id: int) -> Exchange[EncodingFound]:
     """Return the version and the codec that an encoding id of the subject stands for."""
     return (yield from request_answer(GetEncoding(subject_of(subject), encoding_id)))
+
+
+def encodings(subject: str) -> Exchange[tuple[int, ...]]:
+    """Return all encoding ids of a subject, ascending."""
+    found: list[int] = []
+    while page := (yield from request_answer(ListEncodings(subject_of(subject), found[-1] if found else -1))).ids:
+        found += page
+    return tuple(found)

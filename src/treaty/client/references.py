@@ -5,20 +5,27 @@ from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.registry import Registry
 from treaty.core.requests import GetVersion
-from treaty.core.schema import Reference
-from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.schema import Pairs, Reference
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema, bind_imports
 
 Known = dict[tuple[Subject, int], ResolvedSchema]
 
 
 def fetch_resolved_schema(
-    registry: Registry, format_: str, text: str, references: tuple[Reference, ...], within: Subject
+    registry: Registry,
+    format_: str,
+    text: str,
+    references: tuple[Reference, ...],
+    within: Subject,
+    *,
+    imports: Pairs = (),
 ) -> ResolvedSchema:
-    """Return a schema of the context or subject `within`, with the texts of its references.
+    """Return a schema of the context or subject `within`, with the texts of its references and the files that came with it.
 
     Each is fetched once. Raises `TooLarge` past the limits of references, and the registry's error for a missing one.
     """
-    return ResolvedSchema(format_, text, _resolve(registry, references, within, {}, 1))
+    bindings = _resolve(registry, references, within, {}, 1)
+    return ResolvedSchema(format_, text, (*bindings, *bind_imports(format_, imports)))
 
 
 def _resolve(
@@ -36,6 +43,7 @@ def _resolve(
                 raise TooLarge.of("REFERENCES", "the schema has too many references", allowed=f"at most {REFERENCES}")
             found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
             inner = _resolve(registry, found.references, subject, known, depth + 1)
-            known[place] = ResolvedSchema(found.format, found.text, inner)
+            bound = (*inner, *bind_imports(found.format, found.imports))
+            known[place] = ResolvedSchema(found.format, found.text, bound)
         bindings.append(ResolvedReference(reference.name, str(subject), reference.version, known[place]))
     return tuple(bindings)

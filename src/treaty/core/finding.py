@@ -1,6 +1,6 @@
 """Findings about two schemas, faults of one, and their messages in the form of Confluent's registry."""
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 
 OLD_TEXT_LENGTH = 10_240
@@ -8,6 +8,10 @@ OLD_TEXT_LENGTH = 10_240
 
 OTHER_FORMAT = "Incompatible because of different schema type"
 EXTERNAL_REFERENCE = "A previous schema version contains an unsupported external reference"
+
+FINDING_FORM = "{errorType:'{rule}', description:'{sentence}', additionalInfo:'{detail}'}"
+"""A finding as a message, in the form that Confluent has for Avro. A format may have a form of its own."""
+_PLACEHOLDER = re.compile(r"\{(rule|sentence|detail|path|remedy|writer|reader)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,40 +80,31 @@ def closing_message(level: str, *, validate_fields: bool = False) -> str:
 
 
 def list_messages(
-    failed: FailedVersion,
-    *,
-    level: str,
-    format: str = "AVRO",  # noqa: A002 (the word of the protocol)
-    validate_fields: bool = False,
+    failed: FailedVersion, *, level: str, form: str = FINDING_FORM, validate_fields: bool = False
 ) -> tuple[str, ...]:
     """Return the messages for one version that fails, in Confluent's order and words (source: its 8.x checker).
 
-    `level` is the level in force (``BACKWARD``, ``FULL_TRANSITIVE`` …), `format` the format of both schemas. Forward
+    `level` is the level in force (``BACKWARD``, ``FULL_TRANSITIVE`` …), `form` that of findings in the format of both schemas. Forward
     findings come first; the old text follows the findings of the last direction that was tried, so a FULL check that
     fails forward only shows none. The level always closes the list.
     """
     last = closing_message(level, validate_fields=validate_fields)
     if failed.sentence:
         return (failed.sentence, last)
-    forward = tuple(format_finding(finding, format, reader="old", writer="new") for finding in failed.forward)
-    backward = tuple(format_finding(finding, format, reader="new", writer="old") for finding in failed.backward)
+    forward = tuple(format_finding(finding, form, reader="old", writer="new") for finding in failed.forward)
+    backward = tuple(format_finding(finding, form, reader="new", writer="old") for finding in failed.backward)
     mutual = level.startswith("FULL")
     old = (f"{{oldSchemaVersion: {failed.number}}}", format_old_text(failed.text)) if backward or not mutual else ()
     return (*forward, *backward, *old, last)
 
 
-def format_finding(finding: Finding, format: str, *, reader: str, writer: str) -> str:  # noqa: A002 (the word of the protocol)
-    """Return one finding in the form of its format's checker; `reader` and `writer` are ``new`` and ``old`` or reversed."""
+def format_finding(finding: Finding, form: str, *, reader: str, writer: str) -> str:
+    """Return one finding in the form of its format; `reader` and `writer` are ``new`` and ``old`` or reversed.
+
+    A form has members of `Finding` in braces, the sentence with both sides named.
+    """
     sentence = finding.message(reader=reader, writer=writer)
-    form = _FORMS.get(format, "{{errorType:'{0.rule}', description:'{1}', additionalInfo:'{0.detail}'}}")
-    return form.format(finding, sentence)
-
-
-_FORMS: Mapping[str, str] = {
-    "JSON": '{{errorType:"{0.rule}", description:"{1}\'}}',  # the odd closing quote is on the wire so
-    "PROTOBUF": '{{errorType:"{0.rule}", description:"{1}"}}',
-}
-"""The forms of findings that Confluent's checkers have, by format, where it is not Avro's."""
+    return _PLACEHOLDER.sub(lambda name: sentence if name[1] == "sentence" else str(getattr(finding, name[1])), form)
 
 
 def format_old_text(text: str) -> str:

@@ -26,6 +26,8 @@ PARSE_STEPS = 20_000_000
 """Steps, of about a microsecond each, for parsing one new schema."""
 VALIDATOR_STEPS = 5_000_000
 """Steps, of about a microsecond each, of one validator on one schema; past it the schema is refused."""
+VALIDATOR_SECONDS = 15.0
+"""Seconds of one plug-in validator on one schema; past it its work is stopped and the schema is refused."""
 VALIDATORS = 100
 """Validators of one policy."""
 VALIDATOR_CHARACTERS = 1_000
@@ -206,8 +208,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
-ENCODING_MISSES = 16
-"""Encoding ids in a row that a group does not have, after which a decode plan asks for no further ones."""
+ENCODINGS_PAGE = 10_000
+"""Encoding ids in one page of a listing."""
 ENCODINGS_CACHED = 1_000
 """Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
 from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
@@ -152,7 +152,8 @@ class ParsedSchema:
     into references. `type_name` is the full name of the top-level type, or "" where the format has none. `fields`
     are the names at its top level, in order: fields of a record or of the first message, properties. `type_names` are
     the types that the text contains, where a version may be of one of them alone: the named type or the branches of an
-    Avro union, the messages of a file; empty for a format that takes any label.
+    Avro union, the messages of a file; empty for a format that takes any label. `finding_form` is how the format writes
+    a finding as a message.
     """
 
     canonical: str
@@ -160,6 +161,7 @@ class ParsedSchema:
     type_name: str = ""
     fields: tuple[str, ...] = ()
     type_names: tuple[str, ...] = ()
+    finding_form: str = FINDING_FORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +180,26 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class InspectionResult:
-    """The findings of the validators."""
+    """The findings of the validators.
+
+    `is_timed`: one was stopped by the clock and not by its steps, so that another try may end otherwise.
+    """
 
     faults: tuple[Diagnostic, ...] = ()
+    is_timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ValidatorsDescribed:
     """About validators: faults of their parameters (the rule is the validator), whether some look at earlier versions or
-    only at texts that can be parsed, and the packages of those that are plug-ins, by name.
+    only at texts that can be parsed, and the packages of those that are plug-ins, by name. `is_timed` as above.
     """
 
     faults: tuple[Diagnostic, ...] = ()
     reads_versions: bool = False
     parses: bool = True
     packages: Pairs = ()
+    is_timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
 from treaty.formats.rule import CompatibilityRule, LintRule
@@ -142,6 +142,8 @@ class Format(Generic[Model]):
     - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``, ``logical``);
       one that can't be had of a model raises `InvalidSchemaError`.
     - ``faults``: what makes a text invalid, by rule: what was expected instead.
+    - ``finding_form``: a finding as one message of a refusal, as the checker that clients know writes it: members of
+      `Finding` in braces, which are ``{rule}``, ``{sentence}``, ``{detail}``, ``{path}``, ``{remedy}``, ``{writer}`` and ``{reader}``.
     - ``rules``: every difference that `compare` can report, harmless ones too.
     - ``lints``: advice by id, off unless somebody asks for it by name.
     - ``columns(model)``: what the schema becomes in a table; None where the format has no such mapping.
@@ -150,7 +152,8 @@ class Format(Generic[Model]):
       for a schema that has no finite value, or none that can be found.
     - ``suffixes``: endings of file names by which the format is known.
     - ``tagging``: tags inside the text; None where the format has no place for them.
-    - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none.
+    - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none,
+      and is refused where a policy names a validator about them.
     - ``from_logical(text)``: the text of a schema that a text of logical types describes; None where those mean nothing.
     - ``recognize(text)``: whether a text of unknown format, valid or not, looks like one of this format; of two formats that
       say so, one of this package goes first.
@@ -181,3 +184,4 @@ class Format(Generic[Model]):
     recognize: Callable[[str], bool] | None = None
     locate: Callable[[str, str], tuple[int, int]] | None = None
     payloads: Mapping[str, PayloadEncoding[Model]] = field(default_factory=dict)
+    finding_form: str = FINDING_FORM

@@ -2,39 +2,82 @@
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Protocol
 
+from treaty.core import limits
+from treaty.core.finding import Diagnostic
 from treaty.core.refusals import Unavailable
-from treaty.core.schema_engine import Answer, Question
+from treaty.core.schema_engine import (
+    Answer,
+    DescribeValidators,
+    InspectionResult,
+    InspectSchema,
+    Question,
+    ValidatorsDescribed,
+)
+from treaty.core.validators import name_of_validator
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
+from treaty.formats.validators.inspection import REMEDY, use_watcher
 
 NICENESS = 5
 """Niceness of pool processes, so that the event loop has priority."""
 JOIN_SECONDS = 2.0
 """Seconds to wait for a killed process."""
+WATCH_SECONDS = 0.5
+"""Seconds between two looks at what a thread does."""
+
+
+class ValidatorOverdueError(Exception):
+    """A plug-in validator has taken more than VALIDATOR_SECONDS, and its work was stopped."""
+
+    def __init__(self, validator: str) -> None:
+        """Keep the validator as the policy names it."""
+        super().__init__(validator)
+        self.validator = validator
 
 
 class AnswerPool(Protocol):
     """Answers questions outside of the event loop."""
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question. Cancellation returns immediately and stops the work of a process."""
+        """Answer a question. Cancellation returns immediately and stops the work of a process.
+
+        Raises `ValidatorOverdueError`.
+        """
         ...
 
     def close(self) -> None:
         """Stop processes and threads, even busy ones."""
         ...
+
+
+async def answer_in_time(pool: AnswerPool, question: Question) -> Answer:
+    """Answer a question. A validator that is overdue has found a fault, and the others are asked without it."""
+    try:
+        return await pool.answer(question)
+    except ValidatorOverdueError as overdue:
+        if not isinstance(question, InspectSchema | DescribeValidators):
+            raise
+        text = overdue.validator
+    message = f"the validator takes more than {limits.VALIDATOR_SECONDS:g} seconds, the limit VALIDATOR_SECONDS"
+    fault = Diagnostic(name_of_validator(text), "", message, REMEDY)
+    others = tuple(one for one in question.validators if one != text)
+    rest = await answer_in_time(pool, replace(question, validators=others))
+    assert isinstance(rest, InspectionResult | ValidatorsDescribed)
+    return replace(rest, faults=(fault, *rest.faults), is_timed=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- processes
@@ -50,7 +93,8 @@ def answer_questions(connection: Connection) -> None:
         while True:
             question = connection.recv()
             try:
-                told: tuple[Answer | None, Exception | None] = _parser().answer(question), None
+                with use_watcher(connection.send):
+                    told: tuple[Answer | None, Exception | None] = _parser().answer(question), None
             except Exception as error:  # noqa: BLE001 - whatever a format raises belongs to who asked
                 told = None, _portable(error)
             connection.send(told)
@@ -82,7 +126,7 @@ class AnswerProcess:
     ended: bool = False
 
     def ask(self, question: Question) -> Answer:
-        """Answer a question, blocking. Raises `EOFError` or `OSError` if the process dies."""
+        """Answer a question, blocking. Raises `EOFError` or `OSError` if the process dies, and `ValidatorOverdueError`."""
         if self.process is None:
             self._start()
         if self.ended:
@@ -90,7 +134,7 @@ class AnswerProcess:
         assert self.connection is not None
         try:
             self.connection.send(question)
-            answer, error = self.connection.recv()
+            answer, error = self._receive(self.connection)
         except BaseException:
             self.end()
             self._join()
@@ -99,6 +143,18 @@ class AnswerProcess:
             raise error
         found: Answer = answer
         return found
+
+    def _receive(self, connection: Connection) -> tuple[Answer, Exception | None]:
+        """Wait for an answer, and for each validator in between no longer than it may take."""
+        validator = ""
+        while True:
+            if validator and not connection.poll(limits.VALIDATOR_SECONDS):
+                raise ValidatorOverdueError(validator)
+            told = connection.recv()
+            if not isinstance(told, str):
+                found: tuple[Answer, Exception | None] = told
+                return found
+            validator = told
 
     def _start(self) -> None:
         context = get_context("spawn")
@@ -138,7 +194,7 @@ class ProcessPool:
     """Threads that send a question to a process and wait for the answer."""
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question. Raises `Unavailable` if the process died."""
+        """Answer a question. Raises `Unavailable` if the process died, and `ValidatorOverdueError`."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(thread_name_prefix="treaty-pool")
         mine = self._idle.pop() if self._idle else AnswerProcess()
@@ -171,18 +227,72 @@ class ProcessPool:
 # ------------------------------------------------------------------------------------------------------------ a thread
 
 
+class _StoppedError(BaseException):
+    """Ends the work of a thread between two steps of its Python code."""
+
+
+@dataclass(slots=True, eq=False)
+class ThreadWork:
+    """A question that a thread answers, and the plug-in validator that works in it: from when on it is looked at."""
+
+    question: Question
+    thread: int = 0
+    validator: str = ""
+    since: float = 0.0
+    is_abandoned: bool = False
+    """No question waits for the answer any more, so no validator begins."""
+
+    def run(self) -> Answer:
+        """Answer the question in this thread."""
+        self.thread = threading.get_ident()
+        with use_watcher(self._note):
+            return answer_in_thread(self.question)
+
+    def _note(self, validator: str) -> None:
+        self.since, self.validator = time.monotonic(), validator
+        if self.is_abandoned:
+            raise _StoppedError
+
+    def is_overdue(self) -> bool:
+        """Return whether a validator has taken too long."""
+        return bool(self.validator) and time.monotonic() - self.since > limits.VALIDATOR_SECONDS
+
+    def stop(self) -> None:
+        """Raise an error in the thread. Code that is not Python's ends by itself or never."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(_StoppedError))
+
+
 @dataclass(slots=True)
 class ThreadPool:
-    """One thread, for an embedded node. Abandoned work cannot be stopped; its result is dropped."""
+    """One thread, for an embedded node. The result of abandoned work is dropped; only the work of validators is stopped."""
 
     make: Callable[[], ThreadPoolExecutor] = lambda: ThreadPoolExecutor(1, "treaty-engine")
     _thread: ThreadPoolExecutor | None = None
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question."""
+        """Answer a question. Raises `ValidatorOverdueError`."""
         if self._thread is None:
             self._thread = self.make()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, answer_in_thread, question)
+        work = ThreadWork(question)
+        answered = asyncio.get_running_loop().run_in_executor(self._thread, work.run)
+        try:
+            while not answered.done():
+                await asyncio.wait({answered}, timeout=WATCH_SECONDS)
+                if not answered.done() and work.is_overdue():
+                    raise ValidatorOverdueError(work.validator)
+            return answered.result()
+        finally:
+            if not answered.done():
+                answered.cancel()
+                work.is_abandoned = True
+                if work.validator:
+                    self._replace(work)
+
+    def _replace(self, work: ThreadWork) -> None:
+        """Let another thread answer the questions to come, with a parser of its own."""
+        work.stop()
+        self.close()
+        _parser.cache_clear()
 
     def close(self) -> None:
         """Stop the thread after its current work."""

@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES, POOL_PROCESSES
@@ -35,7 +36,7 @@ from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.model_cache import count_characters as reach
 from treaty.formats.registry import find_formats
 from treaty.formats.validators.registry import find_validators, names_of_validators
-from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
+from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool, answer_in_time
 from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
@@ -184,7 +185,9 @@ class SchemaService:
         return found[0]
 
     def keep(self, question: Question, answer: Answer) -> None:
-        """Cache an answer; the least recently used ones are removed first."""
+        """Cache an answer, unless the clock decided it; the least recently used ones are removed first."""
+        if isinstance(answer, InspectionResult | ValidatorsDescribed) and answer.is_timed:
+            return
         key, size = key_of(question), _size(answer)
         if key in self._memo or size > self.memo_bytes:
             return
@@ -269,7 +272,7 @@ def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
     return SchemaService(
         formats.names,
         FormatEngine(formats).answer,
-        pool.answer,
+        partial(answer_in_time, pool),
         release=pool.close,
         validators=lambda: names_of_validators(formats.validators(), plugins),
         id_schemes=find_id_schemes().packages,

@@ -205,13 +205,15 @@ class PayloadFormatPlan:
     """How rows of a format with `Format.payloads` are read: the way of writing, and the schemas.
 
     `schemas` has each text once, after those that it refers to; `writers` are places in it by id, `reader` is one. Without a
-    reader (-1) each row is read as its writer's schema has it, and its fields get their columns by name.
+    reader (-1) each row is read as its writer's schema has it, and its fields get their columns by name. With `kinds` each of
+    the plan's columns is a record type: ids and the columns that their records get.
     """
 
     encoding: str
     schemas: tuple[KeptSchema, ...]
     reader: int
     writers: tuple[tuple[int, int], ...]
+    kinds: tuple[tuple[int, str], ...] = ()
 
     @staticmethod
     def make(
@@ -256,7 +258,8 @@ class PayloadFormatPlan:
             for one in parts["schemas"]
         )
         writers = tuple((schema_id, place) for schema_id, place in parts["writers"])
-        return PayloadFormatPlan(parts["encoding"], tuple(kept), parts["reader"], writers)
+        kinds = tuple((schema_id, column) for schema_id, column in parts.get("kinds", ()))
+        return PayloadFormatPlan(parts["encoding"], tuple(kept), parts["reader"], writers, kinds)
 
 
 FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan | PayloadFormatPlan

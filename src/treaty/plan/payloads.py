@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NoReturn
+from typing import Any
 
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
@@ -60,22 +60,22 @@ def compose(form: Format[Any], known: Sequence[RegisteredSchema], reader: Any, o
             for one in writers
         ),
         rejected=tuple(rejected),
-        recipe=PayloadFormatPlan.make(
-            _choose_encoding(form, options.encoding),
-            None if merged else _resolve_reader(form, reader, known),
-            ((one.schema_id, _resolve(form, one)) for one in writers),
-        ),
+        recipe=plan_format(form, writers, None if merged else _resolve_reader(form, reader, known), options),
         engine=ROWS,
         docs=tuple(list_docs(made)),
     )
 
 
-def refuse_types(form: Format[Any]) -> NoReturn:
-    """Raise `PlanError`: records of several types are read of the formats of this package only."""
-    raise PlanError(f"records of several types are not read of {form.name}: let reader be latest, union or a version")
+def plan_format(
+    form: Format[Any], writers: Sequence[RegisteredSchema], reader: ResolvedSchema | None, options: DecodeOptions
+) -> PayloadFormatPlan:
+    """The format's own part of a plan for rows of these writers; without a reader each is read as it was written."""
+    known = ((one.schema_id, resolve_known(form, one)) for one in writers)
+    return PayloadFormatPlan.make(choose_encoding(form, options.encoding), reader, known)
 
 
-def _choose_encoding(form: Format[Any], name: str) -> str:
+def choose_encoding(form: Format[Any], name: str) -> str:
+    """The way to write values that is named, or the usual one. Raises `PlanError` for one that the format does not have."""
     if name and name not in form.payloads:
         raise PlanError(f"encoding = {name!r} is none of {form.name}; there are {', '.join(form.payloads)}")
     return name or next(iter(form.payloads))
@@ -89,8 +89,9 @@ def _derive(form: Format[Any], schema: Any) -> Columns:
 def _resolve_reader(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> ResolvedSchema:
     """The reader with its references where it is a version, else the text that was given, which has none."""
     found = next((one for one in known if one.schema == reader), None)
-    return _resolve(form, found) if found else ResolvedSchema(form.name, form.show(reader, False).canonical)
+    return resolve_known(form, found) if found else ResolvedSchema(form.name, form.show(reader, False).canonical)
 
 
-def _resolve(form: Format[Any], one: RegisteredSchema) -> ResolvedSchema:
+def resolve_known(form: Format[Any], one: RegisteredSchema) -> ResolvedSchema:
+    """A schema with its references; without them the canonical text."""
     return one.meaning or ResolvedSchema(form.name, form.show(one.schema, False).canonical)

@@ -15,6 +15,7 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types import avro as avro_types
 from treaty.plan.types import documents as document_types
 from treaty.plan.types import messages as message_types
+from treaty.plan.types import payloads as payload_types
 from treaty.plan.value import DecodePlan, RejectedSchema
 
 
@@ -64,5 +65,5 @@ def find_planner(name: str) -> FormatPlanner:
         name,
         lambda known, options: payloads.union(form, known),
         lambda known, reader, options: payloads.compose(form, known, reader, options),
-        lambda known, options: payloads.refuse_types(form),
+        lambda known, options: payload_types.plan_types(form, known, options),
     )

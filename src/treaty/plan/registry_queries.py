@@ -84,7 +84,8 @@ def parse_resolved(schema: ResolvedSchema) -> Any:
 def _make_registered(
     registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str
 ) -> RegisteredSchema:
-    meaning = fetch_resolved_schema(registry, found.format, found.text, found.references, Subject(context, ""))
+    within = Subject(context, "")
+    meaning = fetch_resolved_schema(registry, found.format, found.text, found.references, within, imports=found.imports)
     return RegisteredSchema(
         found.schema_id,
         subject,

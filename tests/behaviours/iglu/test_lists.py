@@ -284,3 +284,17 @@ def test_a_family_that_expired_is_kept_while_a_schema_cannot_be_had_and_in_seed_
         else:
             with pytest.raises(IgluUnavailableError):
                 resolver.lookup_until(KEY)
+
+
+@pytest.mark.parametrize("cache_size", [1, 10], ids=["the family expired alone", "its schemas too"])
+def test_a_family_of_expired_schemas_says_so_and_tells_the_failures_of_the_last_requests_alone(cache_size: int) -> None:
+    clock, one = ManualClock(), make_family("1-0-0", "1-0-1")
+    for version in ("1-0-0", "1-0-1"):
+        one.script(f"{PATH}{version}", SchemaDocument({}), DOWN, REFUSED)
+    resolver = make_resolver(clock, [one], cache_ttl=10, cache_size=cache_size)
+    assert resolver.lookup_until(f"{PATH}1-0-1").stale == {}
+    for failure in (DOWN, REFUSED):
+        clock.advance(10_000)
+        look_up(resolver, f"{PATH}9-0-0")  # in the small cache nothing is left but the family
+        stale = resolver.lookup_until(f"{PATH}1-0-1").stale["one"]
+        assert (set(stale.errors), stale.attempts) == ({failure}, 1)

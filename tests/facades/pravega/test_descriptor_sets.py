@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from confluent_kafka.schema_registry import SchemaRegistryClient
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from tests.real.running import Running, serving
+from treaty.arrow.decode import decode
+from treaty.assemble import connect
 from treaty.cli.main import group
+from treaty.client.serializers.protobuf import ProtobufDeserializer
+from treaty.plan.decode_plans import make_plan
 
 KIND = {"serializationFormat": "Protobuf", "fullTypeName": "Protobuf"}
 TYPES = {"int64": FieldDescriptorProto.TYPE_INT64, "string": FieldDescriptorProto.TYPE_STRING}
@@ -121,6 +127,33 @@ def test_confluents_api_shows_the_file_and_its_descriptor(server: Running, made:
     printed = ask(server, "GET", f"/schemas/ids/{shown['id']}?format=serialized")[1]["schema"]
     assert FileDescriptorProto.FromString(base64.b64decode(printed)).dependency == ["money.proto"]
     assert ask(server, "GET", "/subjects?subjectPrefix=money")[1] == []
+
+
+def test_confluents_api_gives_the_files_beside_the_text_that_imports_them(server: Running, made: str) -> None:
+    add(server, made, *FIRST)
+    shown = ask(server, "GET", f"/subjects/{made}/versions/1")[1]
+    paths = (f"/schemas/ids/{shown['id']}", f"/schemas/guids/{shown['guid']}", f"/schemas?subjectPrefix={made}")
+    answers = [shown, *(ask(server, "GET", path)[1] for path in paths)]
+    told = [one["treaty"]["imports"] for one in (*answers[:-1], answers[-1][0])]
+    files = [FileDescriptorSet.FromString(base64.b64decode(one["money.proto"])) for one in told]
+    assert [one.file[0] for one in files] == [FIRST[0]] * 4
+    for path in (f"/subjects/{made}", f"/subjects/{made}/versions"):
+        status, refused = ask(server, "POST", path, {"schema": shown["schema"], "schemaType": "PROTOBUF"})
+        assert (status, refused["error_code"]) == (422, 42201), "the text alone is no schema"
+        assert "the import 'money.proto' leads nowhere" in refused["message"]
+    with SchemaRegistryClient({"url": server.base}) as client:
+        assert client.get_schema(shown["id"]).schema_str == shown["schema"]
+
+
+def test_records_with_imported_types_are_read_over_http(server: Running, made: str) -> None:
+    add(server, made, *FIRST)
+    with connect(server.base) as registry:
+        schema_id = registry.version(made).schema_id
+        record = b"\0" + schema_id.to_bytes(4, "big") + b"\0" + b"\x0a\x02\x08\x05"
+        assert ProtobufDeserializer(registry)(record).price.cents == 5
+        plan = make_plan(registry, made)
+        table = decode(pa.array([record], pa.binary()), plan)
+        assert table["record"].to_pylist() == [{"price": {"cents": 5}}]
 
 
 @pytest.mark.parametrize(

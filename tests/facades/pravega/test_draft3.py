@@ -10,9 +10,9 @@ import pytest
 
 from tests.facades.pravega.test_descriptor_sets import ask
 from tests.real.running import serving
-from treaty.core.refusals import InvalidSchema
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.draft3 import translate_draft3
 from treaty.formats.jsonschema.format import FORMAT
 from treaty.wire.pravega.bodies import SchemaInfoBody, SerializationFormatBody
@@ -20,12 +20,14 @@ from treaty.wire.pravega.drafts import draft_of
 
 DRAFT_3, DRAFT_4 = "http://json-schema.org/draft-03/schema#", "http://json-schema.org/draft-04/schema#"
 STRING = {"type": "string"}
+JSON = {"serializationFormat": "Json", "fullTypeName": "Json"}
 
 TRANSLATED: list[tuple[Any, Any]] = [
     ({"properties": {"a": {"type": "string", "required": True}, "b": STRING}}, {"properties": {"a": STRING, "b": STRING}, "required": ["a"]}),
     ({"properties": {"a": {"required": False}}}, {"properties": {"a": {}}}),
     ({"type": "any"}, {}),
     ({"type": ["string", "any"], "title": "t"}, {"title": "t"}),
+    ({"type": ["any", {"title": "t"}]}, {"allOf": [{"anyOf": [{}, {"title": "t"}]}]}),
     ({"type": ["null", {"properties": {"x": {"required": True}}}]}, {"allOf": [{"anyOf": [{"type": "null"}, {"properties": {"x": {}}, "required": ["x"]}]}]}),
     ({"dependencies": {"a": "b", "c": ["d"], "e": {"type": "any"}}}, {"dependencies": {"a": ["b"], "c": ["d"], "e": {}}}),
     ({"$schema": DRAFT_3, "extends": STRING, "divisibleBy": 3}, {"multipleOf": 3, "allOf": [STRING]}),
@@ -88,25 +90,71 @@ def test_the_bytes_stay_as_they_were_sent() -> None:
     assert draft('{"type":"string"}').data is None
 
 
-@pytest.mark.parametrize("reference", ["#/extends", "#/properties/a/type/0", DRAFT_3, "#/items/disallow/0"])
-def test_a_reference_to_what_moves_is_refused(reference: str) -> None:
-    with pytest.raises(InvalidSchema) as refused:
-        draft(json.dumps({"$schema": DRAFT_3, "properties": {"b": {"$ref": reference}}}))
-    assert refused.value.reason.rule == "DRAFT_3_REFERENCE"
-    assert refused.value.reason.path == "/schemaData/properties/b/$ref"
+MOVED: list[tuple[str, str]] = [
+    ("#/extends", "#/allOf/1"),
+    ("#/properties/a~1b/type/1", "#/properties/a~1b/allOf/0/anyOf/1"),
+    ("#/disallow/0/items", "#/allOf/0/not/anyOf/0/items"),
+    ("#/properties/a~1b", "#/properties/a~1b"),
+    ("#/properties/%C3%A4%20b/extends/1", "#/properties/%C3%A4%20b/allOf/1"),
+    (DRAFT_3, DRAFT_3),
+    ("#", "#"),
+]
+"""References of draft 3, and where they lead in draft 4."""
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED)
+def test_a_reference_follows_the_schema_that_it_leads_to(old: str, new: str) -> None:
+    schema = {
+        "$schema": DRAFT_3,
+        "disallow": [{"items": STRING}],
+        "extends": {"title": "t"},
+        "properties": {
+            "a/b": {"type": ["any", {"title": "second"}]},
+            "ä b": {"extends": [STRING, {"title": "x"}]},
+            "c": {"$ref": old},
+        },
+    }
+    text = draft(json.dumps(schema)).text
+    assert json.loads(text)["properties"]["c"] == {"$ref": new}
+    FORMAT.parse(ResolvedSchema("JSON", text), True)
+
+
+def test_a_reference_to_no_schema_is_refused() -> None:
+    text = draft(json.dumps({"$schema": DRAFT_3, "items": {"$ref": "#/extends"}})).text
+    with pytest.raises(InvalidSchemaError) as refused:
+        FORMAT.parse(ResolvedSchema("JSON", text), True)
+    assert [(one.rule, one.path) for one in refused.value.faults] == [("REF_DANGLING", "/items/$ref")]
+
+
+def pravega_body(schema: object) -> dict[str, Any]:
+    data = base64.b64encode(json.dumps(schema).encode()).decode()
+    return {"type": "T", "serializationFormat": JSON, "schemaData": data, "properties": {}}
+
+
+def test_what_has_no_translation_is_a_finding_of_policies_that_compare(tmp_path: Path) -> None:
+    def schema(name: str) -> dict[str, Any]:
+        return pravega_body({"$schema": DRAFT_3, "properties": {name: {"$ref": DRAFT_3}, "b": {"type": "any"}}})
+
+    with serving(tmp_path, "--log", "memory:") as server:
+        for policy, status in (("Backward", 409), ("AllowAny", 201)):
+            properties = {"serializationFormat": JSON, "compatibility": {"policy": policy}, "allowMultipleTypes": False}
+            group = f"/v1/groups/{policy}"
+            assert ask(server, "POST", "/v1/groups", {"groupName": policy, "groupProperties": properties})[0] == 201
+            assert ask(server, "POST", f"{group}/schemas", schema("a"))[0] == 201
+            assert ask(server, "GET", f"{group}/schemas/schema/0")[1] == schema("a")
+            assert ask(server, "POST", f"{group}/schemas", schema("a"))[0] == 201, "the same one again"
+            answered, body = ask(server, "POST", f"{group}/schemas", schema("c"))
+            assert answered == status, body
+            if status == 409:
+                assert "/properties/c" in json.dumps(body["reasons"]), body
+                assert body["remedies"], body
 
 
 def test_pravegas_api_compares_them(tmp_path: Path) -> None:
-    kind = {"serializationFormat": "Json", "fullTypeName": "Json"}
-    properties = {"serializationFormat": kind, "compatibility": {"policy": "Backward"}, "allowMultipleTypes": False}
-
-    def body(schema: object) -> dict[str, Any]:
-        data = base64.b64encode(json.dumps(schema).encode()).decode()
-        return {"type": "T", "serializationFormat": kind, "schemaData": data, "properties": {}}
-
-    first = body({"type": "object", "properties": {"a": {"type": "string", "required": True}}})
-    looser = body({"type": "object", "properties": {"a": {"type": "string", "required": False}}})
-    other = body({"type": "object", "properties": {"a": {"type": "integer", "required": True}}})
+    properties = {"serializationFormat": JSON, "compatibility": {"policy": "Backward"}, "allowMultipleTypes": False}
+    first = pravega_body({"type": "object", "properties": {"a": {"type": "string", "required": True}}})
+    looser = pravega_body({"type": "object", "properties": {"a": {"type": "string", "required": False}}})
+    other = pravega_body({"type": "object", "properties": {"a": {"type": "integer", "required": True}}})
     with serving(tmp_path, "--log", "memory:") as server:
         assert ask(server, "POST", "/v1/groups", {"groupName": "g", "groupProperties": properties})[0] == 201
         for schema, status in ((first, 201), (looser, 201), (other, 409)):

@@ -6,6 +6,7 @@ ROOM = "treaty.client.iglu."
 ALGORITHMS, CACHE, FLOW = ROOM + "algorithms:", ROOM + "cache:", ROOM + "flow:"
 HISTORY = ROOM + "errors:LookupHistory."
 FEW = "simulation/iglu/test_differential.py::test_resolver_and_model_agree_in_a_few_histories"
+FAMILIES = "simulation/iglu/test_differential.py::test_resolver_and_model_agree_about_families"
 MORE = "simulation/iglu/test_differential.py::test_resolver_and_model_agree[60]"
 
 
@@ -166,6 +167,22 @@ RESOLVED = (
         CACHE + "ResolverCache.put",
         "if len(entries) > self.size:",
         "if len(entries) > self.size + 1:",
+    ),
+    iglu(
+        "a stale family tells failures of long ago",
+        "What registries said when a family expired before is told as if they had said it now.",
+        ROOM + "lookups:_walk_locked",
+        "old.value, error.failures",
+        "old.value, merge_failures(old.stale, error.failures)",
+        "behaviours/iglu/test_lists.py::test_a_family_of_expired_schemas_says_so_and_tells_the_failures_of_the_last_requests_alone[the family expired alone]",
+    ),
+    iglu(
+        "a family of expired schemas looks fresh",
+        "Failures of the registries are told for a family only where it expired itself, not for its schemas.",
+        ROOM + "lookups:_walk",
+        "merge_failures(stale, found.stale)",
+        "stale",
+        FAMILIES,
     ),
     iglu(
         "superseding and plain look-ups share an entry",

@@ -8,6 +8,7 @@ REQUESTS, PLAN, IMAGE = (
 IMPORTS = "treaty.core.handlers.groups.imports:"
 MOVED = by_tests("laws/test_group_transfers.py::test_random_groups_come_out_of_a_dump_as_they_were")
 PROMOTED = by_tests("laws/test_group_transfers.py::test_random_groups_are_promoted_once")
+GONE = "laws/test_group_transfers.py::"
 REFUSED = "laws/test_group_imports.py::"
 FOREIGN = "facades/test_import_sources.py::"
 
@@ -25,9 +26,17 @@ TRANSFERS = (
     ),
     carried("texts without their bytes", "The bytes as sent are lost.", REQUESTS + "draft_of", "one.data,", "None,"),
     carried("encodings stay behind", "A dump has no encodings of visible versions.", IMAGE + "facts_of", "kept.encodings", "()"),
-    carried(
-        "numbers that are gone", "Ordinals and encoding ids of what is gone are assigned again in the copy.",
-        PLAN + "_Planning.add", "if _lacks_numbers(one, found, versions):", "if versions is None:",
+    Bug(
+        "transfer: numbers that are gone",
+        "Ordinals and encoding ids of what is gone are assigned again in the copy.",
+        (Edit(PLAN + "_Planning.add", "if _lacks_numbers(one, self.highest.get(one.subject, HighestNumbers()), versions):", "if versions is None:"),),
+        by_tests(GONE + "test_what_is_gone_counts_in_the_copy"),
+    ),
+    Bug(
+        "transfer: removed subjects",
+        "A subject that gets the name of a removed one assigns its encoding ids again in the copy.",
+        (Edit("treaty.core.handlers.groups.exports:_with_removed", "merge(view.walk(SUBJECT, first, last), named)", "view.walk(SUBJECT, first, last)"),),
+        by_tests(GONE + "test_a_removed_subject_has_used_up_its_encoding_ids_in_the_copy"),
     ),
     carried("codecs stay behind", "Codecs are not added.", PLAN + "_Planning._add_codecs", "self.codecs.append((subject_of(one.subject), codec))", "continue"),
     carried(

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.client.connection import Connection
-from treaty.core.messages.groups import ChangeSubject, CreateSubject, GetSubject, GroupSettings, RemoveSubject
+from treaty.core.messages import encodings as e
+from treaty.core.messages.groups import (
+    ChangeSubject,
+    CreateSubject,
+    DeleteOrdinal,
+    GetOrdinal,
+    GetSubject,
+    GroupSettings,
+    RemoveSubject,
+)
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, word_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetVersion
+from treaty.core.requests import GetVersion, Register, Request
+from treaty.core.schema import Draft
 
 OFTEN: Mapping[str, int] = {
     "register": 10,
@@ -33,10 +43,19 @@ OFTEN: Mapping[str, int] = {
     "group": 2,
     "remove": 1,
     "change_level": 3,
+    "add": 4,
+    "ordinal": 2,
+    "delete_ordinal": 2,
+    "add_codec": 2,
+    "codecs": 1,
+    "encode": 6,
+    "encoding": 3,
 }
 """How often each operation is chosen, as shares."""
 WORDS = ("NONE", "BACKWARD", "FULL_TRANSITIVE")
 """Levels that are set."""
+CODECS = ("gzip", "own")
+LATEST = CallOptions(consistency="latest")
 TEXTS = 5
 """Different schemas; few, so that clients collide."""
 
@@ -61,13 +80,23 @@ def chosen(registry: Connection, subject: str, chance: random.Random, ids: Ids) 
 
 
 def _argument(name: str, chance: random.Random) -> Any:
-    if name in {"register", "lookup", "check"}:
+    if name in {"register", "lookup", "check", "add"}:
         return text_of(chance.randint(1, TEXTS))
     if name in {"delete", "purge", "numbered"}:
         return chance.randint(1, 6)
+    if name in {"ordinal", "delete_ordinal", "encoding"}:
+        return _low(chance)
+    if name in {"add_codec", "encode"}:
+        codec = chance.choice(CODECS)
+        return codec if name == "add_codec" else [_low(chance), chance.choice(["", codec])]
     if name == "change_level":
         return chance.sample(WORDS, 2)
     return chance.choice(WORDS) if name == "set_level" else None
+
+
+def _low(chance: random.Random) -> int:
+    """Choose an ordinal or an encoding id, mostly one of the first."""
+    return min(chance.randint(0, 4), chance.randint(0, 4))
 
 
 def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids) -> Asked:
@@ -88,6 +117,8 @@ def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids
         "set_level": lambda: registry.set_level(subject, argument).level,
         "unset_level": lambda: registry.delete_config(subject).level,
         **_of_groups(registry, Subject(".", subject), argument),
+        **_of_encodings(registry, Subject(".", subject), argument),
+        "add": lambda: _added(registry, Subject(".", subject), argument, ids),
     }
     return Asked(name, argument, of_subject[name])
 
@@ -99,7 +130,38 @@ def _of_groups(registry: Connection, subject: Subject, argument: Any) -> Mapping
         "group": lambda: word_of(registry.ask(GetSubject(subject)).answer.level),
         "remove": lambda: registry.ask(RemoveSubject(subject)).answer.removed,
         "change_level": lambda: _changed(registry, subject, *argument),
+        "ordinal": lambda: _with_ordinal(registry, GetOrdinal(subject, argument)),
+        "delete_ordinal": lambda: registry.ask(DeleteOrdinal(subject, argument)).answer.deleted,
     }
+
+
+def _of_encodings(registry: Connection, subject: Subject, argument: Any) -> Mapping[str, Callable[[], Any]]:
+    """Return what is done with codecs and encoding ids of a subject."""
+    return {
+        "add_codec": lambda: registry.ask(e.AddCodec(subject, e.CodecType(argument))).answer.created,
+        "codecs": lambda: [one.name for one in registry.ask(e.ListCodecs(subject), LATEST).answer.codecs],
+        "encode": lambda: registry.ask(e.AssignEncoding(subject, *argument)).answer.encoding_id,
+        "encoding": lambda: _encoding(registry, e.GetEncoding(subject, argument)),
+    }
+
+
+def _encoding(registry: Connection, request: e.GetEncoding) -> list[object]:
+    found = registry.ask(request, LATEST).answer
+    return [found.version.ordinal, _shown(found.version.text), found.codec.name]
+
+
+def _with_ordinal(registry: Connection, request: GetOrdinal) -> list[object]:
+    found = registry.ask(request, LATEST).answer
+    return [_shown(found.text), not found.deleted]
+
+
+def _added(registry: Connection, subject: Subject, text: str, ids: Ids) -> int:
+    """Register in a group, which must be there, as Pravega's API does."""
+    request: Request[Any] = Register(subject, Draft(text), require_subject=True)
+    version = registry.ask(request).answer.version
+    ids.setdefault(version.schema_id, set()).add(text)
+    ordinal: int = version.ordinal
+    return ordinal
 
 
 def _changed(registry: Connection, subject: Subject, previous: str, level: str) -> str:
@@ -135,5 +197,5 @@ def _pair(registry: Connection, subject: str) -> list[object]:
 
 
 def _numbered(registry: Connection, subject: str, number: int) -> str:
-    reply = registry.ask(GetVersion(Subject(".", subject), number), CallOptions(consistency="latest"))
+    reply = registry.ask(GetVersion(Subject(".", subject), number), LATEST)
     return _shown(reply.answer.text)

@@ -27,7 +27,8 @@ FROZEN, HARMED, RESTED = 0.4, 0.4, 0.7
 """How often a server is frozen before another one is killed, how often something happens to the log, and how often there is rest."""
 PROGRESS, LONGEST_REST = 30, 20.0
 """Operations that are done before the next harm where there is rest, and the seconds that it lasts at most."""
-
+FINAL = (("versions", None), ("latest", None), ("level", None), ("codecs", None), ("encoding", 0), ("encoding", 1))
+"""What every subject is asked at the end, on every server."""
 STARTING = 0.05
 """Seconds that a client waits between two operations, at most, while a server starts, which takes long where all cores are busy.
 
@@ -146,9 +147,9 @@ class Chaos:
             registry = Connection(HttpRegistry(ClientSettings((server.base,))))
             with contextlib.closing(registry):
                 for subject in (f"s{place}" for place in range(self.used // TURNS + 3)):
-                    for name in ("versions", "latest", "level"):
-                        one = asked(registry, subject, name, None, self.ids)
-                        self.recorder.ask(-1 - number, name, subject, None, one.call)
+                    for name, argument in FINAL:
+                        one = asked(registry, subject, name, argument, self.ids)
+                        self.recorder.ask(-1 - number, name, subject, argument, one.call)
 
     def meanings(self) -> dict[int, list[str]]:
         """What each server says that each id means which was ever told; the name of a refusal where it is gone."""

@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.scripted_iglu import START, ManualClock, ScriptedRegistry
-from tests.simulation.iglu.histories import TEXTS, Change, Clear, History, Jump, LookUp, Pass, make_history
+from tests.simulation.iglu.histories import (
+    TEXTS,
+    Change,
+    Clear,
+    History,
+    Jump,
+    LookUp,
+    LookUpUntil,
+    Pass,
+    make_family_history,
+    make_history,
+)
 from tests.simulation.iglu.model import GONE, MISSING, Answer, Found, Histories, Outcome, ResolverModel
 from treaty.client.iglu import (
     NOT_FOUND,
@@ -21,12 +32,14 @@ from treaty.client.iglu import (
     ResolverConfig,
     ResolverOptions,
     SchemaDocument,
+    SchemaFamily,
     client_failure,
     repo_failure,
 )
 
 Lookup = Callable[..., IgluSchema]
 """Takes a key and `superseding`."""
+LookupUntil = Callable[[str], SchemaFamily]
 
 
 class Comparison:
@@ -81,7 +94,7 @@ class Comparison:
 
         return answered
 
-    def run(self, lookup: Lookup, clear: Callable[[], None], name: str) -> None:
+    def run(self, lookup: Lookup, until: LookupUntil, clear: Callable[[], None], name: str) -> None:
         """Go through all steps. An assertion names the seed, the step, and what differs."""
         for number, step in enumerate(self.history.steps):
             if isinstance(step, Pass):
@@ -94,7 +107,7 @@ class Comparison:
                 self.model.clear()
                 clear()
             else:
-                differing = self._look_up(step, lookup)
+                differing = self._look_up(step, lookup, until)
                 told = f"{name}, {self.history.algorithm}, size {self.history.cache_size}, TTL {self.history.cache_ttl}"
                 assert not differing, f"{told}, step {number}, {step}: {differing}"
 
@@ -103,19 +116,23 @@ class Comparison:
         if times:
             self.clock.now = max(self.clock.now, times[step.which % len(times)] + step.beside)
 
-    def _look_up(self, step: LookUp, lookup: Lookup) -> dict[str, str]:
+    def _look_up(self, step: LookUp | LookUpUntil, lookup: Lookup, until: LookupUntil) -> dict[str, str]:
         self.latest = max(self.latest, self.clock.now)
-        expected = self.model.look_up(step.key, superseding=step.superseding, clock=self.clock.now)
-        self.last = expected
         self.asked.clear()
         try:
-            outcome = told_schema(lookup(step.key, superseding=step.superseding), self.asked)
+            if isinstance(step, LookUpUntil):
+                expected = self.model.look_up_until(step.last, clock=self.clock.now)
+                outcome = told_family(until(step.last), self.asked)
+            else:
+                expected = self.model.look_up(step.key, superseding=step.superseding, clock=self.clock.now)
+                outcome = told_schema(lookup(step.key, superseding=step.superseding), self.asked)
         except ResolutionError as error:
             outcome = told_error(error, self.asked, self.latest)
-        self._count(expected)
+        self.last = expected
+        self._count(expected, "family " if isinstance(step, LookUpUntil) else "")
         return differences(expected, outcome)
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count(self, outcome: Outcome, what: str) -> None:
         """Note what this look-up was an example of."""
         found, algorithm = outcome.found, self.history.algorithm
         tries = max((attempts for _, attempts, _ in outcome.failures.values()), default=0)
@@ -131,7 +148,7 @@ class Comparison:
             "asked more than twice": tries > 2,
             "asked more than eight times": tries > 8,
         }
-        self.seen.update(f"{algorithm}: {note}" for note, is_so in notes.items() if is_so)
+        self.seen.update(f"{algorithm}: {what}{note}" for note, is_so in notes.items() if is_so)
 
 
 # -------------------------------------------------------------------------------------------------------- comparing
@@ -142,6 +159,13 @@ def told_schema(schema: IgluSchema, asked: list[tuple[str, str]]) -> Outcome:
     version = None if schema.superseded_by is None else str(schema.superseded_by)
     found = Found(schema.document, schema.registry, version)
     return Outcome(list(asked), found, schema.resolved_at, schema.is_cached, told_histories(schema.stale))
+
+
+def told_family(family: SchemaFamily, asked: list[tuple[str, str]]) -> Outcome:
+    """A family in the model's words."""
+    members = [(str(one.key), one.document) for one in family.members]
+    found = Found(members, "", None)
+    return Outcome(list(asked), found, family.resolved_at, family.is_cached, told_histories(family.stale))
 
 
 def told_error(error: ResolutionError, asked: list[tuple[str, str]], now: int) -> Outcome:
@@ -188,23 +212,36 @@ def _comparable(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------- running
 
 
-def compare(seed: int) -> Counter[str]:
+def compare(seed: int, make: Callable[[int], History] = make_history) -> Counter[str]:
     """The history of a seed through the resolver. Returns what happened in it."""
-    comparison = Comparison(make_history(seed))
+    comparison = Comparison(make(seed))
     with Resolver(comparison.config, registries=comparison.registries(), options=comparison.options) as resolver:
-        comparison.run(resolver.lookup, resolver.clear_cache, f"seed {seed}")
+        comparison.run(resolver.lookup, resolver.lookup_until, resolver.clear_cache, f"seed {seed}")
     return comparison.seen
 
 
-def compare_async(seed: int) -> Counter[str]:
+def compare_families(seed: int) -> Counter[str]:
+    """The same with families."""
+    return compare(seed, make_family_history)
+
+
+def compare_async(seed: int, make: Callable[[int], History] = make_history) -> Counter[str]:
     """The same through the resolver for asyncio."""
-    comparison = Comparison(make_history(seed))
+    comparison = Comparison(make(seed))
     resolver = AsyncResolver(comparison.config, registries=comparison.registries(), options=comparison.options)
     with asyncio.Runner() as runner:
 
         def lookup(key: str, *, superseding: bool) -> IgluSchema:
             return runner.run(resolver.lookup(key, superseding=superseding))
 
-        comparison.run(lookup, resolver.clear_cache, f"seed {seed}, asyncio")
+        def until(key: str) -> SchemaFamily:
+            return runner.run(resolver.lookup_until(key))
+
+        comparison.run(lookup, until, resolver.clear_cache, f"seed {seed}, asyncio")
         runner.run(resolver.close())
     return comparison.seen
+
+
+def compare_families_async(seed: int) -> Counter[str]:
+    """The same with families."""
+    return compare_async(seed, make_family_history)

@@ -19,6 +19,9 @@ from tests.simulation.iglu.model import (
 VENDORS = ("com.acme", "com.acmecorp", "org.other")
 PREFIXES = ("com.acme", "com.acmecorp", "com.ac", "org.other", "org.other.more", "")
 VERSIONS = ("1-0-0", "1-0-1", "1-0-2", "1-0-10")
+FAMILY = ("1-0-0", "1-0-1", "1-1-0", "1-1-1")
+BEHIND = ("1-0-2",)
+"""What is asked for at the end of a revision, and never there."""
 TEXTS = ("down", "slow", "odd")
 NO_SCHEMAS: tuple[Any, ...] = ([], {"type": 5})
 STEPS = 45
@@ -59,11 +62,18 @@ class LookUp:
 
 
 @dataclass(frozen=True)
+class LookUpUntil:
+    """Somebody looks up all schemas of a model up to one."""
+
+    last: str
+
+
+@dataclass(frozen=True)
 class Clear:
     """The cache is emptied."""
 
 
-Step = Pass | Jump | Change | LookUp | Clear
+Step = Pass | Jump | Change | LookUp | LookUpUntil | Clear
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,36 @@ def make_history(seed: int) -> History:
         cache_ttl=cache_ttl,
         registries=registries,
         keys=keys,
+        steps=tuple(steps),
+    )
+
+
+def make_family_history(seed: int) -> History:
+    """A history of families of a model, and of single schemas between them; most schemas are there most of the time."""
+    chance = random.Random(f"iglu families {seed}")
+    registries = tuple(_registry(chance, f"r{number}") for number in range(chance.randint(1, 3)))
+    keys = tuple(f"iglu:{VENDORS[0]}/click/jsonschema/{version}" for version in FAMILY)
+    asked = chance.sample(keys, chance.choice((1, 2, 4)))
+    cache_ttl = chance.choice((None, 1, 2, 10, 10, 60, 0))
+    steps: list[Step] = [Change(one.name, key, _answer(chance, "plain")) for one in registries for key in keys]
+    steps += [Change(chance.choice(registries).name, key, Document({"title": key})) for key in keys]
+    for _ in range(STEPS // 2):
+        if chance.random() < 0.5:
+            steps.append(Change(chance.choice(registries).name, chance.choice(keys), _answer(chance, "plain")))
+        if chance.random() < 0.3:
+            steps.append(Change(chance.choice(registries).name, chance.choice(keys), Document({"title": "back"})))
+        steps.append(_time(chance, cache_ttl))
+        if chance.random() < 0.02:
+            steps.append(Clear())
+        key = chance.choice(asked)
+        asking = LookUpUntil(key) if chance.random() < 0.7 else LookUp(key, superseding=False)
+        steps += [asking] * chance.choice((1, 1, 1, 2))
+    return History(
+        algorithm=chance.choice(("current", "current", "seed")),
+        cache_size=chance.choice((1, 1, 2, 100, 100, 0)),
+        cache_ttl=cache_ttl,
+        registries=registries,
+        keys=(*keys, *(f"iglu:{VENDORS[0]}/click/jsonschema/{version}" for version in BEHIND)),
         steps=tuple(steps),
     )
 

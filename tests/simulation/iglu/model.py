@@ -73,6 +73,15 @@ class Entry:
     stale: Histories = field(default_factory=dict)
 
 
+@dataclass
+class Family:
+    """What the cache has of a family. `stale`: what registries said of those of its schemas that are expired ones."""
+
+    stamp: int
+    members: list[tuple[str, Any]]
+    stale: Histories
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a look-up comes to, and what it asked: registries and keys in order."""
@@ -125,6 +134,15 @@ def histories(said: Iterable[Said]) -> Histories:
     return told
 
 
+def together(told: Iterable[Histories]) -> Histories:
+    """What registries said of several schemas, told for each registry: all failures, the most requests, the latest time."""
+    found: Histories = {}
+    for name, (errors, attempts, last) in (one for each in told for one in each.items()):
+        before = found.get(name, (frozenset(), 0, last))
+        found[name] = before[0] | errors, max(before[1], attempts), max(before[2], last)
+    return found
+
+
 def without_missing(said: Iterable[Said]) -> list[Said]:
     """The same, but that "not there" holds no more."""
     return [replace(one, is_expired=True) if one.failure == MISSING else one for one in said]
@@ -163,6 +181,7 @@ class ResolverModel:
         self._answer = answer
         self._entries: dict[tuple[str, bool], Entry] = {}
         self._uses: list[tuple[str, bool]] = []
+        self._families: dict[str, Family] = {}
         self._now = 0
 
     @property
@@ -170,7 +189,7 @@ class ResolverModel:
         return self._size > 0 and (self._ttl is None or self._ttl > 0)
 
     def clear(self) -> None:
-        self._entries, self._uses = {}, []
+        self._entries, self._uses, self._families = {}, [], {}
 
     def look_up(self, key: str, *, superseding: bool, clock: int) -> Outcome:
         """A look-up at a time of the system's clock."""
@@ -201,6 +220,61 @@ class ResolverModel:
         if entry is None or entry.found is not None or (self._is_seed and not self._is_fresh(entry, self._now)):
             return []
         return list(entry.said)
+
+    # ------------------------------------------------------------------------------------------------------ families
+
+    def look_up_until(self, last: str, *, clock: int) -> Outcome:
+        """The schemas of a model up to one. A family has an entry of its own in the cache, its failures have none."""
+        self._now = max(self._now, clock)
+        kept = self._families.pop(last, None) if self.has_cache else None
+        if kept is not None:
+            self._families[last] = kept  # what was used last stands at the end
+            if self._is_fresh(Entry(kept.stamp), self._now):
+                return self._family_outcome([], kept)
+        asked: list[tuple[str, str]] = []
+        walked = self._walk(last, asked)
+        if isinstance(walked, Outcome) and (kept is None or self._is_seed):
+            return replace(walked, asked=asked)
+        if isinstance(walked, Outcome):
+            assert kept is not None
+            walked = Family(self._now, kept.members, walked.failures)
+        if self.has_cache:
+            self._families.pop(last, None)
+            self._families[last] = walked
+            for one in list(self._families)[: -self._size]:
+                del self._families[one]
+        return self._family_outcome(asked, walked)
+
+    def _walk(self, last: str, asked: list[tuple[str, str]]) -> Family | Outcome:
+        """Ask for one schema after the other; the outcome of the first one that fails where it must not."""
+        start, _, version = last.rpartition("/")
+        target = numbers(version)
+        assert target is not None
+        model, revision, addition = target[0], 0, 0
+        members, stale = [], []
+        while True:
+            key = f"{start}/{model}-{revision}-{addition}"
+            outcome = self.look_up(key, superseding=False, clock=self._now)
+            asked += outcome.asked
+            if outcome.found is not None:
+                members.append((key, outcome.found.document))
+                stale.append(outcome.stale)
+                if key == last:
+                    return Family(self._now, members, together(stale))
+                addition += 1
+            elif addition and revision < target[1] and self._is_surely_missing(outcome):
+                revision, addition = revision + 1, 0
+            else:
+                return outcome
+
+    @staticmethod
+    def _is_surely_missing(outcome: Outcome) -> bool:
+        """Whether every registry says "not there" or refuses; none of these histories is Iglu Central or its mirror."""
+        kinds = {kind for errors, _, _ in outcome.failures.values() for kind, _ in errors}
+        return kinds <= {"NotFound", "ClientFailure"}
+
+    def _family_outcome(self, asked: list[tuple[str, str]], family: Family) -> Outcome:
+        return Outcome(asked, Found(family.members, "", None), family.stamp, self.has_cache, family.stale)
 
     # ---------------------------------------------------------------------------------------------------- whom to ask
 

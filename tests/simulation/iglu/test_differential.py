@@ -1,12 +1,12 @@
 """Both algorithms of the Iglu resolver against a model that was written apart from it, over random histories."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import pytest
 
 from tests.scripted_iglu import ManualClock, ScriptedRegistry, look_up, make_resolver
-from tests.simulation.iglu.comparing import compare, compare_async
+from tests.simulation.iglu.comparing import compare, compare_async, compare_families, compare_families_async
 from treaty.client.iglu import NOT_FOUND, IgluNotFoundError, SchemaDocument, client_failure, repo_failure
 
 QUICK = 60
@@ -44,11 +44,30 @@ WANTED = {
     ),
 }
 """What has to happen in some of the histories."""
+FAMILIES = {
+    "current": (
+        "family found in the cache",
+        "family found at a registry",
+        "family stale",
+        "family failed without a request",
+        "family not there",
+        "family unavailable",
+        "family no cache",
+    ),
+    "seed": ("family found in the cache", "family found at a registry", "family not there", "family unavailable"),
+}
+"""What has to happen in some of the histories with families."""
 
 
 def run(seeds: Iterable[int], one: Callable[[int], Counter[str]] = compare) -> Counter[str]:
     """Compare each history; returns what happened in them."""
     return sum(map(one, seeds), Counter())
+
+
+def require(seen: Counter[str], wanted: Mapping[str, Iterable[str]]) -> None:
+    """All that is wanted has happened."""
+    never = [f"{name}: {note}" for name, notes in wanted.items() for note in notes if not seen[f"{name}: {note}"]]
+    assert not never, f"some of what should happen never does: {never}"
 
 
 def test_resolver_and_model_agree_in_a_few_histories(figure: Callable[[str], None]) -> None:
@@ -60,8 +79,7 @@ def test_resolver_and_model_agree_in_a_few_histories(figure: Callable[[str], Non
 def test_resolver_and_model_agree(first: int, figure: Callable[[str], None]) -> None:
     seen = run(range(first, first + BLOCK))
 
-    never = [f"{name}: {note}" for name, notes in WANTED.items() for note in notes if not seen[f"{name}: {note}"]]
-    assert not never, f"some of what should happen never does: {never}"
+    require(seen, WANTED)
     figure(", ".join(f"{note} {count}" for note, count in sorted(seen.items())))
 
 
@@ -70,12 +88,22 @@ def test_the_resolver_for_asyncio_and_the_model_agree() -> None:
     run(range(ASYNC_SEEDS), compare_async)
 
 
+def test_resolver_and_model_agree_about_families(figure: Callable[[str], None]) -> None:
+    seen = run(range(QUICK), compare_families)
+    run(range(QUICK, QUICK + ASYNC_SHARE), compare_families_async)
+
+    require(seen, FAMILIES)
+    figure(", ".join(f"{note} {count}" for note, count in sorted(seen.items()) if "family" in note))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, SOAK_BLOCK))
 def test_resolver_and_model_agree_in_many_histories(first: int) -> None:
     seeds = range(first, first + SOAK_BLOCK)
     run(seeds)
     run(seeds[::ASYNC_SHARE], compare_async)
+    run(seeds, compare_families)
+    run(seeds[::ASYNC_SHARE], compare_families_async)
 
 
 # ------------------------------------------------------------------------------------------------- what the model found

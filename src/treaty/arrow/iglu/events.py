@@ -1,16 +1,18 @@
 """Validates self-describing JSON, with the self-describing parts inside it, by schemas that are already resolved."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from treaty.arrow.iglu.names import bytes_of
+from treaty.arrow.iglu.strict_events import PartSchema, StrictEvents
 from treaty.core.iglu_key import IgluKey, IgluKeyError, SchemaCriterion
-from treaty.formats.jsonschema.data.draft4 import DataViolation, Draft4Schema, SchemaIssuesError, compile_draft4
+from treaty.formats.jsonschema.data.draft4 import DataViolation, SchemaIssuesError, compile_draft4
 from treaty.plan.iglu.resolution import FOUND, NOT_FOUND, ResolvedSchemas, SchemaResolution
 
 NOT_JSON, MALFORMED, INVALID_DATA, INVALID_SCHEMA = "NOT_JSON", "MALFORMED", "INVALID_DATA", "INVALID_SCHEMA"
@@ -29,6 +31,8 @@ FAILURE = pa.struct(
 """What is wrong with one part of an event. `part` is its path in the column, `used` the version it was validated with where
 that supersedes the one that it names, `path` the place inside its data, `details` the error in the form of Iglu's client.
 """
+VALIDATORS = 4
+"""Validators that a process keeps."""
 Failure = dict[str, str | None]
 
 
@@ -44,11 +48,10 @@ class EventOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Checker:
-    """How parts of one schema are checked."""
+    """How parts of one schema are checked: by the schema, or with the one failure that they all have."""
 
-    find: Callable[[Any], tuple[DataViolation, ...]] | None
-    is_valid: Callable[[Any], bool] | None
-    envelope: bool
+    schema: PartSchema | None
+    envelope: bool = False
     failure: Failure | None = None
     used: str = ""
 
@@ -60,6 +63,7 @@ class EventValidator:
         self._schemas, self._options = schemas, options
         self._envelopes = tuple(SchemaCriterion.parse(one) for one in options.envelopes)
         self._checkers: dict[str, _Checker] = {}
+        self._strict = StrictEvents(schemas.depth)
         self._decode = msgspec.json.Decoder().decode
 
     def validate(self, columns: Sequence[pa.Array]) -> pa.Array:
@@ -72,91 +76,84 @@ class EventValidator:
     def _validate_column(self, name: str, column: pa.Array, found: list[list[Failure] | None]) -> None:
         data, places = bytes_of(column)
         nulls = column.is_null().to_pylist() if column.null_count else None
-        begin = 0
+        is_good, begin = self._strict.is_good, 0
         for place, end in enumerate(places[1:]):
             text, begin = data[begin:end], end
-            if (nulls is not None and nulls[place]) or self._is_good(text):
+            if (nulls is not None and nulls[place]) or is_good(text):
                 continue
-            failures = [*self._explain(text)]
+            failures = self._explain(text)
             if failures:
                 found[place] = [*(found[place] or ()), *({**one, "column": name} for one in failures)]
 
-    def _is_good(self, text: bytes) -> bool:
-        """Whether all parts of a value are valid by schemas that were used before: nearly always, and quick."""
-        try:
-            value = self._decode(text)
-            checker, data = self._checkers[value["schema"]], value["data"]
-            if checker.is_valid is None or text.count(b"{") + text.count(b"[") > self._schemas.depth:
-                return False  # a value with fewer brackets than levels allowed can't nest too deep
-            return checker.is_valid(data) and (not checker.envelope or self._are_valid(data))
-        except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
-            return False
-
-    def _are_valid(self, data: Any) -> bool:
-        """Whether all parts inside an envelope are valid, and none of them is an envelope itself."""
-        checkers = self._checkers
-        for part in data if isinstance(data, list) else (data,):
-            checker = checkers[part["schema"]]
-            if checker.envelope or checker.is_valid is None or not checker.is_valid(part["data"]):
-                return False
-        return True
-
-    def _explain(self, text: bytes) -> Iterator[Failure]:
-        """Everything that is wrong with a value; the checkers of its schemas are made on the way."""
+    def _explain(self, text: bytes) -> list[Failure]:
+        """Everything that is wrong with a value; from a good one is learned what is good."""
         try:
             value = self._decode(text)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            yield _failure("$", NOT_JSON, f"the text is not JSON: {error}")
-            return
-        yield from self._explain_part(value, "$")
+            return [_failure("$", NOT_JSON, f"the text is not JSON: {error}")]
+        # A value with fewer brackets than levels allowed can't nest too deep.
+        is_flat = text.count(b"{") + text.count(b"[") <= self._schemas.depth
+        failures = [*self._explain_part(value, "$", len(text) if is_flat else None)]
+        if not failures:
+            self._learn(value["schema"], value["data"])
+        return failures
 
-    def _explain_part(self, value: Any, part: str) -> Iterator[Failure]:
+    def _learn(self, uri: str, data: Any) -> None:
+        """Know the schemas of a good value."""
+        checker = self._checkers[uri]
+        assert checker.schema is not None, "it was good by a schema"
+        if not checker.envelope:
+            self._strict.learn_value(uri, checker.schema)
+            return
+        names = {one["schema"] for one in (data if isinstance(data, list) else (data,))}
+        inner = {name: self._checkers[name] for name in names}
+        if not any(one.envelope for one in inner.values()):
+            parts = ((name, one.schema) for name, one in inner.items() if one.schema is not None)
+            self._strict.learn_envelope(uri, checker.schema.document, parts)
+
+    def _explain_part(self, value: Any, part: str, size: int | None) -> Iterator[Failure]:
+        """What is wrong with a part. `size` is that of the event's text, None where it may nest too deep."""
         if not isinstance(value, Mapping) or not isinstance(value.get("schema"), str) or "data" not in value:
             message = "the value is not self-describing; allowed is an object with schema (a URI) and data"
             yield _failure(part, MALFORMED, message, details="INVALID_DATA_PAYLOAD")
             return
-        uri = value["schema"]
+        uri, data = value["schema"], value["data"]
         checker = self._checkers.get(uri)
         if checker is None:
             checker = self._checkers[uri] = self._make_checker(uri)
         if checker.failure is not None:
             yield {**checker.failure, "part": part}
-        if checker.find is None:
+        if checker.schema is None:
             return
-        violations = checker.find(value["data"])
+        try:
+            compiled = checker.schema.compiled
+            is_valid = size is not None and compiled.is_surely_valid(data, size)
+            violations = () if is_valid else compiled.find_violations(data)
+        except SchemaIssuesError as error:
+            yield {**_invalid_schema(uri, error, checker.used), "part": part}
+            return
         if violations:
             yield _violation(part, uri, checker.used, violations)
+        elif checker.envelope and isinstance(data, list):
+            for place, one in enumerate(data):
+                yield from self._explain_part(one, f"{part}.data[{place}]", size)
         elif checker.envelope:
-            data = value["data"]
-            if isinstance(data, list):
-                for place, one in enumerate(data):
-                    yield from self._explain_part(one, f"{part}.data[{place}]")
-            else:
-                yield from self._explain_part(data, f"{part}.data")
+            yield from self._explain_part(data, f"{part}.data", size)
 
     def _make_checker(self, uri: str) -> _Checker:
         try:
             key = IgluKey.parse(uri)
         except IgluKeyError as error:
-            return _Checker(None, None, False, _failure("", MALFORMED, str(error), uri, details=error.code))
+            return _Checker(None, failure=_failure("", MALFORMED, str(error), uri, details=error.code))
         entry = self._schemas.by_uri.get(uri)
         if entry is None or entry.outcome != FOUND:
-            return _Checker(None, None, False, _make_unresolved(uri, entry))
+            return _Checker(None, failure=_make_unresolved(uri, entry))
+        document = json.loads(entry.document)
         try:
-            compiled = _compile(entry, self._schemas.depth)
+            schema = PartSchema(document, compile_draft4(document, self._schemas.depth))
         except SchemaIssuesError as error:
-            details = {
-                "error": "ValidationError",
-                "schemaIssues": [{"path": one.path, "message": one.message} for one in error.issues],
-            }
-            failure = _failure("", INVALID_SCHEMA, str(error), uri, details=_compact(details, entry.superseded_by))
-            return _Checker(None, None, False, failure)
-        envelope = any(one.matches(key) for one in self._envelopes)
-        return _Checker(compiled.find_violations, compiled.compiled.is_valid, envelope, used=entry.superseded_by)
-
-
-def _compile(entry: SchemaResolution, depth: int) -> Draft4Schema:
-    return compile_draft4(json.loads(entry.document), depth)
+            return _Checker(None, failure=_invalid_schema(uri, error, entry.superseded_by))
+        return _Checker(schema, any(one.matches(key) for one in self._envelopes), used=entry.superseded_by)
 
 
 def _make_unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
@@ -170,6 +167,18 @@ def _make_unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
 
 def _failure(part: str, code: str, message: str, uri: str | None = None, *, details: str = "") -> Failure:
     return {"part": part, "schema": uri, "code": code, "message": message[:2000], "details": details or None}
+
+
+@lru_cache(maxsize=VALIDATORS)
+def share_validator(schemas: ResolvedSchemas, options: EventOptions) -> EventValidator:
+    """The validator of these schemas, made once in a process: the tasks of a worker, and the batches of a stream, share it."""
+    return EventValidator(schemas, options)
+
+
+def _invalid_schema(uri: str, error: SchemaIssuesError, used: str) -> Failure:
+    issues = [{"path": one.path, "message": one.message} for one in error.issues]
+    details = _compact({"error": "ValidationError", "schemaIssues": issues}, used)
+    return _failure("", INVALID_SCHEMA, str(error), uri, details=details)
 
 
 def _violation(part: str, uri: str, used: str, violations: tuple[DataViolation, ...]) -> Failure:

@@ -5,10 +5,8 @@ import re
 import msgspec
 import pyarrow as pa
 
-BEGIN = b'"iglu:'
-"""How the text of a URI begins in JSON."""
-LONGEST = 512
-"""Bytes of the longest URI that is looked for; a longer one names no schema."""
+NAME = re.compile(rb'"(iglu:[^"]{0,511})(?=")')
+"""A text in JSON that begins like the URI of a schema; a longer one names no schema."""
 ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
 """Escapes that may stand for a letter of a URI, or of the member ``schema``."""
 URI = "iglu:"
@@ -20,10 +18,8 @@ def find_schema_names(column: pa.Array) -> set[str]:
     A value may name more schemas than those of its parts; it never names fewer.
     """
     data = bytes_of(column)[0]
-    # Pieces begin behind the first quote of each name: most of a batch's bytes are only copied.
-    ends = {piece[: piece.find(b'"', 0, LONGEST)] for piece in data.split(BEGIN)[1:]}
-    found = {f"{URI}{str(one, 'utf-8', 'replace')}" for one in ends}
-    if ESCAPED.search(data):
+    found = {str(one, "utf-8", "replace") for one in set(NAME.findall(data))}
+    if b"\\" in data and ESCAPED.search(data):
         found |= _find_escaped(column)
     return found
 

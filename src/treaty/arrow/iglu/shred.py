@@ -1,7 +1,8 @@
 """Puts the parts of events into typed columns, one for each model of a schema."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,18 +22,34 @@ UNFIT = "UNFIT"
 """The code of a part that its schema allows and its columns can't hold."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where parts of a schema go: the place of a column, how they are cast, and the version that they were validated with."""
+
+    place: int
+    cast: Cast
+    version: str
+    holds_values: bool
+
+
 class EventShredder:
     """Shreds batches of valid events by a plan. It asks no registry."""
 
     def __init__(self, schemas: ResolvedSchemas, plan: ShredPlan, options: EventOptions) -> None:
-        self._used, self._options = schemas.versions, options
+        self._options = options
         self._places = {one.name: place for place, one in enumerate(plan.columns)}
         self._types = [pa.list_(arrow_type(parse_type(type_ddl(one.type)))) for one in plan.columns]
         casts = [make_cast(one.type) for one in plan.columns]
-        self._targets: Mapping[str, tuple[int, Cast]] = {
-            uri: (self._places[one.name], casts[self._places[one.name]]) for uri, one in plan.by_version.items()
+        self._targets = {
+            uri: _Target(
+                place := self._places[plan.by_version[used].name],
+                casts[place],
+                used.rpartition("/")[2],
+                plan.by_version[used].holds_values,
+            )
+            for uri, used in schemas.versions.items()
+            if used in plan.by_version
         }
-        self._whole = {uri for one in plan.columns if one.holds_values for uri in one.versions}
         self._envelopes = tuple(SchemaCriterion.parse(one) for one in options.envelopes)
         self._kinds: dict[str, bool] = {}
 
@@ -58,16 +75,19 @@ class EventShredder:
         return arrays, pa.array(found, pa.list_(FAILURE))
 
     def _put(self, made: list[list[list[Any] | None]], place: int, uri: str, value: Any) -> None:
-        used = self._used[uri]
-        target, cast = self._targets[used]
-        version = used.rpartition("/")[2]
-        members = {"value": value} if used in self._whole else value
-        if not isinstance(members, dict):
+        target = self._targets[uri]
+        if target.holds_values:
+            members = {"value": value}
+        elif isinstance(value, dict):
+            members = value  # decoded for this alone, so that it may be added to
+        else:
             raise CastError("the value is no object")
-        row = cast({**members, VERSION_MEMBER: version})
-        held = made[target][place]
+        members[VERSION_MEMBER] = target.version
+        row = target.cast(members)
+        column = made[target.place]
+        held = column[place]
         if held is None:
-            made[target][place] = [row]
+            column[place] = [row]
         else:
             held.append(row)
 

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,6 @@ from treaty.client.explain.record import explain_record
 from treaty.client.groups.deserializer import GroupDeserializer
 from treaty.client.groups.explanation import explain_group_record
 from treaty.client.groups.settings import GroupReaderSettings
-from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
 from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data, to_json_value
 from treaty.client.serializers.errors import BadRecordError
@@ -71,6 +70,8 @@ class RecordPrinter:
     raw: bool
     group: str = ""
     """The group of the values, if they have encoding ids."""
+    encoding: str = ""
+    """How payloads of plug-in formats were written."""
     values: GroupDeserializer | None = None
     count: int = 0
     bad: int = 0
@@ -113,9 +114,9 @@ class RecordPrinter:
         if self.bad <= EXPLAINED:
             data = (one.key if part == "key" else one.value) or b""
             if part == "value" and self.group:
-                say_explained(explain_group_record(self.registry, self.group, data), err=True)
+                say_explained(explain_group_record(self.registry, self.group, data, encoding=self.encoding), err=True)
             else:
-                say_explained(explain_record(self.registry, data, one.headers, part), err=True)
+                say_explained(explain_record(self.registry, data, one.headers, part, encoding=self.encoding), err=True)
 
     def _print(self, one: TopicRecord, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
         if self.form == "values":
@@ -212,12 +213,15 @@ def command(topic: str, **options: Any) -> None:
         raise click.UsageError("--json and --values exclude each other")
     form = "json" if options["as_json"] else "values" if options["values"] else "lines"
     span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
+    cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
-        cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
         decoder = RecordDecoder(found, context_of(options["context"]), options["encoding"])
         group = options["group"]
-        values = GroupDeserializer(found, group, (), LENIENT) if group else None
-        showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"], group, values)
+        settings = replace(LENIENT, encoding=options["encoding"])
+        values = GroupDeserializer(found, group, (), settings) if group else None
+        showing = RecordPrinter(
+            found, decoder, options["key_as"], form, options["raw_on_error"], group, options["encoding"], values
+        )
         try:
             with closing(read_records(cluster, topic, span)) as records:
                 for one in records:

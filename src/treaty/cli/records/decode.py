@@ -49,7 +49,7 @@ def command(
     headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
     with connection.open_registry(registry) as found:
         if group:
-            explained = explain_group_record(found, group, record)
+            explained = explain_group_record(found, group, record, encoding=encoding)
         else:
             explained = explain_record(found, record, headers, part, encoding=encoding)
     if as_json:

@@ -98,7 +98,11 @@ def _find_subject(found: Connection, wanted: SchemaOption, record: str) -> Subje
 
 def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, version: VersionFound) -> SelectedSchema:
     made = make_encoder(
-        found, version.format, SchemaText(version.text, version.references, subject), wanted.record, wanted.encoding
+        found,
+        version.format,
+        SchemaText(version.text, version.references, subject, version.imports),
+        wanted.record,
+        wanted.encoding,
     )
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
     chosen = SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)

@@ -20,9 +20,7 @@ SHORT = 40
 SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
 """Reader and writer of findings, for levels that compare in one direction."""
 
-_MESSAGE = re.compile(
-    r"""errorType:['"](?P<rule>[^'"]*)['"], description:['"](?P<sentence>.*?)['"]+(?:, additional|\}$)"""
-)
+_MESSAGE = re.compile(r"""errorType:['"](?P<rule>[^'"]*)['"], description:['"](?P<sentence>.*?)['"]+(?:, \w+:|\}$)""")
 _PATH = re.compile(r"path:? '([^']*)'")
 
 

@@ -96,7 +96,9 @@ def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame
 
     def parse() -> Any:
         found = text_of(written)
-        meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
+        meaning = fetch_resolved_schema(
+            registry, written.format, found.text, found.references, found.within, imports=found.imports
+        )
         return form.parse(meaning, False)
 
     explain = _EXPLAINERS.get(form.name)

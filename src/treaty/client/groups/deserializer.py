@@ -13,9 +13,9 @@ from google.protobuf.json_format import SerializeToJsonError
 from treaty.client.cache import LoadingCache
 from treaty.client.groups.codecs import CodecError, MissingCodecError, PayloadCodec, find_codec, unpack_payload
 from treaty.client.groups.payloads import (
-    PARSED,
     OpenPayload,
     VersionRegistry,
+    has_payloads,
     make_frame_header,
     make_payload_reader,
     make_trim,
@@ -23,6 +23,7 @@ from treaty.client.groups.payloads import (
 from treaty.client.groups.settings import GroupReaderSettings
 from treaty.client.groups.types import GroupType, SomeType, list_group_types, without_class
 from treaty.client.records.decoder import to_json_value
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.frames import Part, split_encoding
 from treaty.client.serializers.settings import DeserializedPart
@@ -33,6 +34,8 @@ from treaty.core.messages.groups import CheckReading, CreateSubject
 from treaty.core.names import subject_of
 from treaty.core.refusals import EncodingNotFound
 from treaty.core.registry import Registry
+from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.commit import PositionToken
 
 
@@ -79,7 +82,7 @@ class GroupDeserializer:
         self._registry = registry
         self._subject = subject_of(group)
         self._settings = settings or GroupReaderSettings()
-        found = list_group_types(types, format_)
+        found = list_group_types(types, format_, self._resolve)
         self._types = tuple(map(without_class, found)) if self._settings.as_json else found
         self._codecs = {one.name: one for one in self._settings.decoders}
         self._versions = VersionRegistry(registry)
@@ -183,13 +186,18 @@ class GroupDeserializer:
             one = self._find_type(version)
         except LookupError as missing:
             return partial(_refuse_type, str(missing))
-        if version.format not in PARSED:
-            return one.read if one is not None and one.read is not None else bytes
+        if one is not None and one.read is not None:
+            return one.read
+        if not has_payloads(version.format):
+            return bytes
         key = (version.format, one.name if one is not None else None)
         if key not in self._readers:
-            self._readers[key] = make_payload_reader(self._versions, version.format, one, check=self._settings.check)
+            self._readers[key] = make_payload_reader(self._versions, version.format, one, self._settings)
         opened, header = self._readers[key], make_frame_header(self._versions, version)
         return lambda payload: opened(payload, "", "value", header).value
+
+    def _resolve(self, draft: Draft) -> ResolvedSchema:
+        return fetch_resolved_schema(self._registry, draft.format, draft.text, draft.references, self._subject)
 
     def _bind_headerless(self) -> _Encoding:
         """Return the encoding of payloads without a header: the one type, no codec."""

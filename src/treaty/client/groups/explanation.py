@@ -14,10 +14,10 @@ from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 
 
-def explain_group_record(registry: Registry, group: str, data: bytes) -> RecordExplanation:
+def explain_group_record(registry: Registry, group: str, data: bytes, *, encoding: str = "") -> RecordExplanation:
     """Explain a record of a group. An error in it is returned as `problem`; an unreachable registry raises.
 
-    Offsets in a packed payload count from its first byte once it is unpacked.
+    Offsets in a packed payload count from its first byte once it is unpacked. `encoding` is as in `explain_record`.
     """
     whole = PieceReader(data)
     try:
@@ -43,6 +43,6 @@ def explain_group_record(registry: Registry, group: str, data: bytes) -> RecordE
     if codec.name != NO_CODEC:
         payload, offset = make_trim(versions, version)(payload), 0
         whole.rest(f"a payload of {len(payload)} bytes, packed")
-    told = explain_record(versions, payload, make_frame_header(versions, version))
+    told = explain_record(versions, payload, make_frame_header(versions, version), encoding=encoding)
     pieces = [replace(one, offset=one.offset + offset) for one in told.pieces if one.what != "frame"]
     return RecordExplanation((*whole, *pieces), told.writer_schema, told.problem)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from treaty.client.groups.settings import GroupReaderSettings, GroupWriterSettings
 from treaty.client.groups.trailing_zeros import Trim, trim_json, trim_message, trim_record
 from treaty.client.groups.types import GroupType
 from treaty.client.references import fetch_resolved_schema
@@ -16,6 +17,7 @@ from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import HEADER_OF, encode_guid
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
 from treaty.client.serializers.message_indexes import encode_path
+from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer, messages
 from treaty.client.serializers.schema_selection import text_of
 from treaty.client.serializers.settings import DeserializedPart, DeserializerSettings, SerializerSettings, UseId
@@ -33,14 +35,20 @@ WritePayload = Callable[[Any], bytes]
 """Returns the payload of a value. Raises `BadValueError`."""
 OpenPayload = Callable[..., DeserializedPart]
 """`Deserializer.open` of a format: with the header of `make_frame_header` it reads payloads."""
-PARSED = frozenset({"AVRO", "JSON", "PROTOBUF"})
-"""Formats whose payloads are written and read here; those of others by functions of their types."""
 _NAME = "value"
 _SERIALIZERS: Mapping[str, Callable[[Registry, GroupType, SerializerSettings], WritePayload]] = {
     "AVRO": lambda registry, one, settings: _bare(AvroSerializer(registry, one.given, settings)),
     "JSON": lambda registry, one, settings: _bare(JsonSerializer(registry, one.given, settings)),
     "PROTOBUF": lambda registry, one, settings: _bare(ProtobufSerializer(registry, one.kind, settings)),
 }
+
+
+def has_payloads(format_: str) -> bool:
+    """Whether payloads of a format are written and read by what its record has, here or in an installed package; those of
+    all others by functions of their types.
+    """
+    form = None if format_ in _SERIALIZERS else find_formats().find(format_)
+    return format_ in _SERIALIZERS or (form is not None and bool(form.payloads))
 
 
 class VersionRegistry:
@@ -92,35 +100,46 @@ class VersionRegistry:
 
 
 def make_payload_writer(
-    registry: VersionRegistry, one: GroupType, version: VersionFound, *, check: bool, lossy: bool
+    registry: VersionRegistry, one: GroupType, version: VersionFound, settings: GroupWriterSettings
 ) -> WritePayload:
     """Return the function that writes payloads of a type under its version, which the registry was given."""
     if one.write is not None:
         return one.write
-    make = _SERIALIZERS.get(version.format)
-    if make is None:
+    if not has_payloads(version.format):
         raise BadValueError(
-            f"payloads of the format {version.format} need functions of their own: custom_type(..., write=…, read=…)"
+            f"payloads of the format {version.format} need a package whose record of the format has `payloads`, or functions "
+            "of their own: custom_type(..., write=…, read=…)"
         )
-    settings = SerializerSettings(UseId(version.schema_id, strict=False), framing="header", check=check, lossy=lossy)
-    return make(registry, one, settings)
+    chosen = SerializerSettings(
+        UseId(version.schema_id, strict=False), framing="header", check=settings.check, lossy=settings.lossy
+    )
+    make = _SERIALIZERS.get(version.format)
+    if make is not None:
+        return make(registry, one, chosen)
+    made = PayloadSerializer(registry, None, chosen, format_=version.format, encoding=settings.encoding)
+    return _bare(made)
 
 
-def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer) -> WritePayload:
+def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer | PayloadSerializer) -> WritePayload:
     """Return the payload that a serializer writes behind a frame in a header."""
     if not (isinstance(serialize, ProtobufSerializer) and serialize.takes_any):
         serialize.prepare(_NAME)
     return lambda value: cast("bytes", serialize(value, _NAME).data)
 
 
-def make_payload_reader(registry: VersionRegistry, format_: str, one: GroupType | None, *, check: bool) -> OpenPayload:
-    """Return the reader of a format that is parsed: of the program's type, or of values without a class."""
-    settings, given = DeserializerSettings(check=check), None if one is None else one.given
+def make_payload_reader(
+    registry: VersionRegistry, format_: str, one: GroupType | None, settings: GroupReaderSettings
+) -> OpenPayload:
+    """Return the reader of a format with payloads: of the program's type, or of values without a class."""
+    chosen, given = DeserializerSettings(check=settings.check), None if one is None else one.given
     if format_ == "AVRO":
-        return AvroDeserializer(registry, given, settings).open
+        return AvroDeserializer(registry, given, chosen).open
     if format_ == "JSON":
-        return JsonDeserializer(registry, given, settings).open
-    return ProtobufDeserializer(registry, None if one is None else one.kind, settings).open
+        return JsonDeserializer(registry, given, chosen).open
+    if format_ == "PROTOBUF":
+        return ProtobufDeserializer(registry, None if one is None else one.kind, chosen).open
+    reader = None if one is None else one.draft
+    return PayloadDeserializer(registry, format_, reader, chosen, encoding=settings.encoding).open
 
 
 def make_trim(registry: VersionRegistry, version: VersionFound) -> Trim:
@@ -141,7 +160,9 @@ def make_frame_header(registry: VersionRegistry, version: VersionFound) -> tuple
     head = encode_guid(str(uuid.UUID(version.guid)))
     if version.format == "PROTOBUF":
         text = text_of(registry.ask(GetGuid(version.guid)).answer)
-        resolved = fetch_resolved_schema(registry, "PROTOBUF", text.text, text.references, text.within)
+        resolved = fetch_resolved_schema(
+            registry, "PROTOBUF", text.text, text.references, text.within, imports=text.imports
+        )
         parsed = find_formats()["PROTOBUF"].parse(resolved, False)
         paths = {name: path for path, name in messages(parsed).items()}
         head += encode_path(paths[version.type_name])

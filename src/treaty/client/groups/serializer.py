@@ -9,6 +9,7 @@ from treaty.client.groups.codecs import PayloadCodec, find_codec
 from treaty.client.groups.payloads import VersionRegistry, WritePayload, make_payload_writer
 from treaty.client.groups.settings import GroupWriterSettings
 from treaty.client.groups.types import GroupType, SomeType, WithSchema, as_group_type, list_group_types
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Part, encode_encoding
 from treaty.client.serializers.settings import SerializedPart
@@ -19,7 +20,8 @@ from treaty.core.messages.groups import CreateSubject, FindSameVersion
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Register
-from treaty.core.schema import Pairs
+from treaty.core.schema import Draft, Pairs
+from treaty.core.schema_engine import ResolvedSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class GroupSerializer:
         self._subject = subject_of(group)
         self._settings = settings or GroupWriterSettings()
         self._format = format_
-        self._types = list_group_types(types, format_)
+        self._types = list_group_types(types, format_, self._resolve)
         wanted = self._settings.codec
         self._codec: PayloadCodec = find_codec(wanted) if isinstance(wanted, str) else wanted
         self._refuse_headerless()
@@ -85,7 +87,7 @@ class GroupSerializer:
 
     def _find(self, value: Any) -> tuple[_BoundType, Any]:
         if isinstance(value, WithSchema):
-            one = as_group_type(value.schema, self._format)
+            one = as_group_type(value.schema, self._format, self._resolve)
             return self._bound.get(one, lambda: self._bind(one)), value.value
         found = self._by_class.get(type(value))
         if found is None:
@@ -96,6 +98,9 @@ class GroupSerializer:
                 )
             found = self._each[0][1]
         return found, value
+
+    def _resolve(self, draft: Draft) -> ResolvedSchema:
+        return fetch_resolved_schema(self._registry, draft.format, draft.text, draft.references, self._subject)
 
     def _bind(self, one: GroupType) -> _BoundType:
         """Find or register the version of a type, and its encoding."""
@@ -114,7 +119,7 @@ class GroupSerializer:
             assigned = self._registry.ask(AssignEncoding(self._subject, version.ordinal, self._codec.name)).answer
             head = encode_encoding(assigned.encoding_id)
         self._versions.add(version, token)
-        write = make_payload_writer(self._versions, one, version, check=settings.check, lossy=settings.lossy)
+        write = make_payload_writer(self._versions, one, version, settings)
         return _BoundType(write, version, head)
 
     def _prepare_codec(self) -> Pairs:

@@ -30,6 +30,8 @@ class GroupWriterSettings:
     """Validate each value first, as `SerializerSettings` does."""
     lossy: bool = False
     """Truncate times to the unit of their types, as `SerializerSettings` does."""
+    encoding: str = ""
+    """How values of plug-in formats become payloads, one of `Format.payloads`; "": the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class GroupReaderSettings:
     """Return each value as JSON text."""
     check: bool = False
     """Validate each value against its writer's schema (JSON)."""
+    encoding: str = ""
+    """How payloads of plug-in formats were written, one of `Format.payloads`; "": the usual one."""
 
 
 def pravega_group(

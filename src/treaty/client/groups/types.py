@@ -1,7 +1,7 @@
 """Types of a group: a schema under its name in the group, with the values that programs write and read by it."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,6 +13,9 @@ from treaty.client.serializers.avro_codec import full_name
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.types.typed import TypedSchema, as_typed
 from treaty.core.schema import Draft, Pairs
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.registry import find_formats
 from treaty.wire.pravega.drafts import make_draft
 from treaty.wire.pravega.formats import custom_format
 
@@ -50,11 +53,20 @@ SomeType = GroupType | Draft | str | TypedSchema | type[Any]
 """A type however it is given: with its schema, or a class with fields, or a generated message class of Protobuf."""
 
 
-def as_group_type(given: SomeType, format_: str = "AVRO") -> GroupType:
+Resolve = Callable[[Draft], ResolvedSchema]
+"""Returns a schema with the texts of its references."""
+
+
+def _without_references(draft: Draft) -> ResolvedSchema:
+    return ResolvedSchema(draft.format, draft.text)
+
+
+def as_group_type(given: SomeType, format_: str = "AVRO", resolve: Resolve = _without_references) -> GroupType:
     """Return the type for a schema or class; a text or class without a format of its own is of `format_`.
 
     The name of the type is that of the draft, else the full name of the Avro type or message, else the title of the JSON
-    Schema or the name of the class. Raises `BadValueError` for a text that cannot be read.
+    Schema or the name of the class, of other formats what their record says of the text. Raises `BadValueError` for a text
+    that cannot be read, and for a class of a format that none becomes.
     """
     if isinstance(given, GroupType):
         return given
@@ -62,23 +74,32 @@ def as_group_type(given: SomeType, format_: str = "AVRO") -> GroupType:
         return _message_type(given)
     if isinstance(given, Draft) and given.format == "PROTOBUF":
         return GroupType(given)
+    if isinstance(given, type) and format_ not in _NAMES:
+        raise BadValueError(f"no schema of {format_} is made of a class, and {given.__name__} is one: give a Draft")
     typed = as_typed(given, given.format if isinstance(given, Draft) else format_)
     assert typed is not None
     draft = typed.draft
     if not draft.type_name:
-        draft = replace(draft, type_name=full_name(draft.text) if draft.format == "AVRO" else _label(typed))
+        find_name = _NAMES.get(draft.format)
+        draft = replace(draft, type_name=find_name(typed) if find_name else _read_name(resolve(draft)))
     return GroupType(draft, typed, typed.kind)
 
 
-def list_group_types(given: "SomeType | Sequence[SomeType]", format_: str) -> tuple[GroupType, ...]:
+def list_group_types(
+    given: "SomeType | Sequence[SomeType]", format_: str, resolve: Resolve = _without_references
+) -> tuple[GroupType, ...]:
     """Return the types of one schema or class, or of several in a list or tuple."""
     several = given if isinstance(given, list | tuple) else (given,)
-    return tuple(as_group_type(one, format_) for one in several)
+    return tuple(as_group_type(one, format_, resolve) for one in several)
 
 
 def without_class(one: GroupType) -> GroupType:
     """Return a type whose values have no class, if its format has such values."""
-    return as_group_type(one.draft) if isinstance(one.given, TypedSchema) else one
+    return (
+        replace(one, given=as_typed(one.draft, one.draft.format), kind=None)
+        if isinstance(one.given, TypedSchema)
+        else one
+    )
 
 
 def custom_type(
@@ -126,3 +147,18 @@ def _label(typed: TypedSchema) -> str:
         raise BadValueError(f"not a JSON Schema: {error}") from error
     title = schema.get("title") if isinstance(schema, dict) else None
     return title if isinstance(title, str) else ""
+
+
+_NAMES: Mapping[str, Callable[[TypedSchema], str]] = {"AVRO": lambda typed: full_name(typed.draft.text), "JSON": _label}
+"""Names of types in formats that classes become, and whose texts say their name without references."""
+
+
+def _read_name(schema: ResolvedSchema) -> str:
+    """The name of a text's type as a plug-in of its format says it; "" without one."""
+    form = find_formats().find(schema.format)
+    if form is None:
+        return ""
+    try:
+        return form.show(form.parse(schema, False), False).type_name
+    except InvalidSchemaError as wrong:
+        raise BadValueError(f"no schema of {schema.format}: {wrong}") from wrong

@@ -7,6 +7,8 @@ from typing import Any
 from treaty.client.iglu.algorithms import CURRENT
 from treaty.client.iglu.cache import CacheEntry, FoundItem
 from treaty.client.iglu.errors import (
+    NO_FAILURES,
+    Failures,
     LookupHistory,
     RegistryFailure,
     ResolutionError,
@@ -112,7 +114,7 @@ def resolve_family(state: ResolverState, last: IgluKey) -> Flow[ResolvedItem]:
     one must be, or that no registry can say anything about.
     """
     if state.cache is None:
-        members = yield from _walk(state, last)
+        members, _ = yield from _walk(state, last)
         return ResolvedItem(members, "", state.clock(), is_cached=False)
     entry = _cached_family(state, last)
     if entry is not None:
@@ -140,18 +142,22 @@ def _walk_locked(state: ResolverState, last: IgluKey) -> Flow[ResolvedItem]:
     if found is not None:
         return found
     try:
-        entry = CacheEntry(state.clock(), FoundItem((yield from _walk(state, last)), ""))
+        members, stale = yield from _walk(state, last)
+        value: FoundItem | Failures = FoundItem(members, "")
     except ResolutionError as error:
         old = state.cache.get("family", last)
         if old is None or state.algorithm is not CURRENT:
             raise
-        entry = CacheEntry(state.clock(), old.value, merge_failures(old.stale, error.failures))
+        value, stale = old.value, error.failures
+    entry = CacheEntry(state.clock(), value, stale)
     state.cache.put("family", last, entry)
     return _family(entry)
 
 
-def _walk(state: ResolverState, last: IgluKey) -> Flow[Sequence[FamilyMember]]:
+def _walk(state: ResolverState, last: IgluKey) -> Flow[tuple[Sequence[FamilyMember], Failures]]:
+    """The members, and the failures of those that have expired in the cache and could not be had again."""
     members: list[FamilyMember] = []
+    stale = NO_FAILURES
     revision, addition = 0, 0
     while True:
         key = IgluKey(last.vendor, last.name, last.format, SchemaVer(last.version.model, revision, addition))
@@ -163,11 +169,12 @@ def _walk(state: ResolverState, last: IgluKey) -> Flow[Sequence[FamilyMember]]:
                 continue
             raise
         members.append(FamilyMember(key, found.item.document))
+        stale = merge_failures(stale, found.stale)
         if len(members) > IGLU_FAMILY:
             failure = repo_failure(f"more versions than the limit IGLU_FAMILY of {IGLU_FAMILY}")
             raise _too_many(state, last, failure)
         if key == last:
-            return tuple(members)
+            return tuple(members), stale
         addition += 1
 
 

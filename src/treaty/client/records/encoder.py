@@ -76,7 +76,9 @@ def make_encoder(
     Raises `BadValueError` for an unusable schema, and the errors of the registry for its references.
     """
     try:
-        resolved = fetch_resolved_schema(registry, format_, text.text, text.references, text.within)
+        resolved = fetch_resolved_schema(
+            registry, format_, text.text, text.references, text.within, imports=text.imports
+        )
         model: Any = find_formats()[format_].parse(resolved, False)
         make = _ENCODERS.get(format_)
         return make(model, text.text, message) if make else _make_plugin(find_formats()[format_], model, encoding)

@@ -59,7 +59,10 @@ def _make_maker(format_: str, encoding: str) -> MakeCodec[PayloadSchema]:
 
     def make(registry: Registry, text: SchemaText) -> PayloadSchema:
         try:
-            model = form.parse(fetch_resolved_schema(registry, format_, text.text, text.references, text.within), False)
+            model = form.parse(
+                fetch_resolved_schema(registry, format_, text.text, text.references, text.within, imports=text.imports),
+                False,
+            )
         except InvalidSchemaError as wrong:
             raise BadValueError(f"the schema can't be used: {wrong}") from wrong
         return PayloadSchema(codec, model, codec.write(model), form.show(model, False).type_name)

@@ -67,7 +67,8 @@ def _make_codec(registry: Registry, text: SchemaText) -> ProtobufCodec:
     form = find_formats()[FORMAT]
     try:
         schema: ProtoSchema = form.parse(
-            fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False
+            fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within, imports=text.imports),
+            False,
         )
         names = messages(schema)
         return ProtobufCodec({name: path for path, name in names.items()}, names, build_pool(schema))

@@ -28,7 +28,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import Draft, Pairs, Reference
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.registry import find_formats
 
@@ -45,6 +45,7 @@ class SchemaText:
     text: str
     references: tuple[Reference, ...]
     within: Subject
+    imports: Pairs = ()
 
 
 MakeCodec = Callable[[Registry, SchemaText], C]
@@ -144,7 +145,7 @@ class WriterSchemas(Generic[C]):
 
     def _bind_version(self, subject: Subject, version: VersionFound) -> BoundSchema[C]:
         refuse_other_format(self._format, version.format, f"version {version.number} of {subject}", "writes")
-        codec = self._make(self.registry, SchemaText(version.text, version.references, subject))
+        codec = self._make(self.registry, SchemaText(version.text, version.references, subject, version.imports))
         return self._bind_codec(codec, version, subject)
 
     def _bind_codec(self, codec: C, found: VersionFound | SchemaFound, within: Subject) -> BoundSchema[C]:
@@ -162,7 +163,7 @@ class WriterSchemas(Generic[C]):
     def _bind_latest(self, subject: Subject, latest: VersionFound) -> BoundSchema[C]:
         bound = self._bind_version(subject, latest)
         self._refuse_unreadable(
-            SchemaText(latest.text, latest.references, subject), f"version {latest.number} of {subject}"
+            SchemaText(latest.text, latest.references, subject, latest.imports), f"version {latest.number} of {subject}"
         )
         return bound
 
@@ -172,7 +173,9 @@ class WriterSchemas(Generic[C]):
         if self._own is None or isinstance(choice, (AutoRegister, MustExist)) or not choice.strict:
             return
         form, own = find_formats()[self._format], self._own.resolve(found.within)
-        resolved = fetch_resolved_schema(self.registry, self._format, found.text, found.references, found.within)
+        resolved = fetch_resolved_schema(
+            self.registry, self._format, found.text, found.references, found.within, imports=found.imports
+        )
         findings = form.compare(form.parse(resolved, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.is_relevant, findings))
         if findings:
@@ -244,7 +247,7 @@ class ReaderSchemas(Generic[C]):
         """Return the codec of the program's own schema."""
         within = Subject(self.settings.context, "")
         return self._readers.get(
-            draft, lambda: self._make(self.registry, SchemaText(draft.text, draft.references, within))
+            draft, lambda: self._make(self.registry, SchemaText(draft.text, draft.references, within, draft.imports))
         )
 
     def find_latest(self, choice: UseLatest | UseLatestWith, at: tuple[str, Part, str]) -> C:
@@ -252,7 +255,7 @@ class ReaderSchemas(Generic[C]):
         subject = self._naming.subject(*at)
         latest = self.registry.ask(version_request(choice, subject)).answer
         refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
-        text = SchemaText(latest.text, latest.references, subject)
+        text = SchemaText(latest.text, latest.references, subject, latest.imports)
         return self._readers.get((subject, latest.guid), lambda: self._make(self.registry, text))
 
 
@@ -266,7 +269,7 @@ def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Requ
 def text_of(found: SchemaFound) -> SchemaText:
     """Return the text of a schema found by id or guid, with its subject or context."""
     within = subject_of(found.subject) if found.subject else Subject(found.context, "")
-    return SchemaText(found.text, found.references, within)
+    return SchemaText(found.text, found.references, within, found.imports)
 
 
 def refuse_other_format(wanted: str, format_: str, what: str, does: str) -> None:

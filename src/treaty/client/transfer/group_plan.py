@@ -27,8 +27,8 @@ PLAIN = GroupSettings("confluent")
 class GroupPlan:
     """What has to be written of groups.
 
-    `made` are subjects that are not there, `raised` those whose numbers count from higher up, `properties` those that have
-    others. `versions` are those to be written with their ordinals, by place; hidden ones have none and come after them.
+    `made` are subjects that are not there, `raised` those whose numbers count from higher up, removed ones too; `properties`
+    those that have others. `versions` are those to be written with their ordinals, by place; hidden ones have none and come after them.
     `label_policies` are those that are others there, `superseded` versions of which the target does not say what supersedes them.
     `exact` are all subjects whose versions have the same ordinals in source and target once the plan is done.
     """
@@ -75,7 +75,8 @@ class _Planning:
 
     def __init__(self, source: RegistryImage, target: RegistryImage, refused: set[Place]) -> None:
         self.source, self.target = _by_subject(source.whole_versions), _by_subject(target.whole_versions)
-        self.there = {one.subject: one for one in target.groups}
+        self.there = {one.subject: one for one in target.groups if not one.removed}
+        self.highest = {one.subject: one.highest for one in target.groups}
         self.refused = refused
         self.made: list[ExportedSubject] = []
         self.raised: list[ExportedSubject] = []
@@ -107,15 +108,15 @@ class _Planning:
     def add(self, one: ExportedSubject) -> None:
         found = self.there.get(one.subject)
         versions, there = self.source[one.subject], self.target[one.subject]
-        if found is None:
-            self.made.append(one)
-        else:
+        if found is not None and not one.removed:
             self._compare_settings(one, found)
+        elif not one.removed:
+            self.made.append(one)
         self._add_codecs(one, found)
         if _is_counted_alike(versions, there):
             self.exact.add(one.subject)
             self._add_versions(versions, {each.version.ordinal: each for each in there})
-            if _lacks_numbers(one, found, versions):
+            if _lacks_numbers(one, self.highest.get(one.subject, HighestNumbers()), versions):
                 self.raised.append(one)
             self._add_encodings(one.subject, versions, there)
         elif any(each.encodings or each.state == "hidden" for each in versions):
@@ -200,9 +201,10 @@ def _is_counted_alike(versions: list[ExportedVersion], there: list[ExportedVersi
     return True
 
 
-def _lacks_numbers(one: ExportedSubject, found: ExportedSubject | None, versions: list[ExportedVersion]) -> bool:
-    """Whether the target would give numbers again that belong to versions and encodings that are gone in the source."""
-    known = HighestNumbers() if found is None else found.highest
+def _lacks_numbers(one: ExportedSubject, known: HighestNumbers, versions: list[ExportedVersion]) -> bool:
+    """Whether the target, which knows some, would give numbers again that belong to versions and encodings that are gone in
+    the source.
+    """
     types: dict[tuple[str, str], int] = {kind[:2]: kind[2] for kind in known.types}
     for each in versions:
         version = each.version

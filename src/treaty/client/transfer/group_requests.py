@@ -33,7 +33,7 @@ def begin_groups(plan: GroupPlan) -> Iterator[Named]:
 
 
 def _import_subject(one: ExportedSubject, highest: HighestNumbers) -> ImportSubject:
-    return ImportSubject(subject_of(one.subject), one.settings, highest, one.private, one.label_policy)
+    return ImportSubject(subject_of(one.subject), one.settings, highest, one.private, one.label_policy, one.removed)
 
 
 def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:

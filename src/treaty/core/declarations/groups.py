@@ -41,6 +41,10 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("list-codecs", e.ListCodecs, e.CodecTypes, encodings.list_codecs, permissions.of_subject("read"), alias=SUBJECT),
     Operation("get-encoding", e.GetEncoding, e.EncodingFound, encodings.get_encoding, permissions.of_subject("read"), alias=SUBJECT),
     Operation(
+        "list-encodings", e.ListEncodings, e.EncodingIds, encodings.list_encodings, permissions.of_subject("read"),
+        ("ENCODINGS_PAGE",), alias=SUBJECT, pauses=True,
+    ),
+    Operation(
         "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, permissions.of_create_subject,
         ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT", "ID_SCHEMES"),
         writes=True, answer_name="group-created", alias=SUBJECT, is_idempotent=is_always, query_before=_group_before,

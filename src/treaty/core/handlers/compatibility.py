@@ -90,22 +90,22 @@ def check_compatibility(
     failed, found = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED
-    told = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.draft.format, bar))
+    told = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.parsed.finding_form, bar))
     return CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
 
 
 def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, ...]:
-    return tuple(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said)
+    return tuple(format_finding(one, new.parsed.finding_form, reader="new", writer="old") for one in bar.said)
 
 
-def _last(failed: FailedVersion | None, format_: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
+def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
     level, validate_fields = (
         word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
         bool(bar.config.validate_fields),
     )
     if failed is None:
         return (closing_message(level, validate_fields=validate_fields),)
-    return list_messages(failed, level=level, format=format_, validate_fields=validate_fields)
+    return list_messages(failed, level=level, form=form, validate_fields=validate_fields)
 
 
 def compared_with(view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject) -> list[ComparedVersion]:

@@ -4,7 +4,7 @@ An id is given once and never again under the same subject name, even after the 
 """
 
 from treaty.core import limits
-from treaty.core.command import Command, Decision
+from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.settings import refuse_if_readonly
 from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, no_subject, with_ordinal
 from treaty.core.messages.encodings import (
@@ -16,8 +16,10 @@ from treaty.core.messages.encodings import (
     CodecTypes,
     EncodingAssigned,
     EncodingFound,
+    EncodingIds,
     GetEncoding,
     ListCodecs,
+    ListEncodings,
 )
 from treaty.core.names import Subject
 from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge
@@ -33,6 +35,7 @@ from treaty.core.state.state_tables import (
     IDS_SPARED,
     SUBJECT,
     VERSION,
+    VERSION_BY_SUBJECT,
     CodecKey,
     EncodingKey,
     VersionKey,
@@ -40,6 +43,9 @@ from treaty.core.state.state_tables import (
 )
 from treaty.core.state.values import Codec, Counter, Encoding
 from treaty.core.state.view import View, subject_span
+
+PAUSE_ROWS = 64
+"""Versions between two pauses."""
 
 
 def add_codec(view: View, command: Command[AddCodec], engine: SchemaEngine) -> Decision[CodecAdded]:
@@ -128,6 +134,22 @@ def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine
         )
     codec = _codec_type(view, subject, found.codec)
     return Decision((), EncodingFound(request.encoding_id, describe_version(view, (key, version), data=True), codec))
+
+
+def list_encodings(
+    view: View, command: Command[ListEncodings], engine: SchemaEngine
+) -> PausingWork[Decision[EncodingIds]]:
+    """List encoding ids of a subject. Where none was assigned since the last one that is known, no version is looked at."""
+    subject, last = command.request.subject, command.request.after
+    _refuse_missing_subject(view, subject)
+    highest = view.get(COUNTER, encodings_key(subject))
+    found: list[int] = []
+    if highest is not None and highest.highest > last:
+        for count, version in enumerate(view.find(VERSION_BY_SUBJECT, subject)):
+            found += (key.encoding for key in view.find(ENCODING_BY_VERSION, (*version,)) if key.encoding > last)
+            if count % PAUSE_ROWS == 0:
+                yield
+    return Decision((), EncodingIds(tuple(sorted(found)[: limits.ENCODINGS_PAGE])))
 
 
 class MissingVersionError(UnreadableRowError):

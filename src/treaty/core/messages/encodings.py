@@ -59,6 +59,13 @@ class EncodingFound:
     codec: CodecType
 
 
+@dataclass(frozen=True, slots=True)
+class EncodingIds:
+    """Encoding ids that a subject has, ascending."""
+
+    ids: tuple[int, ...]
+
+
 # ------------------------------------------------------------------------------------------------------- requests
 
 
@@ -95,3 +102,13 @@ class GetEncoding(Request[EncodingFound]):
 
     subject: Subject
     encoding_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListEncodings(Request[EncodingIds]):
+    """The encoding ids of a subject above `after`, those of deleted versions too; at most `ENCODINGS_PAGE`, and an empty
+    list is the last one.
+    """
+
+    subject: Subject
+    after: int = -1

@@ -39,7 +39,7 @@ class HighestNumbers:
 class ExportedSubject:
     """A subject by its qualified name, with all that is kept of it beside config, mode and versions.
 
-    The settings have no policy: that is in the config.
+    The settings have no policy: that is in the config. Of one that was `removed`, the highest encoding id is kept.
     """
 
     subject: str
@@ -49,6 +49,7 @@ class ExportedSubject:
     """By name."""
     private: bool = False
     label_policy: str = "warn"
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class ExportedVersions:
 
 @dataclass(frozen=True, slots=True)
 class ExportSubjects(Request[ExportedSubjects]):
-    """Subjects whose names begin with `prefix`, those without versions too; context ``*`` means all contexts.
+    """Subjects whose names begin with `prefix`, those without versions and removed ones too; context ``*`` means all contexts.
 
     `after` is the last subject of the previous page. A page has at most `EXPORT_PAGE` subjects.
     """
@@ -120,7 +121,8 @@ class ExportVersions(Request[ExportedVersions]):
 class ImportSubject(Request[GroupCreated]):
     """Create a subject as it is in another registry, without versions; one that exists keeps its settings.
 
-    Numbers up to `highest` are not assigned in it any more.
+    Numbers up to `highest` are not assigned in it any more. One that is `removed` is not created: a subject that gets its name
+    assigns other encoding ids, and nothing else counts on.
     """
 
     subject: Subject
@@ -128,6 +130,7 @@ class ImportSubject(Request[GroupCreated]):
     highest: HighestNumbers = HighestNumbers()
     private: bool = False
     label_policy: str = "warn"
+    removed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,29 @@
 """Texts of draft 3 as texts of draft 4, by which they are compared and become columns."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import quote
 
-from treaty.core.finding import Diagnostic
 from treaty.core.limits import SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.json_pointer import escape_step
 from treaty.formats.json_reader import read_exact_json
 from treaty.formats.jsonschema.canonical import print_value
-from treaty.formats.jsonschema.drafts import DRAFTS, find_draft
+from treaty.formats.jsonschema.drafts import DRAFT_3, DRAFTS, find_draft
 from treaty.formats.jsonschema.model import Json
+from treaty.formats.jsonschema.uri import parse_pointer
 
-NAME = "json-schema.org/draft-03/schema"
-"""What the URI of draft 3 has in it, however it begins and ends."""
 _SIGNS = re.compile(r'draft-03|"required"\s*:\s*(?:true|false)|"any"|"(?:type|disallow)"\s*:\s*[\[{]|"dependencies"')
 """What a text has that may be of draft 3 alone."""
-_MOVED = frozenset({"extends", "disallow", "type"})
-"""Members that hold schemas in draft 3 and have another name or another shape in draft 4."""
-_MAPS = frozenset({"properties", "patternProperties", "dependencies", "definitions", "$defs"})
-"""Members that hold schemas by names."""
+Place = tuple[str, ...]
+"""The steps of a JSON pointer."""
 
 
 def translate_draft3(text: str) -> str | None:
     """Return the text of draft 4 that means what a text of draft 3 means; None for a text that is not of draft 3 alone.
 
-    That is one which names draft 3, or which names no draft that is known and has what no later draft allows. Raises
-    `InvalidSchemaError` for a reference that draft 4 can't have.
+    That is one which names draft 3, or which names no draft that is known and has what no later draft allows. References follow
+    the schemas that they lead to; one to the meta-schema of draft 3 stays, and a comparison says that it leads nowhere.
     """
     if _SIGNS.search(text) is None:
         return None
@@ -37,107 +34,120 @@ def translate_draft3(text: str) -> str | None:
     if not isinstance(value, dict) or find_draft(value.get("$schema")) is not None:
         return None
     work = _Translation()
-    made = work.schema(value, "")
-    if not work.is_draft3 and NAME not in str(value.get("$schema")):
+    made = work.schema(value, (), ())
+    if not work.is_draft3 and DRAFT_3 not in str(value.get("$schema")):
         return None
+    work.move_references()
     return print_value({"$schema": f"{DRAFTS[4].uri}#", **made})
 
 
 @dataclass(slots=True)
 class _Translation:
-    """One translation. `is_draft3` says whether anything was met that no later draft allows."""
+    """One translation. `is_draft3` says whether anything was met that no later draft allows, `places` where the schemas of draft 3
+    are in draft 4, and `referring` has the schemas of draft 4 with a reference.
+    """
 
     is_draft3: bool = False
+    places: dict[Place, Place] = field(default_factory=dict)
+    referring: list[dict[str, Json]] = field(default_factory=list)
+    has_resources: bool = False
+    """Whether a schema inside has a URI of its own: pointers may begin there, so references stay as they are."""
 
-    def schema(self, node: dict[str, Json], path: str) -> dict[str, Json]:
-        """Return a schema in draft 4."""
+    def schema(self, node: dict[str, Json], old: Place, new: Place) -> dict[str, Json]:
+        """Return a schema in draft 4; `old` and `new` are its places in both."""
+        self.places[old] = new
+        self.has_resources |= bool(old) and not str(node.get("id", "#")).startswith("#")
         made: dict[str, Json] = {}
         every: list[Json] = []
         for name, value in node.items():
-            here = f"{path}/{name}"
+            here, there = (*old, name), (*new, name)
+            branch = (*new, "allOf", str(len(every)))
             match name:
                 case "$schema":
                     continue
-                case "$ref":
-                    _refuse_lost_reference(value, here)
-                    made[name] = value
                 case "required" if isinstance(value, bool):
                     self.is_draft3 = True  # the schema around the property says it
                 case "type":
-                    self._type(value, here, made, every)
+                    self._type(value, here, branch, made, every)
                 case "disallow":
-                    every.append({"not": {"anyOf": self._types(value, here)}})
+                    every.append({"not": {"anyOf": self._types(value, here, (*branch, "not", "anyOf"))}})
                 case "extends":
-                    every += self._schemas(value if isinstance(value, list) else [value], here)
+                    self._extends(value, here, new, every)
                 case "divisibleBy":
                     made["multipleOf"] = value
                 case "properties" if isinstance(value, dict):
-                    made[name] = self._map(value, here)
+                    made[name] = self._map(value, here, there)
                     needed: list[Json] = [key for key, one in value.items() if _is_required(one)]
                     made |= {"required": needed} if needed else {}
                 case "patternProperties" | "definitions" | "$defs" if isinstance(value, dict):
-                    made[name] = self._map(value, here)
+                    made[name] = self._map(value, here, there)
                 case "dependencies" if isinstance(value, dict):
                     self.is_draft3 |= any(isinstance(one, str) for one in value.values())
                     listed: dict[str, Json] = {
                         key: [one] if isinstance(one, str) else one for key, one in value.items()
                     }
-                    made[name] = self._map(listed, here)
-                case "items" if isinstance(value, list):
-                    made[name] = self._schemas(value, here)
+                    made[name] = self._map(listed, here, there)
                 case "items" | "additionalItems" | "additionalProperties":
-                    made[name] = self._one(value, here)
+                    made[name] = self._some(value, here, there)
                 case _:
                     made[name] = value
-        return made | ({"allOf": every} if every else {})
+        return self._close(made, every)
 
-    def _one(self, value: Json, path: str) -> Json:
-        return self.schema(value, path) if isinstance(value, dict) else value
+    def move_references(self) -> None:
+        """Let references lead to where their schemas are now."""
+        for made in () if self.has_resources else self.referring:
+            to = made["$ref"]
+            steps = parse_pointer(to[1:]) if isinstance(to, str) and to.startswith("#") else None
+            new = None if steps is None else self.places.get(tuple(steps))
+            if new is not None and new != tuple(steps or ()):
+                made["$ref"] = "#" + "".join(f"/{quote(escape_step(one), safe='$')}" for one in new)
 
-    def _map(self, value: dict[str, Json], path: str) -> dict[str, Json]:
-        return {key: self._one(one, f"{path}/{key}") for key, one in value.items()}
+    def _close(self, made: dict[str, Json], every: list[Json]) -> dict[str, Json]:
+        """Put what came in other words behind the rest of a schema, which stays the same object."""
+        if every:
+            made["allOf"] = every
+        if "$ref" in made:
+            self.referring.append(made)
+        return made
 
-    def _schemas(self, values: Iterable[Json], path: str) -> list[Json]:
-        return [self._one(one, f"{path}/{at}") for at, one in enumerate(values)]
+    def _one(self, value: Json, old: Place, new: Place) -> Json:
+        return self.schema(value, old, new) if isinstance(value, dict) else value
 
-    def _type(self, value: Json, path: str, made: dict[str, Json], every: list[Json]) -> None:
-        """Add what a type says: nothing for any value, a choice where some types are schemas."""
+    def _map(self, value: dict[str, Json], old: Place, new: Place) -> dict[str, Json]:
+        return {key: self._one(one, (*old, key), (*new, key)) for key, one in value.items()}
+
+    def _some(self, value: Json, old: Place, new: Place) -> Json:
+        """Return a schema, or each of a list."""
+        if not isinstance(value, list):
+            return self._one(value, old, new)
+        return [self._one(one, (*old, str(at)), (*new, str(at))) for at, one in enumerate(value)]
+
+    def _extends(self, value: Json, old: Place, new: Place, every: list[Json]) -> None:
+        for at, one in enumerate(value if isinstance(value, list) else [value]):
+            place = (*old, str(at)) if isinstance(value, list) else old
+            every.append(self._one(one, place, (*new, "allOf", str(len(every)))))
+
+    def _type(self, value: Json, old: Place, new: Place, made: dict[str, Json], every: list[Json]) -> None:
+        """Add what a type says: a choice where some types are schemas, else nothing for any value."""
         words = value if isinstance(value, list) else [value]
-        if "any" in words:
+        if any(isinstance(one, dict) for one in words):
             self.is_draft3 = True
-        elif any(isinstance(one, dict) for one in words):
+            every.append({"anyOf": self._types(value, old, (*new, "anyOf"))})
+        elif "any" in words:
             self.is_draft3 = True
-            every.append({"anyOf": self._types(value, path)})
         else:
             made["type"] = value
 
-    def _types(self, value: Json, path: str) -> list[Json]:
+    def _types(self, value: Json, old: Place, new: Place) -> list[Json]:
         """Return the schemas of one or several types, each a word or a schema."""
         words = value if isinstance(value, list) else [value]
         return [
-            {} if one == "any" else self._one(one, f"{path}/{at}") if isinstance(one, dict) else {"type": one}
+            {} if one == "any"
+            else self._one(one, (*old, str(at)) if isinstance(value, list) else old, (*new, str(at))) if isinstance(one, dict)
+            else {"type": one}
             for at, one in enumerate(words)
-        ]
+        ]  # fmt: skip
 
 
 def _is_required(value: Json) -> bool:
     return isinstance(value, dict) and value.get("required") is True
-
-
-def _leads_into_moved(pointer: str) -> bool:
-    """Return whether a pointer leads through a member that is elsewhere in draft 4; names of properties are none."""
-    words = iter(pointer.split("/"))
-    for word in words:
-        if word in _MOVED:
-            return True
-        if word in _MAPS:
-            next(words, None)
-    return False
-
-
-def _refuse_lost_reference(value: Json, path: str) -> None:
-    """Raise `InvalidSchemaError` for a reference into a member that is elsewhere in draft 4, or to draft 3 itself."""
-    if isinstance(value, str) and (NAME in value or _leads_into_moved(value.partition("#")[2])):
-        message = f"the reference {value[:100]!r} of draft 3 has no translation into draft 4"
-        expected = "a reference to a schema under definitions, properties or items, or a text of a later draft"
-        raise InvalidSchemaError((Diagnostic("DRAFT_3_REFERENCE", path, message, expected),))

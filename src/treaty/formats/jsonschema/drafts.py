@@ -22,6 +22,10 @@ DRAFTS: Mapping[int, JsonSchemaDraft] = {
 }
 """The drafts by their numbers."""
 
+DRAFT_3 = "json-schema.org/draft-03/schema"
+"""What the URI of draft 3 has in it, however it begins and ends. Its meta-schema is known by name alone: a reference to it is
+valid, and nothing is compared with it.
+"""
 DEFAULT = DRAFTS[7]
 """The draft of a text that names none, or one that is not known here."""
 

@@ -77,4 +77,5 @@ FORMAT = Format(
     from_logical=from_logical,
     elements=list_elements,
     recognize=recognize,
+    finding_form='{errorType:"{rule}", description:"{sentence}\'}',  # the odd closing quote is on the wire so
 )

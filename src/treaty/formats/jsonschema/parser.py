@@ -9,7 +9,7 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.json_reader import read_exact_json, text_error
-from treaty.formats.jsonschema.drafts import DEFAULT, get_draft, meta_schema, meta_schemas
+from treaty.formats.jsonschema.drafts import DEFAULT, DRAFT_3, get_draft, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.references import (
     REFERRING,
@@ -50,7 +50,8 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
         resolved.text,
     )
     if strict:
-        check_document(document, library.own, [(node, to) for node, to in library.blocked if node.text == 0])
+        lost = [(node, to) for node, to in library.blocked if node.text == 0 and DRAFT_3 not in to]
+        check_document(document, library.own, lost)
     return document
 
 
@@ -65,7 +66,7 @@ def find_references(text: str) -> tuple[ReferenceName, ...]:
     found: dict[str, str] = {}
     for node, to in library.blocked:
         before = split_uri(to)[0]
-        if before and join_uri(node.base, before) not in library.resources:
+        if before and DRAFT_3 not in before and join_uri(node.base, before) not in library.resources:
             found.setdefault(before, f"{node.place}/$ref")
     return tuple(ReferenceName(name, path) for name, path in found.items())
 

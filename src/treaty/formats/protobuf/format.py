@@ -50,4 +50,5 @@ FORMAT = Format(
     elements=list_elements,
     recognize=recognize,
     locate=find_position,
+    finding_form='{errorType:"{rule}", description:"{sentence}"}',
 )

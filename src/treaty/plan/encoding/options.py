@@ -36,7 +36,8 @@ class EncodeOptions:
     A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix``,
     ``header``, ``version``, ``md5``, ``single-object``, or ``pravega``: then the subject is a group, and `codec` packs
     payloads. `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
-    JSON payloads are validated by their schema. `lossy` has the paths of values that may lose digits or a part of a
+    JSON payloads are validated by their schema. `encoding` is how values of a plug-in's format become payloads, where it has
+    several ways. `lossy` has the paths of values that may lose digits or a part of a
     time (``/price``, ``/lines/[]/at``, ``/by/{}``); everywhere else a row that would lose something is bad.
     """
 
@@ -51,6 +52,7 @@ class EncodeOptions:
     message: str = ""
     validate: bool = False
     lossy: tuple[str, ...] = ()
+    encoding: str = ""
 
 
 ENCODE_DEFAULTS = EncodeOptions()

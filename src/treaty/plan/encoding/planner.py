@@ -14,23 +14,27 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.encoding.files import build_descriptor_set
 from treaty.plan.ddl import type_ddl
-from treaty.plan.encoding import avro, documents
+from treaty.plan.encoding import avro, documents, payloads
 from treaty.plan.encoding import messages as protobuf
 from treaty.plan.encoding.column_pairs import pair_columns
 from treaty.plan.encoding.options import EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import PayloadFormatPlan
 from treaty.plan.frame_format import PRAVEGA
 from treaty.plan.heads import HEADS
+from treaty.plan.payloads import choose_encoding, resolve_known
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.strictness import MEANT_FOR
+from treaty.plan.strictness import MEANT_FOR, PLUGINS
 
 
 def compose(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
     """The plan for rows of these columns under a schema. Raises `PlanError` with what does not go together."""
-    composer = _COMPOSERS.get(known.format)
-    if composer is None or known.schema is None:
-        raise PlanError(f"rows can't be encoded as {known.format}; as {', '.join(sorted(_COMPOSERS))} they can")
+    composer = _COMPOSERS.get(known.format, _payload)
+    if known.format in _COMPOSERS and options.encoding:
+        raise PlanError(
+            f"encoding = {options.encoding!r} is for {PLUGINS}, and the rows to write are {known.format}; leave it out"
+        )
     if options.message and known.format != MEANT_FOR["message"]:
         raise PlanError(
             f"message = {options.message!r} is for PROTOBUF, and the rows to write are {known.format}; leave it out"
@@ -99,9 +103,19 @@ def _json(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOpt
     return _plan(known, columns, options, text=JSON.show(known.schema, False).resolved, fit=fit)
 
 
+def _payload(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+    """By the columns of a plug-in's format and its way to write values."""
+    form = payloads.find_writable(known.format)
+    find_target, root = payloads.make_targets(payloads.derive_columns(form, known.schema))
+    fit = pair_columns(columns, find_target, root, options.lossy)
+    meaning = resolve_known(form, known)
+    recipe = PayloadFormatPlan.make(choose_encoding(form, options.encoding), meaning, ())
+    return _plan(known, columns, options, text=meaning.text, fit=fit, recipe=recipe)
+
+
 _COMPOSERS: Mapping[str, Callable[[RegisteredSchema, Sequence[Column], EncodeOptions], EncodePlan]] = {
     "AVRO": _avro,
     "PROTOBUF": _protobuf,
     "JSON": _json,
 }
-"""By format."""
+"""By format of this package."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.core.schema import Pairs
 from treaty.plan.encoding.fit import ColumnConversion, read_conversion
+from treaty.plan.format_plans import PayloadFormatPlan
 
 FORMAT = 2
 """Of the stored form; a plan of another format is not run."""
@@ -15,6 +16,8 @@ ENGINES = {
     "JSON": "Spark's to_json",
 }
 """What writes payloads, by format."""
+_ROWS = "the writer of the format's package, row by row in Python workers"
+"""What writes those of every other format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class EncodePlan:
     """Those of the codec in its group."""
     validate: bool = False
     """Whether each payload is validated by its JSON Schema too."""
+    recipe: PayloadFormatPlan | None = None
+    """Of a plug-in's format the way to write values, and the schema with all that it refers to."""
 
     def to_json(self) -> str:
         """The stored form."""
@@ -60,17 +65,20 @@ class EncodePlan:
         columns = tuple((name, kind) for name, kind in stored.pop("columns"))
         properties = tuple((name, value) for name, value in stored.pop("properties", ()))
         fit, files = read_conversion(stored.pop("fit")), tuple(stored.pop("files"))
-        return EncodePlan(**stored, columns=columns, fit=fit, files=files, properties=properties)
+        kept = stored.pop("recipe", None)
+        recipe = PayloadFormatPlan.stored(kept) if kept else None
+        return EncodePlan(**stored, columns=columns, fit=fit, files=files, properties=properties, recipe=recipe)
 
     def explain(self) -> str:
         """The plan as text for people."""
         where = f"{self.subject} version {self.version}" if self.version else self.subject
         lines = [
             f"Encode plan for {where} ({self.format})",
-            f"  engine   {ENGINES[self.format]}{', then validated' if self.validate else ''}",
+            f"  engine   {ENGINES.get(self.format, _ROWS)}{', then validated' if self.validate else ''}",
             f"  schema   id {self.schema_id}{f', message {self.message}' if self.message else ''}",
             *([f"  framing  {self.framing}"] if self.framing != "prefix" else []),
             *([f"  codec    {self.codec}"] if self.codec else []),
+            *(self.recipe.explain() if self.recipe else ()),
         ]
         lines += [f"  column   {name}: {kind}" for name, kind in self.columns]
         return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in list_steps(self.fit))))

@@ -48,16 +48,17 @@ def make_cast(kind: FieldType) -> Cast:
 
 
 def _make_group(kind: ObjectType) -> Cast:
-    fields = [(one.name, one.members, make_cast(one.type), one.nullable) for one in kind.fields]
+    fields = [(one.name, one.members[0], one.members[1:], make_cast(one.type), one.nullable) for one in kind.fields]
 
     def cast(value: Any) -> dict[str, Any] | None:
         if value is None:
             return None
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise CastError(f"{_show(value)} is no object")
         made = {}
-        for name, members, inner, nullable in fields:
-            member = next((one for one in members if one in value), members[0])
+        for name, member, others, inner, nullable in fields:
+            if others and member not in value:
+                member = next((one for one in others if one in value), member)  # noqa: PLW2901 (the member that is there)
             found = value.get(member)
             if found is None and not nullable:
                 raise CastError("the value is missing, and its column takes no null", f".{member}")

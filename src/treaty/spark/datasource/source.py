@@ -16,7 +16,9 @@ from treaty.core.requests import ListVersions
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.decode_plans import make_plan
+from treaty.plan.encodings import list_encodings
 from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PRAVEGA
 from treaty.plan.value import DecodePlan
 from treaty.spark.datasource.files import FilePlace
 from treaty.spark.datasource.options import SourceOptions, TopicChoice, read_options
@@ -78,21 +80,21 @@ class FrameReader(DataSourceReader):
 
 
 class FrameStreamReader(DataSourceStreamReader):
-    """Reads batches of a stream. Before each batch the subject's versions are listed, so that rows of new ones are read
-    by the same reader.
+    """Reads batches of a stream. Before each batch the subject's versions are listed, and with the framing ``pravega`` its
+    encodings too, so that rows of new ones are read by the same reader.
 
-    A record is written after its schema is registered, and the end of a batch is fixed before its parts are planned: so
-    the plan of a batch has all versions that its rows can have.
+    A record is written after its schema and its encoding are in the registry, and the end of a batch is fixed before its
+    parts are planned: so the plan of a batch has all that its rows can have.
     """
 
     def __init__(self, decoder: RowDecoder) -> None:
         """Note what to read."""
         self._decoder = decoder
-        self._versions: tuple[int, ...] | None = None
+        self._seen: tuple[int, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What executors get: nothing that opens the registry."""
-        return {"_decoder": _without_registry(self._decoder), "_versions": None}
+        return {"_decoder": _without_registry(self._decoder), "_seen": None}
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - so Spark calls it
         """Where a new stream begins."""
@@ -117,21 +119,21 @@ class FrameStreamReader(DataSourceStreamReader):
         return decoder.decode(_open_place(decoder.options).read(part))
 
     def _refresh(self) -> None:
-        """Make a new plan if the subject has other versions; a plan whose columns would be others waits for the next
+        """Make a new plan if the subject has other versions or encodings; a plan whose columns would be others waits for the next
         start.
         """
         options = self._decoder.options
         try:
             with open_registry(options.registry, options.settings) as registry:
-                versions = _list_versions(registry, options)
-                if versions == self._versions:
+                seen = _list_seen(registry, options)
+                if seen == self._seen:
                     return
                 pinned = pin_reader(options, self._decoder.plan)
                 made = RowDecoder(options, _make_plan(registry, pinned), _make_key_plan(registry, options))
         except (Unavailable, NotFound, PlanError):
             return  # rows of known ids are read as before
         if made.columns == self._decoder.columns:
-            self._decoder, self._versions = made, versions
+            self._decoder, self._seen = made, seen
 
 
 def _make_decoder(options: SourceOptions) -> RowDecoder:
@@ -151,12 +153,14 @@ def _make_key_plan(registry: Registry, options: SourceOptions) -> DecodePlan | N
     return make_plan(registry, options.key_subject, reader=options.key_reader, framing=options.framing)
 
 
-def _list_versions(registry: Registry, options: SourceOptions) -> tuple[int, ...]:
+def _list_seen(registry: Registry, options: SourceOptions) -> tuple[int, ...]:
+    """The numbers of all versions, each subject's with a zero behind them, and encoding ids of groups likewise."""
     found: list[int] = []
     for name in filter(None, (options.subject, options.key_subject)):
         place = subject_of(name)
         for one in registry_queries.list_subjects(registry, place) if "*" in name else (place,):
             found += (*registry.ask(ListVersions(one, visible="all")).answer.numbers, 0)
+            found += (*list_encodings(registry, one), -1) if options.framing == PRAVEGA else ()
     return tuple(found)
 
 

@@ -22,6 +22,7 @@ from treaty.spark.encoding.encoders import (
     AVRO_ENCODER,
     JSON_ENCODER,
     PROTOBUF_ENCODER,
+    ROW_ENCODER,
     PayloadEncoder,
     make_worker_function,
 )
@@ -30,7 +31,7 @@ from treaty.spark.encoding.sources import columns_of
 from treaty.spark.engines.engine import barrier
 
 ENCODERS: Mapping[str, PayloadEncoder] = {"AVRO": AVRO_ENCODER, "PROTOBUF": PROTOBUF_ENCODER, "JSON": JSON_ENCODER}
-"""By format."""
+"""By format of this package."""
 WRONG, PACKED = "_treaty_wrong", "_treaty_packed"
 
 
@@ -106,13 +107,17 @@ def encode(
             f"the plan is for {_print_columns(plan.columns)}, and the frame has {_print_columns(found)}: make it again"
         )
     row = _make_row(plan, found, columns)
-    packed = (_pack_in_stages if ENCODERS[plan.format].needs_workers(plan) else _pack_at_once)(frame, plan, row)
+    packed = (_pack_in_stages if _find_encoder(plan).needs_workers(plan) else _pack_at_once)(frame, plan, row)
     payload, message = F.col(PACKED)["payload"], F.col(PACKED)["said"]
     made = {names.value: payload, names.error: _make_error(plan, message)}
     if plan.framing == "header":
         had = F.col(quote_name(names.headers)) if names.headers in frame.columns else None
         made[names.headers] = add_schema_header(had, plan.part, bytes.fromhex(plan.head), payload.isNotNull())
     return packed.withColumns(made).drop(PACKED)
+
+
+def _find_encoder(plan: EncodePlan) -> PayloadEncoder:
+    return ENCODERS.get(plan.format, ROW_ENCODER)
 
 
 def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
@@ -123,7 +128,7 @@ def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     converted = convert(plan.fit, row)
     message = find_first_message(converted.violations).cast("string")
     nothing = F.lit(None).cast("string")
-    payload = _frame_payload(plan, ENCODERS[plan.format].encode(plan, converted.value))
+    payload = _frame_payload(plan, _find_encoder(plan).encode(plan, converted.value))
     bad = F.struct(F.lit(None).cast("binary").alias("payload"), message.alias("said"))
     good = F.struct(payload.alias("payload"), nothing.alias("said"))
     packed_row = F.when(row.isNotNull() & message.isNotNull(), bad).when(row.isNotNull(), good)
@@ -138,7 +143,7 @@ def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFram
     kept = [F.col(quote_name(name)) for name in frame.columns]
     checked = frame.select(*kept, wrong.alias(WRONG))
     right = F.when(F.col(WRONG).isNull() & row.isNotNull(), converted.value)
-    packed = checked.select(*kept, F.col(WRONG), ENCODERS[plan.format].encode(plan, right).alias(PACKED))
+    packed = checked.select(*kept, F.col(WRONG), _find_encoder(plan).encode(plan, right).alias(PACKED))
     message = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
     payload = _frame_payload(plan, F.col(PACKED)["payload"]).alias("payload")
     return packed.select(*kept, F.struct(payload, message.alias("said")).alias(PACKED))

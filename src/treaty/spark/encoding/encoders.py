@@ -12,6 +12,7 @@ from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.pandas import functions
 
 from treaty.arrow.encoding.messages import make_batch_writer
+from treaty.arrow.encoding.payloads import make_payload_writer
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.format import FORMAT
@@ -66,6 +67,14 @@ def _needs_workers(plan: EncodePlan) -> bool:
 
 
 PROTOBUF_ENCODER = PayloadEncoder(_encode_message, _needs_workers)
+
+
+def _encode_rows(plan: EncodePlan, row: Column) -> Column:
+    return make_worker_function(make_payload_writer(plan), ENCODED)(row)
+
+
+ROW_ENCODER = PayloadEncoder(_encode_rows, _needs_workers)
+"""The encoder of every other format."""
 
 
 FAULTS_PER_ROW = 3

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, StringType, StructField, StructType
 
-from treaty.arrow.iglu.events import ENVELOPES, FAILURE, SCHEMA_UNAVAILABLE, EventOptions, EventValidator
+from treaty.arrow.iglu.events import ENVELOPES, FAILURE, SCHEMA_UNAVAILABLE, EventOptions, share_validator
 from treaty.arrow.iglu.names import find_schema_names
 from treaty.client.iglu.resolver import Resolver
 from treaty.plan.ddl import quote_name
@@ -96,7 +96,7 @@ def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOpti
     names = target.names
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        validator = EventValidator(schemas, options)
+        validator = share_validator(schemas, options)
         for batch in batches:
             failures = validator.validate([batch.column(one) for one in options.columns])
             yield pa.RecordBatch.from_arrays([*batch.columns, failures], names=names)

@@ -47,6 +47,8 @@ class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
     findings: list[Finding] | None = None
     warnings: list[Finding] | None = None
     """What is said of a label of SchemaVer; printed without being asked for."""
+    imports: dict[str, str] | None = None
+    """Files that came with a text, by path; printed without being asked for, because its imports lead nowhere else."""
 
 
 class SchemaBody(Struct, omit_defaults=True, rename="camel"):
@@ -73,6 +75,9 @@ class SchemaBody(Struct, omit_defaults=True, rename="camel"):
 def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
     """Print a version: the answer of lookups, of versions by number and in lists."""
     more = _details(version) if details else None
+    if version.imports:
+        more = more or SchemaDetails()
+        more.imports = dict(version.imports)
     return SchemaBody(
         subject=version.subject,
         version=version.number,
@@ -140,6 +145,10 @@ def registered_body(registered: RegisteredVersion, *, details: bool = False) -> 
 
 def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
     """Print a schema by id or guid: without the id, with one use of it where one is known."""
+    more = SchemaDetails(id=schema.schema_id, context=schema.context) if details else None
+    if schema.imports:
+        more = more or SchemaDetails()
+        more.imports = dict(schema.imports)
     return SchemaBody(
         subject=schema.subject or None,
         version=schema.number or None,
@@ -153,7 +162,7 @@ def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
         ts=schema.time or None,
         deleted=schema.deleted,
         max_id=schema.max_id,
-        treaty=SchemaDetails(id=schema.schema_id, context=schema.context) if details else None,
+        treaty=more,
     )
 
 
@@ -180,6 +189,7 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         type_name=more.type_name,
         type_version=more.type_version,
         names=tuple(more.names),
+        imports=tuple((more.imports or {}).items()),
     )
 
 
@@ -209,6 +219,7 @@ def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
         deleted=bool(body.deleted),
         max_id=body.max_id,
         tags=tagged_of(body.schema_tags),
+        imports=tuple((more.imports or {}).items()),
     )
 
 

@@ -49,18 +49,8 @@ def make_draft(word: str, type_name: str, data: bytes) -> Draft:
             new=f"byte {wrong.start}",
             allowed=f"a text of the format {word}, in UTF-8",
         ) from None
-    read = narrow_union(text, type_name) if word == "AVRO" else _translate(text)
+    read = narrow_union(text, type_name) if word == "AVRO" else translate_draft3(text) or text
     return Draft(read, word, type_name=type_name, data=None if read == text else data)
-
-
-def _translate(text: str) -> str:
-    """Return a JSON Schema as it is, or one of draft 3 as one of draft 4."""
-    try:
-        return translate_draft3(text) or text
-    except InvalidSchemaError as wrong:
-        first = wrong.faults[0]
-        reason = Reason(first.rule, first.message, path=f"/schemaData{first.path}", allowed=first.expected)
-        raise InvalidSchema(reason, wrong.faults) from None
 
 
 def _descriptors(data: bytes, type_name: str) -> tuple[str, Pairs]:

@@ -170,9 +170,9 @@ def verdict(
     tail = (
         (closing_message(level, validate_fields=fields),)
         if failed is None
-        else list_messages(failed, level=level, format=new.draft.format, validate_fields=fields)
+        else list_messages(failed, level=level, form=new.parsed.finding_form, validate_fields=fields)
     )
-    middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
+    middle = (format_finding(one, new.parsed.finding_form, reader="new", writer="old") for one in said)
     return CompatibilityResult(
         compatible=False,
         messages=() if first or other_type or any(one.rule.startswith("policy:") for one in said) else (*middle, *tail),

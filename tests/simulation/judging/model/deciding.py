@@ -22,6 +22,7 @@ from tests.simulation.judging.model import (
     reading,
     registering,
     rights,
+    seeing,
     versions_of_groups,
 )
 from tests.simulation.judging.model.aliases import follow_alias
@@ -74,6 +75,7 @@ RULES: Mapping[type, Rule] = {
     e.AssignEncoding: Rule(encodings.assign_encoding, rights.on_subject("register"), writes=True, follows_alias=True),
     e.ListCodecs: Rule(encodings.list_codecs, rights.on_subject("read"), follows_alias=True),
     e.GetEncoding: Rule(encodings.get_encoding, rights.on_subject("read"), follows_alias=True),
+    e.ListEncodings: Rule(encodings.list_encodings, rights.on_subject("read"), follows_alias=True),
     g.CreateSubject: Rule(grouping.create_subject, rights.of_create_subject, writes=True, follows_alias=True),
     g.ChangeSubject: Rule(grouping.change_subject, rights.of_change_subject, writes=True, follows_alias=True),
     g.RemoveSubject: Rule(grouping.remove_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
@@ -159,11 +161,14 @@ def decide(past: Past, asking: Asking) -> Yes | No:
             return outcomes.recall(past, asking)
         request = follow_alias(past, asking) if rule.follows_alias else asking.request
         rights.refuse_unless_allowed(asking, request, rule.needs(request))
-        rights.refuse_unless_publisher(past, asking, request, rule.needs(request))
-        shown = past if rule.writes else rights.seen(past, asking.access)
-        return rule.decide(shown, replace(asking, request=request), request)
+        shown = (seeing.decided_on if rule.writes else seeing.seen)(past, asking.access)
+        if rule.writes:
+            rights.refuse_unless_publisher(shown, asking, request, rule.needs(request))
+        done = rule.decide(shown, replace(asking, request=request), request)
+        seeing.refuse_hidden(past, asking, done.events)
     except No as no:
         return no
+    return done
 
 
 # ---------------------------------------------------------------------------------------------------- comparisons

@@ -86,6 +86,12 @@ def assign_encoding(past: Past, asking: Asking, request: e.AssignEncoding) -> Ye
     return Yes((made,), e.EncodingAssigned(given, created=True))
 
 
+def list_encodings(past: Past, asking: Asking, request: e.ListEncodings) -> Yes:
+    _refuse_nobody(past, request.subject)
+    ids = sorted(id_ for subject, id_ in past.encodings if subject == request.subject and id_ > request.after)
+    return Yes((), e.EncodingIds(tuple(ids[: limits.ENCODINGS_PAGE])))
+
+
 def get_encoding(past: Past, asking: Asking, request: e.GetEncoding) -> Yes:
     subject = request.subject
     _refuse_nobody(past, subject)

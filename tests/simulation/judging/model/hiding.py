@@ -11,9 +11,10 @@ Versions = dict[tuple[Subject, int], Any]
 
 
 def take_from_hidden(there: Versions, event: VersionMade | VersionNamed) -> None:
-    """What a version is called no hidden one of its subject is called any more."""
+    """What a version is called no other one of its subject is called that is hidden."""
     for place, one in there.items():
-        if place[0] == event.subject and one.state == "hidden" and set(one.names) & set(event.names):
+        other = place[0] == event.subject and place[1] != event.ordinal
+        if other and one.state == "hidden" and set(one.names) & set(event.names):
             left = tuple(name for name in one.names if name not in event.names)
             there[place] = replace(one, names=left)
 

@@ -1,6 +1,7 @@
 """What goes from one registry to another: told whole by exports, and said again by imports, which give the numbers."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
@@ -50,23 +51,27 @@ from treaty.core.state import values
 # ------------------------------------------------------------------------------------------------------- exports
 
 
-def _exported(past: Past, prefix: Subject) -> list[Subject]:
+def _exported(past: Past, prefix: Subject, subjects: Iterable[Subject]) -> list[Subject]:
     """Subjects of a prefix that may be read, by context and name."""
     return sorted(
         one
-        for one in past.subjects
+        for one in subjects
         if prefix.context in {"*", one.context} and one.name.startswith(prefix.name) and past.shows(q.Scope(*one))
     )
 
 
 def export_subjects(past: Past, asking: Asking, request: x.ExportSubjects) -> Yes:
-    there = [one for one in _exported(past, request.prefix) if request.after is None or one > request.after]
+    named = _exported(past, request.prefix, {*past.subjects} | past.encoded)
+    there = [one for one in named if request.after is None or one > request.after]
     told = tuple(_tell_subject(past, one) for one in there[: max(0, min(request.limit, limits.EXPORT_PAGE))])
     return Yes((), x.ExportedSubjects(told))
 
 
 def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
-    home = past.subjects[subject]
+    home = past.subjects.get(subject)
+    if home is None:
+        used = x.HighestNumbers(encoding=past.highest_encoding(subject))
+        return x.ExportedSubject(str(subject), g.GroupSettings("confluent"), used, removed=True)
     kinds = {(one.version.format, one.version.type_name) for one in past.made_in(subject)}
     kinds |= {
         (format_, name)
@@ -86,7 +91,7 @@ def export_versions(past: Past, asking: Asking, request: x.ExportVersions) -> Ye
     last = None if request.after is None else (*request.after[0], request.after[1])
     told: list[x.ExportedVersion] = []
     size = 0
-    for subject in _exported(past, request.prefix):
+    for subject in _exported(past, request.prefix, past.subjects):
         for one in past.of(subject):
             if last is not None and (*subject, one.ordinal) <= last:
                 continue
@@ -126,6 +131,8 @@ def _refuse_far(highest: int, number: int) -> None:
 def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
     """A subject is made once; numbers only rise."""
     subject, settings, highest = request.subject, request.settings, request.highest
+    if request.removed:
+        highest = x.HighestNumbers(encoding=highest.encoding)
     refuse_bad_subject(subject)
     refuse_bad_settings(settings)
     if request.label_policy not in {"warn", "refuse"}:
@@ -141,14 +148,18 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
     rises = any(number > before for before, number in known)
     if there is not None and not rises:
         return Yes((), g.GroupCreated(describe_group(past, subject), created=False))
-    _refuse_unless_giving(past, subject)
+    if rises or not request.removed:
+        _refuse_unless_giving(past, subject)
+    if request.removed:
+        reserved = NumbersReserved(subject, 0 if there is None else there.generation, highest)
+        return _import_removed(past, subject, settings, (reserved,) if rises else ())
     events: list[Event] = []
     if subject.context not in past.contexts:
         refuse_many_contexts(past)
         events.append(ContextMade(subject.context))
     generation = past.sequence + 1 if there is None else there.generation
     if there is None:
-        if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
+        if past.count_subjects(subject.context) >= limits.SUBJECTS_PER_CONTEXT:
             raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
         made = values.SubjectValue(
             generation,
@@ -164,6 +175,13 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
         events.append(SubjectMade(subject, made))
     events += [NumbersReserved(subject, generation, highest)] if rises else []
     return Yes(tuple(events), g.GroupCreated(describe_group(past.then(events), subject), created=there is None))
+
+
+def _import_removed(past: Past, subject: Subject, settings: g.GroupSettings, events: tuple[Event, ...]) -> Yes:
+    """Nothing is made: what a removed subject used up is used up. One that has its name stays."""
+    made = SubjectMade(subject, values.SubjectValue(past.sequence + 1, settings.origin))
+    shown = past if subject in past.subjects else past.then([made])
+    return Yes(events, g.GroupCreated(describe_group(shown, subject), created=False))
 
 
 def _refuse_bad_place(request: x.ImportVersion) -> None:
@@ -182,7 +200,7 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
     """Just as it is elsewhere: with its ordinal and numbers, which must be free, whatever the policy says."""
     subject = request.subject
     refuse_bad_rules(request.draft.rules)
-    refuse_bad_names(request.names)
+    refuse_bad_names(request.names, several=True)
     _refuse_bad_place(request)
     home = of_group(past, subject)
     new = _read_import(past, request)

@@ -13,17 +13,23 @@ from treaty.core.schema import Pairs
 from treaty.core.schema_engine import InvalidText, NameVersion, VersionNames
 
 
-def refuse_bad_names(names: Pairs) -> None:
-    """A registration names no version by a scheme that computes its names, nor twice by one scheme."""
+def refuse_bad_names(names: Pairs, *, several: bool = False) -> None:
+    """Nobody names a version by a scheme that computes its names; a registration names none twice by one scheme."""
     if len(names) > limits.NAMES_PER_VERSION:
         raise No(TooLarge, "NAMES_PER_VERSION")
-    seen = set()
+    seen: set[object] = set()
     for scheme, name in names:
         if scheme in {"sequence", *SCHEMES}:
             raise No(Invalid, "NAME_COMPUTED")
-        if not scheme or not name or not scheme.isprintable() or not name.isprintable() or scheme in seen:
+        if (
+            not scheme
+            or not name
+            or not scheme.isprintable()
+            or not name.isprintable()
+            or seen & {scheme, (scheme, name)}
+        ):
             raise No(Invalid, "NAME_INVALID")
-        seen.add(scheme)
+        seen.add((scheme, name) if several else scheme)
 
 
 def computed_names(home: Home, subject: Subject, ordinal: int, new: ReadDraft) -> Pairs:

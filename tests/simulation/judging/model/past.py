@@ -109,6 +109,10 @@ class Past:
         """Whether who asks may see what is set at a scope."""
         return True
 
+    def tells_of(self, subject: Subject | None) -> bool:
+        """Whether who asks may hear the answer that another one got, about a subject or about something else."""
+        return True
+
     # ------------------------------------------------------------------------------------------------- versions
 
     @property
@@ -175,6 +179,10 @@ class Past:
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
+
+    def count_subjects(self, context: str) -> int:
+        """How many subjects a context has."""
+        return sum(one.context == context for one in self.subjects)
 
     @property
     def contexts(self) -> list[str]:
@@ -340,6 +348,13 @@ class Past:
     def encodings_of(self, subject: Subject, ordinal: int) -> list[EncodingMade]:
         """The encodings of a version."""
         return [one for one in self.encodings.values() if (one.subject, one.ordinal) == (subject, ordinal)]
+
+    @property
+    def encoded(self) -> set[Subject]:
+        """The names of subjects that have or had encodings."""
+        kinds = {EncodingMade, NumbersReserved}
+        named = {cast("EncodingMade", one).subject for one in self.events if type(one) in kinds}
+        return {subject for subject in named if self.highest_encoding(subject) >= 0}
 
     def highest_encoding(self, subject: Subject) -> int:
         """The highest encoding id that any subject of this name ever had; -1 where none had one."""

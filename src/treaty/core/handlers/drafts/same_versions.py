@@ -36,12 +36,14 @@ def same_version(
 ) -> Kept | None:
     """Return the newest version of the subject that is this schema, of its format and type or (`any_type`) of any.
 
-    By the identity of the subject; where that is canonical, then by its lookup digest.
+    By the identity of the subject; where that is canonical, then by its lookup digest. Where it is normalised several versions may be
+    alike, because they were imported: one of this very schema comes first.
     """
     states = STATES["all" if visible == "all" else "live"]
     if one.rules.identity == NORMALISED:
-        same = with_identity(view, subject, one.identity, states)
-        return max((kept for kept in same if any_type or has_type(view, kept, one)), key=_place, default=None)
+        alike = with_identity(view, subject, one.identity, states)
+        same = ((has_schema(view, kept, one), kept) for kept in alike if any_type or has_type(view, kept, one))
+        return max(same, key=lambda pair: (pair[0], *_place(pair[1])), default=(False, None))[1]
     ways = ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest))
     for index, entry in ways[:1] if one.rules.identity == EXACT else ways:
         ids = [key.id for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]

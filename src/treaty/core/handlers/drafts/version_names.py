@@ -67,8 +67,11 @@ def refuse_bad_schemes(schemes: tuple[str, ...], engine: SchemaEngine, at: str) 
             )
 
 
-def refuse_bad_names(names: Pairs, engine: SchemaEngine) -> None:
-    """Raise `Invalid` for names that no registration can give, in any state, and `TooLarge` for too many."""
+def refuse_bad_names(names: Pairs, engine: SchemaEngine, *, several: bool = False) -> None:
+    """Raise `Invalid` for names that no registration can give, in any state, and `TooLarge` for too many.
+
+    With `several` a scheme may give several: those of a version that was registered again with other names.
+    """
     if len(names) > limits.NAMES_PER_VERSION:
         raise TooLarge.of(
             "NAMES_PER_VERSION",
@@ -78,9 +81,10 @@ def refuse_bad_names(names: Pairs, engine: SchemaEngine) -> None:
             allowed=f"at most {limits.NAMES_PER_VERSION} names",
         )
     for at, (scheme, name) in enumerate(names):
+        repeated = (scheme, name) in names[:at] if several else scheme in dict(names[:at])
         computed = scheme == SEQUENCE or scheme in engine.id_schemes
         lengths = 0 < len(scheme) <= limits.SCHEME_LENGTH and 0 < len(name) <= limits.NAME_LENGTH
-        if computed or not lengths or not (scheme + name).isprintable() or scheme in dict(names[:at]):
+        if computed or not lengths or not (scheme + name).isprintable() or repeated:
             raise Invalid.of(
                 "NAME_COMPUTED" if computed else "NAME_INVALID",
                 f"A registration can't give the name '{_shorten(name)}' of the scheme '{_shorten(scheme)}'",

@@ -1,6 +1,8 @@
 """Exports: pages of subjects and of versions with all that is kept of them, for a registry that imports them."""
 
 from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
@@ -28,6 +30,7 @@ from treaty.core.state.state_tables import (
     COUNTER_OF_SUBJECT,
     ENCODING,
     ENCODING_BY_VERSION,
+    ENCODINGS,
     NAME_BY_VERSION,
     SUBJECT,
     TYPES,
@@ -55,23 +58,41 @@ def export_subjects(
     base, reads = without_filter(view)
     found: list[ExportedSubject] = []
     beyond = None if request.after is None else after(request.after)
-    for subject in _subjects(base, request.prefix, beyond):
+    for subject in _with_removed(base, request.prefix, beyond):
         if len(found) >= min(request.limit, limits.EXPORT_PAGE):
             break
-        value = base.get(SUBJECT, subject) if subject.name.startswith(request.prefix.name) and reads(subject) else None
-        if value is not None:
-            found.append(_describe_subject(base, subject, value))
+        if subject.name.startswith(request.prefix.name) and reads(subject):
+            value = base.get(SUBJECT, subject)
+            found.append(_describe_removed(base, subject) if value is None else _describe_subject(base, subject, value))
         yield
     return Decision((), ExportedSubjects(tuple(found)))
 
 
 def _subjects(view: View, prefix: Subject, low: Key | None) -> Iterator[Subject]:
     """Subjects from a bound on, or from the first one of a prefix; those of all contexts have any name."""
+    return view.walk(SUBJECT, *_bounds(prefix, low))
+
+
+def _bounds(prefix: Subject, low: Key | None) -> tuple[Key, Key]:
     first: Key = ()
     last: Key = ("\U0010ffff",)
     if prefix.context != EVERYWHERE:
         first, last = span((prefix.context,), prefix.name)
-    return view.walk(SUBJECT, first if low is None else max(first, low), last)
+    return first if low is None else max(first, low), last
+
+
+def _with_removed(view: View, prefix: Subject, low: Key | None) -> Iterator[Subject]:
+    """The same, and between them those that had encodings: their counters stay when they are removed."""
+    first, last = _bounds(prefix, low)
+    counters = view.walk(COUNTER_OF_SUBJECT, (ENCODINGS, *first), (ENCODINGS, *last))
+    named = (Subject(key.context, key.subject) for key in counters)
+    return (subject for subject, _ in groupby(merge(view.walk(SUBJECT, first, last), named)))
+
+
+def _describe_removed(view: View, subject: Subject) -> ExportedSubject:
+    counter = view.get(COUNTER, encodings_key(subject))
+    highest = HighestNumbers(encoding=-1 if counter is None else counter.highest)
+    return ExportedSubject(str(subject), GroupSettings("confluent"), highest, removed=True)
 
 
 def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> ExportedSubject:

@@ -55,12 +55,12 @@ from treaty.core.state.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import Content, Counter, Encoding, SupersededVersion, Version
+from treaty.core.state.values import Content, Counter, Encoding, SubjectValue, SupersededVersion, Version
 from treaty.core.state.view import View
 
 
 def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEngine) -> Decision[GroupCreated]:
-    """Create a subject, or leave its settings, and raise its counters."""
+    """Create a subject, or leave its settings, and raise its counters; of a removed one only that of encoding ids."""
     request = command.request
     subject, settings = request.subject, request.settings
     refuse_bad_subject(subject)
@@ -68,10 +68,13 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
     refuse_bad_label_policy(subject, request.label_policy)
     _refuse_policy(request)
     there = view.get(SUBJECT, subject)
-    raised = _raise_counters(view, subject, view.sequence + 1 if there is None else there.generation, request.highest)
-    if there is not None and not raised:
-        return Decision((), GroupCreated(describe_group(view, subject, there, None), created=False))
-    refuse_unless_importing(view, subject)
+    highest = HighestNumbers(encoding=request.highest.encoding) if request.removed else request.highest
+    raised = _raise_counters(view, subject, view.sequence + 1 if there is None else there.generation, highest)
+    if raised or not (there or request.removed):
+        refuse_unless_importing(view, subject)
+    if request.removed or (there is not None and not raised):
+        shown = there or SubjectValue(view.sequence + 1, settings.origin)
+        return Decision(raised, GroupCreated(describe_group(view, subject, shown, None), created=False))
     creation = SubjectCreation(
         origin=settings.origin,
         types=settings.types,
@@ -119,7 +122,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     request = command.request
     subject = request.subject
     refuse_bad_rules(request.draft.rules)
-    refuse_bad_names(request.names, engine)
+    refuse_bad_names(request.names, engine, several=True)
     refuse_bad_place(request)
     home = subject_row(view, subject)
     draft, new = _read_draft(view, request, engine)
