@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.running import serving
+from treaty import connect
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 
@@ -41,8 +42,15 @@ def test_the_static_registry_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_server_of_the_page(tmp_path: Path) -> None:
     page = (HOWTO / "iglu-server.md").read_text("utf-8")
-    commands = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)[1]
+    _, commands, labels, _ = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     with serving(tmp_path, "--log", "memory:") as server:
         printed = run(commands.replace("http://127.0.0.1:8081", server.base), tmp_path)
+        run(labels.replace("http://127.0.0.1:8081", server.base), tmp_path)
+        with connect(server.base) as registry:
+            told = {name: registry.group(f"com.acme/{name}/jsonschema") for name in ("click", "view")}
     assert printed == shown
+    assert {name: (one.label_policy, one.order) for name, one in told.items()} == {
+        "click": ("refuse", "schemaver"),
+        "view": ("refuse", "schemaver"),
+    }

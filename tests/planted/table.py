@@ -11,6 +11,7 @@ from tests.planted.bugs.labels import NAMED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
 from tests.planted.bugs.policies import POLICIES
+from tests.planted.bugs.private import PRIVATE
 from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
@@ -27,6 +28,7 @@ BUGS = (
     *GROUPS,
     *POLICIES,
     *NAMED,
+    *PRIVATE,
     *ROOTS,
     *CARED,
     *TRANSFERS,

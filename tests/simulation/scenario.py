@@ -13,6 +13,7 @@ from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Callers
 from tests.simulation.clients.errands import errand
 from tests.simulation.clients.front import is_hot
+from tests.simulation.clients.private import private_clients
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop
 from tests.simulation.events.table import Plot
 from tests.simulation.history import History, of_the_log
@@ -76,12 +77,11 @@ class Scenario:
         self.history = History()
         inline = chance.choice([0, 60, 10_000])
         self.site = Site(store, self.jobs, self.weather, self.history, chance, inline=inline)
-        self.site.say, self.site.check, self.site.count = self.say, self._checked, self.counts
-        self.site.fail = self.fail
+        self.site.say, self.site.check, self.site.fail = self.say, self._checked, self.fail
         self.judge = Judge(self.history, self.site.sent)
         self.judge.stale_looks = old > 0
         self.members = [Member(f"{seed}/n{place}") for place in range(NODES)]
-        self.site.members, self.site.landed = self.members, self._landed
+        self.site.count, self.site.members, self.site.landed = self.counts, self.members, self._landed
         self.site.make = lambda: maker(self.log)(ground)
         toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
         self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
@@ -299,7 +299,7 @@ class Scenario:
         chaos = [asyncio.create_task(self.kill()), asyncio.create_task(self.plot.play(sql=sql))]
         if self.site.standing:
             chaos.append(asyncio.create_task(self.restand()))
-        await self.together([self.client() for _ in range(self.clients)])
+        await self.together([*(self.client() for _ in range(self.clients)), *private_clients(self, self.seed)])
         for one in chaos:
             one.cancel()
         self.weather.calm()

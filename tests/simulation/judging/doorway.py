@@ -7,7 +7,8 @@ from typing import Any
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.rights import may, may_whole, seen
+from tests.simulation.judging.model.rights import may, may_whole
+from tests.simulation.judging.model.seeing import hidden_from, seen
 from treaty.core.answers import Contexts
 from treaty.core.messages.associations import (
     Associate,
@@ -49,12 +50,13 @@ def from_memory(asking: Asking, refusal: Refusal) -> bool:
     return asking.access is not None and isinstance(refusal, Forbidden)
 
 
-def hears_too_much(asking: Asking, refusal: Refusal) -> bool:
+def hears_too_much(past: Past, asking: Asking, refusal: Refusal) -> bool:
     """Return whether a refusal names a referrer that who asks may not read."""
     if asking.access is None or not isinstance(refusal, Referenced) or not refusal.reason.old:
         return False
     named = [one.rpartition(" version ")[0] for one in refusal.reason.old.split(", ")]
-    return not all(may(asking.access, "read", *subject_of(one)) for one in named)
+    hidden = hidden_from(past, asking.access)
+    return not all(may(asking.access, "read", *one) and one not in hidden for one in map(subject_of, named))
 
 
 def told_answers(answer: Any, asking: Asking, pasts: Iterable[Past]) -> Iterator[Any]:

@@ -171,7 +171,7 @@ class Judge:
         looked = is_command(one.request) or (looked and one.call.consistency != "eventual")
         since = self._oldest(one) if looked and not from_memory(one.asking, refusal) else 0
         self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
-        if hears_too_much(one.asking, refusal):
+        if hears_too_much(self.history.pasts[-1], one.asking, refusal):
             raise Broken("rights", f"{one.call.principal} hears of what they may not read: {refusal.reason}")
         if refusal.reason.rule == "COMMAND_ID_USED" and self._fits_several(one):
             return

@@ -1,12 +1,13 @@
 """Subjects and their versions."""
 
+from dataclasses import replace
 from urllib.parse import unquote
 
 from treaty.api.confluent.query import version_of
 from treaty.api.confluent.request_context import PlainText, RequestContext
 from treaty.api.confluent.views import apply_view, as_posted, qualify_references, try_view
 from treaty.core import requests as q
-from treaty.core.answers import CompatibilityResult, RegisteredVersion, VersionFound
+from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import InvalidSchema, SchemaNotFound
 from treaty.core.schema import Pairs
@@ -69,7 +70,7 @@ async def register(x: RequestContext) -> object:
     registered = await x.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
     version = await try_view(x, registered.version, usual)
-    return registered_body(RegisteredVersion(version, registered.created), details=x.details)
+    return registered_body(replace(registered, version=version), details=x.details)
 
 
 async def derive(x: RequestContext) -> object:

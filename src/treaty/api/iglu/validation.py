@@ -33,9 +33,10 @@ async def validate_schema(x: IgluExchange) -> IgluAnswer:
     if not isinstance(value, dict) or "self" not in value:
         found.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
     found += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
-    if found:
+    if any(one.level == "ERROR" for one in found):
         return message(INVALID_SCHEMA, report=print_lint(found))
-    return message(f"The schema provided is a valid self-describing {document.key} schema")
+    valid = f"The schema provided is a valid self-describing {document.key} schema"
+    return message(f"{valid}, with warnings", report=print_lint(found)) if found else message(valid)
 
 
 async def validate_instance(x: IgluExchange) -> IgluAnswer:

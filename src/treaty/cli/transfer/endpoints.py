@@ -60,7 +60,9 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     except Refusal as error:
         raise UnusableError(f"the registry {shown} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(f"the registry {shown} does not answer: {error}; check that it runs") from error
+        raise UnusableError(
+            f"the registry {shown} does not answer: {error}; {registry_url.remedy_of(error)}"
+        ) from error
 
 
 def _read_settings(path: str) -> dict[str, str | float]:
@@ -95,8 +97,9 @@ def read_source(
     progress: ReportProgress = ignore_progress,
     *,
     kafka_config: Iterable[str] = (),
+    keys: bool = False,
 ) -> RegistryImage:
-    """Read all that a registry holds, a topic or a dump. A dump may be compressed with gzip; ``-`` is standard input."""
+    """Read all that a registry holds, a topic or a dump; API keys of a registry with `keys` alone. A dump may be compressed with gzip; ``-`` is standard input."""
     if source.startswith(FOREIGN):
         return _read_foreign(source, progress)
     if is_topic(source):
@@ -104,7 +107,7 @@ def read_source(
             return read_topic(*parse_topic(source, kafka_config), progress)
     if is_url(source) or source.endswith(SETTINGS):
         with open_registry(source) as registry:
-            return read(registry, prefix, progress)
+            return read(registry, prefix, progress, keys=keys)
     with _open_file(source) as lines:
         return read_lines(_count_lines(_read_lines(lines), progress))
 

@@ -44,11 +44,16 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
     show_default=True,
     help="Only subjects with this prefix, such as :.prod:orders",
 )
+@click.option(
+    "--keys",
+    is_flag=True,
+    help="Also write the API keys of all vendors that you administer: their digests, never the keys.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be written to the topic. Nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print counts and problems as JSON; needs --output.")
 @kafka.kafka_config
 def command(
-    *, registry: str, output: str, prefix: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]
+    *, registry: str, output: str, prefix: str, keys: bool, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]
 ) -> None:
     """Write all schemas, settings and modes as a dump of a _schemas topic: one line {"key": ..., "value": ...} per
     record.
@@ -67,8 +72,10 @@ def command(
         raise click.UsageError("--dry-run is for topics only")
     if as_json and output == STDIN:
         raise click.UsageError("--json needs --output: the dump is written to standard output")
+    if keys and is_topic(output):
+        raise click.UsageError("--keys is for files only: a topic has no place for API keys")
     with screen.show_progress() as progress:
-        found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config)
+        found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config, keys=keys)
     if is_topic(output):
         _write_topic(found, output, kafka_config, dry_run=dry_run, as_json=as_json)
     lines = 0
@@ -77,7 +84,8 @@ def command(
             file.write(line)
             lines += 1
     if as_json:
-        counts = {"output": output, "records": lines, "versions": len(found.versions)}
+        counts: dict[str, object] = {"output": output, "records": lines, "versions": len(found.versions)}
+        counts |= {"api_keys": len(found.api_keys)} if keys else {}
         _print_json(counts, found.problems, found.notes)
     say_problems(found.problems, say_problem)
     say_notes(found.notes)

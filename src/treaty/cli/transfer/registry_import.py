@@ -80,6 +80,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
             or found.contexts
             or found.associations
             or found.groups
+            or found.api_keys
             or problems
         ):
             name = "standard input" if source == STDIN else source
@@ -94,6 +95,7 @@ def _count_changes(report: TransferReport) -> dict[str, int]:
     return {
         "there_already": plan.there,
         "contexts": len(plan.made),
+        "api_keys": len(plan.api_keys),
         "groups": len(plan.groups.made),
         "versions": sum(map(len, plan.waves)) + len(plan.groups.hidden),
         "codecs": len(plan.groups.codecs),

@@ -20,6 +20,7 @@ from treaty.client.transfer.registry_image import (
 )
 from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.policies import PolicyFound
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion
 from treaty.core.state.codec import DecodeError, decode_message, encode_message
@@ -46,6 +47,8 @@ class MarkBody(Struct, omit_defaults=True, rename="camel"):
     """A subject with its settings."""
     named: Any = None
     """A named policy."""
+    api_key: Any = None
+    """An API key, by its digest."""
 
 
 _decode = msgspec.json.Decoder().decode
@@ -125,18 +128,21 @@ def mark_of(record: Record, body: MarkBody) -> RecordExtras:
         hidden = None if body.hidden is None else decode_message(ExportedVersion, body.hidden)
         exported = None if body.subject is None else decode_message(ExportedSubject, body.subject)
         named = None if body.named is None else decode_message(PolicyFound, body.named)
+        key = None if body.api_key is None else decode_message(ApiKeyFound, body.api_key)
     except DecodeError as wrong:
         message = f"the member treaty can't be read: {wrong}"
         raise RecordError(message) from None
     context, highest, ordinal = body.context, body.highest_id, body.ordinal
-    return RecordExtras(*place, forced, properties, context, highest, ordinal, policy, facts, hidden, exported, named)
+    return RecordExtras(
+        *place, forced, properties, context, highest, ordinal, policy, facts, hidden, exported, named, key
+    )
 
 
 def mark_body(mark: RecordExtras) -> MarkBody:
     """The same as it is written."""
     forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
     policy = None if mark.policy is None else exact_policy_body(mark.policy[1])
-    beside = (mark.facts, mark.hidden, mark.exported, mark.named)
+    beside = (mark.facts, mark.hidden, mark.exported, mark.named, mark.api_key)
     numbers = (mark.context, mark.highest_id, mark.ordinal)
     told = (None if one is None else encode_message(one) for one in beside)
     return MarkBody(forced, dict(mark.properties) or None, *numbers, policy, *told)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from treaty.client.transfer.api_keys import add_keys
 from treaty.client.transfer.group_requests import begin_groups, finish_groups, import_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
@@ -51,7 +52,7 @@ def write(
 
     Modes that stood in the way are given back; the image's own modes come last. With `dry_run` nothing is written.
     """
-    plan = make_plan(source, read(registry))
+    plan = make_plan(source, read(registry, keys=bool(source.api_keys)))
     if dry_run:
         return TransferReport(plan, 0, plan.conflicts)
     return _Writing(registry, plan, report).run()
@@ -77,6 +78,7 @@ class _Writing:
                 made = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
                 self._all(pool, made)
                 self._all(pool, ((f"policy {name}", CreatePolicy(name, policy)) for name, policy in plan.policies))
+                self._all(pool, add_keys(plan.api_keys))
                 self._all(pool, begin_groups(plan.groups))
                 for wave in plan.waves:
                     self._registered(pool, wave)

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from treaty.client.transfer.api_keys import NO_KEYS, plan_keys
 from treaty.client.transfer.group_plan import GroupPlan, note_lost_groups, plan_groups
 from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals, without_name
 from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
 from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
+from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.state.values import PolicyValue
@@ -51,12 +53,14 @@ class ImportPlan:
     """Settings, codecs, encodings and hidden versions of subjects, and the versions that keep their ordinals."""
     policies: tuple[tuple[str, PolicyValue], ...] = ()
     """Named policies that the target has not."""
+    api_keys: tuple[ApiKeyFound, ...] = ()
+    """API keys that the target has not."""
 
     @property
     def size(self) -> int:
         """Commands that the plan takes, apart from modes that give way while it runs."""
         parts = (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made, self.policies)
-        return sum(map(len, parts)) + self.groups.size
+        return sum(map(len, parts)) + len(self.api_keys) + self.groups.size
 
 
 def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
@@ -83,6 +87,7 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
     subjects = {subject_of(one.subject) for one in (*fresh, *deletions)}
     subjects |= {subject_of(one.subject) for one in associations} | groups.subjects
     lost = () if target.exact else note_lost_groups(source)
+    lost += (NO_KEYS,) if source.api_keys and not target.native else ()
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
@@ -98,6 +103,7 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         numbers=_numbers(wanted, source, groups.exact),
         groups=groups,
         policies=policies,
+        api_keys=plan_keys(source, target),
     )
 
 

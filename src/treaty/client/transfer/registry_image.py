@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from treaty.client.transfer.policies import EXACT, begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
+from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.policies import PolicyFound
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, KeptState
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -94,6 +95,8 @@ class RegistryImage:
     """Versions that were deleted and registered again since, by context, subject and ordinal."""
     policies: tuple[tuple[str, PolicyValue], ...] = ()
     """Named policies, by name."""
+    api_keys: tuple[ApiKeyFound, ...] = ()
+    """By digest; none unless they were asked for."""
 
     @property
     def whole_versions(self) -> tuple[ExportedVersion, ...]:
@@ -129,6 +132,8 @@ class RecordExtras:
     """A subject with its settings, which has no record."""
     named: PolicyFound | None = None
     """A named policy, which has no record."""
+    api_key: ApiKeyFound | None = None
+    """An API key, which has no record."""
 
 
 @dataclass(slots=True)
@@ -147,6 +152,8 @@ class ImageBuilder:
     """By subject and ordinal."""
     facts: dict[Place, VersionFacts] = field(default_factory=dict)
     policies: dict[str, PolicyValue] = field(default_factory=dict)
+    api_keys: dict[str, ApiKeyFound] = field(default_factory=dict)
+    """By digest."""
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
     _ids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
@@ -184,6 +191,8 @@ class ImageBuilder:
             self.configs[scope] = replace(self.configs[scope], **beside)
         if mark.named is not None:
             self.policies[mark.named.name] = mark.named.policy
+        if mark.api_key is not None:
+            self.api_keys[mark.api_key.digest] = mark.api_key
         if mark.exported is not None:
             self.groups[mark.exported.subject] = mark.exported
         if mark.hidden is not None:
@@ -251,6 +260,7 @@ class ImageBuilder:
             facts={place: self.facts[place] for place in self.versions if place in self.facts},
             hidden=tuple(sorted(self.hidden.values(), key=kept_order)),
             policies=tuple(sorted(self.policies.items())),
+            api_keys=tuple(one for _, one in sorted(self.api_keys.items())),
         )
 
 
@@ -337,6 +347,7 @@ def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | N
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
     yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in image.highest)
     yield from ((NOOP, None, RecordExtras(named=PolicyFound(*one))) for one in image.policies)
+    yield from ((NOOP, None, RecordExtras(api_key=one)) for one in image.api_keys)
     yield from ((NOOP, None, RecordExtras(exported=one)) for one in image.groups)
     counted: dict[str, Mapping[int, int]] = {}
     for scope, config in image.configs:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from treaty.client.transfer.api_keys import LEFT_OUT, NO_KEYS, read_keys
 from treaty.client.transfer.policies import at_known_ordinals, begins_at, without_name
 from treaty.client.transfer.registry_image import (
     RegistryImage,
@@ -60,12 +61,17 @@ def ignore_progress(what: str, done: int, of: int) -> None:
 
 
 def read(
-    registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), report: ReportProgress = ignore_progress
+    registry: Registry,
+    prefix: Subject = Subject(EVERYWHERE, ""),
+    report: ReportProgress = ignore_progress,
+    *,
+    keys: bool = False,
 ) -> RegistryImage:
     """All versions, softly deleted ones too, and all settings and associations of subjects that begin with `prefix`.
 
     Settings of contexts and of everything are read for the prefix of all contexts, and those of one context for a
-    prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
+    prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting. API keys
+    are read with `keys` alone.
     """
     contexts = _contexts(registry, prefix)
     image = _read_whole(registry, prefix, report)
@@ -76,7 +82,19 @@ def read(
         image = _with_listed(registry, prefix, image)
     except (NotFound, NotOffered):  # not a server of Treaty
         image = _with_asked(registry, prefix, image, report)
-    return _with_associations(registry, prefix, _with_known_ranges(image) if image.exact else image)
+    image = _with_associations(registry, prefix, _with_known_ranges(image) if image.exact else image)
+    return _with_keys(registry, image) if keys else image
+
+
+def _with_keys(registry: Registry, image: RegistryImage) -> RegistryImage:
+    """The image with the API keys that the caller administers."""
+    found = read_keys(registry)
+    notes = tuple(one for one in image.notes if one != LEFT_OUT)
+    if found is None:
+        return replace(image, notes=(*notes, NO_KEYS))
+    if isinstance(found, TransferProblem):
+        return replace(image, notes=notes, problems=(*image.problems, found))
+    return replace(image, notes=notes, api_keys=found)
 
 
 def _with_known_ranges(image: RegistryImage) -> RegistryImage:
@@ -164,7 +182,7 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
         configs=tuple(sorted(configs, key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
-        notes=(NO_DRAFTS,) if labelled else (),
+        notes=(NO_DRAFTS, LEFT_OUT) if labelled else (),
         highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
     )
 

@@ -1,7 +1,7 @@
 """What API keys allow, as rules."""
 
 from treaty.core.access.rights import AccessRule, Permission, patterns_of_vendor, with_included
-from treaty.core.messages.api_keys import PRINCIPAL, SHORT_ID, ApiKeyFound, KeyAction
+from treaty.core.messages.api_keys import EVERY_VENDOR, PRINCIPAL, SHORT_ID, ApiKeyFound, KeyAction
 
 _PERMISSIONS: dict[KeyAction, Permission] = {
     "READ": "read",
@@ -12,10 +12,13 @@ _PERMISSIONS: dict[KeyAction, Permission] = {
 
 
 def rule_of_key(key: ApiKeyFound) -> AccessRule:
-    """Return what a key of a vendor allows. BUMP and CREATE are for the vendor alone, not for those below it."""
+    """Return what a key of a vendor allows. BUMP and CREATE are for the vendor alone, not for those below it; a key of every vendor
+    is for private subjects too.
+    """
     exact, below = patterns_of_vendor(key.vendor)
     subjects = (exact,) if key.action in {"BUMP", "CREATE"} else (exact, below)
-    return AccessRule((key.principal,), with_included((_PERMISSIONS[key.action],)), subjects)
+    may, private = with_included((_PERMISSIONS[key.action],)), key.vendor == EVERY_VENDOR
+    return AccessRule((key.principal,), may, subjects, private=private)
 
 
 def super_rule(digest: str) -> AccessRule:

@@ -127,9 +127,13 @@ def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str,
     """Raise `Forbidden` for a decision that makes a private subject, if its maker could not read it."""
     for row in rows:
         if row.table == t.SUBJECT.name and getattr(row.value, "private", False):
-            subject = Subject(str(row.key[0]), str(row.key[1]))
-            if not access.may("create", subject, private=True):
-                raise _forbidden(principal, subject, name)
+            refuse_unless_private_creator(access, principal, Subject(str(row.key[0]), str(row.key[1])), name)
+
+
+def refuse_unless_private_creator(access: Access | None, principal: str, subject: Subject, name: str) -> None:
+    """Raise `Forbidden` for who may not make a private subject of this name."""
+    if access is not None and not access.may("create", subject, private=True):
+        raise _forbidden(principal, subject, name)
 
 
 def _forbidden(principal: str, subject: Subject, name: str) -> Forbidden:

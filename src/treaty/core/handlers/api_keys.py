@@ -8,6 +8,7 @@ from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.messages.api_keys import (
     DIGEST,
+    EVERY_VENDOR,
     KEY_ACTIONS,
     VENDOR,
     AddApiKeys,
@@ -104,13 +105,13 @@ def _administers(access: Access | None, value: ApiKey) -> bool:
 
 
 def _refuse_bad_vendor(vendor: str) -> None:
-    if len(vendor) > limits.NAME_LENGTH or VENDOR.fullmatch(vendor) is None:
+    if vendor != EVERY_VENDOR and (len(vendor) > limits.NAME_LENGTH or VENDOR.fullmatch(vendor) is None):
         raise Invalid.of(
             "VENDOR",
             f"'{vendor[:100]}' is not the name of a vendor",
             path="/vendor",
             new=vendor[:100],
-            allowed="letters, digits, hyphens and underscores, in parts with dots between them: com.acme",
+            allowed="letters, digits, hyphens and underscores, in parts with dots between them: com.acme; or * for every vendor",
         )
 
 

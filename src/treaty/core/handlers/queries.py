@@ -6,6 +6,8 @@ from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.private_subjects import hides_subjects, may_read
+from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.drafts.extras import describe_tags
 from treaty.core.handlers.uses import is_used, referrers, version_keys_of, versions_of
@@ -23,11 +25,12 @@ from treaty.core.handlers.versions import (
     select,
     subject_of_key,
 )
-from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
 from treaty.core.state.table import Key
+from treaty.core.state.values import Outcome
 from treaty.core.state.view import View
 
 
@@ -208,4 +211,14 @@ def get_outcome(
             version=request.command_id,
             allowed="the principal who sent it, or an administrator who names that one",
         )
-    return Decision((), answers.CommandOutcome(request.command_id, value.sequence, value.kind, value.members))
+    members = value.members if _may_hear(view, command.access, value) else ()
+    return Decision((), answers.CommandOutcome(request.command_id, value.sequence, value.kind, members))
+
+
+def _may_hear(view: View, access: Access | None, outcome: Outcome) -> bool:
+    """Return whether a caller may hear the answer of a command: it may be about a private subject."""
+    base, _ = without_filter(view)
+    if access is None or not hides_subjects(base, access):
+        return True
+    subject = dict(outcome.members).get("subject")
+    return subject is not None and may_read(base, access, subject_of(subject))

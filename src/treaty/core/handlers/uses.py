@@ -121,13 +121,14 @@ def _referring_versions(view: View, key: t.VersionKey, going: GoingRows) -> Iter
 
 
 def _referenced_error(view: View, key: t.VersionKey, user: t.VersionKey, _going: GoingRows) -> Referenced:
-    subject, number, by = subject_of_key(key), _version(view, key).number, _version(view, user)
+    subject, number, by = subject_of_key(key), _version(view, key).number, view.get(t.VERSION, user)
     return Referenced.of(
         "REFERENCED",
         f"One or more references exist to the schema {{magic=1,keytype=SCHEMA,subject={subject},version={number}}}.",
         subject=str(subject),
         version=str(number),
-        old=f"{subject_of_key(user)} version {by.number} (schema id {by.schema_id})",
+        # a version of a private subject is missing from the view of who may not read it
+        old="" if by is None else f"{subject_of_key(user)} version {by.number} (schema id {by.schema_id})",
         allowed="delete what refers to it first",
     )
 

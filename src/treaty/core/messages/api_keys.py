@@ -18,6 +18,8 @@ PRINCIPAL = "key:"
 """What principals that came with a key begin with; the beginning of the key's digest follows."""
 SHORT_ID = 16
 """Digits of a digest that name a key."""
+EVERY_VENDOR = "*"
+"""In place of a vendor: the key is for the schemas of all vendors. Who administers everything, private schemas too, makes it."""
 VENDOR = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 DIGEST = re.compile("[0-9a-f]{64}")
 

@@ -22,6 +22,7 @@ from tests.simulation.judging.model import (
     reading,
     registering,
     rights,
+    seeing,
     versions_of_groups,
 )
 from tests.simulation.judging.model.aliases import follow_alias
@@ -160,11 +161,14 @@ def decide(past: Past, asking: Asking) -> Yes | No:
             return outcomes.recall(past, asking)
         request = follow_alias(past, asking) if rule.follows_alias else asking.request
         rights.refuse_unless_allowed(asking, request, rule.needs(request))
-        rights.refuse_unless_publisher(past, asking, request, rule.needs(request))
-        shown = past if rule.writes else rights.seen(past, asking.access)
-        return rule.decide(shown, replace(asking, request=request), request)
+        shown = (seeing.decided_on if rule.writes else seeing.seen)(past, asking.access)
+        if rule.writes:
+            rights.refuse_unless_publisher(shown, asking, request, rule.needs(request))
+        done = rule.decide(shown, replace(asking, request=request), request)
+        seeing.refuse_hidden(past, asking, done.events)
     except No as no:
         return no
+    return done
 
 
 # ---------------------------------------------------------------------------------------------------- comparisons

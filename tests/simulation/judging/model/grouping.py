@@ -92,7 +92,7 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
     if subject.context not in past.contexts:
         refuse_many_contexts(past)
         events.append(ContextMade(subject.context))
-    if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
+    if past.count_subjects(subject.context) >= limits.SUBJECTS_PER_CONTEXT:
         raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
     made = SubjectValue(
         generation=past.sequence + 1,

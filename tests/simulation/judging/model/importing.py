@@ -159,7 +159,7 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
         events.append(ContextMade(subject.context))
     generation = past.sequence + 1 if there is None else there.generation
     if there is None:
-        if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
+        if past.count_subjects(subject.context) >= limits.SUBJECTS_PER_CONTEXT:
             raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
         made = values.SubjectValue(
             generation,

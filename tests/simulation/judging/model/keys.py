@@ -27,7 +27,8 @@ def _administers(access: Any, vendor: str) -> bool:
 def add_api_keys(past: Past, asking: Asking, request: k.AddApiKeys) -> Yes:
     """A digest is taken once; the same key again changes nothing."""
     parts = request.vendor.split(".")
-    if len(request.vendor) > limits.NAME_LENGTH or not all(re.fullmatch("[A-Za-z0-9_-]+", one) for one in parts):
+    named = len(request.vendor) <= limits.NAME_LENGTH and all(re.fullmatch("[A-Za-z0-9_-]+", one) for one in parts)
+    if request.vendor != "*" and not named:
         raise No(Invalid, "VENDOR")
     if not request.keys or len(request.keys) > limits.API_KEYS_AT_ONCE:
         raise No(TooLarge, "API_KEYS_AT_ONCE")

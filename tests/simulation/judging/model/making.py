@@ -169,7 +169,7 @@ def _home(case: Case) -> list[Event]:
         refuse_many_contexts(past)
         events.append(ContextMade(subject.context))
     if subject not in past.subjects:
-        if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
+        if past.count_subjects(subject.context) >= limits.SUBJECTS_PER_CONTEXT:
             raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
         made = values.SubjectValue(
             generation=past.sequence + 1,

@@ -109,4 +109,6 @@ def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
     kept = past.outcomes.get(name_of(principal, request.command_id))
     if kept is None:
         raise No(NotFound, "OUTCOME_UNKNOWN", version=request.command_id)
-    return Yes((), kept)
+    subject = dict(kept.members).get("subject")
+    told = past.tells_of(None if subject is None else subject_of(subject))
+    return Yes((), kept if told else replace(kept, members=()))

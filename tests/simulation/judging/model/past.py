@@ -109,6 +109,10 @@ class Past:
         """Whether who asks may see what is set at a scope."""
         return True
 
+    def tells_of(self, subject: Subject | None) -> bool:
+        """Whether who asks may hear the answer that another one got, about a subject or about something else."""
+        return True
+
     # ------------------------------------------------------------------------------------------------- versions
 
     @property
@@ -175,6 +179,10 @@ class Past:
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
+
+    def count_subjects(self, context: str) -> int:
+        """How many subjects a context has."""
+        return sum(one.context == context for one in self.subjects)
 
     @property
     def contexts(self) -> list[str]:

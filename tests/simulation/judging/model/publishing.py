@@ -30,10 +30,11 @@ from tests.simulation.judging.model.labelling import (
 from tests.simulation.judging.model.making import Case, making_room, schema_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
 from tests.simulation.judging.model.sameness import is_same_in
+from tests.simulation.judging.model.seeing import may_private
 from tests.simulation.judging.model.selecting import describe, no_subject
 from tests.simulation.judging.model.settings import own_config, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
@@ -45,6 +46,7 @@ from treaty.core.finding import Finding
 from treaty.core.messages import schemaver as s
 from treaty.core.names import Subject
 from treaty.core.refusals import (
+    Forbidden,
     Incompatible,
     InvalidSubject,
     InvalidVersion,
@@ -239,6 +241,10 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
     if len(request.text.encode()) > limits.SCHEMA_BYTES:
         raise No(TooLarge, "SCHEMA_BYTES")
     refuse_if_readonly(past, q.Scope(*request.subject))
+    there = drafts(past).get((request.subject, request.number))
+    private = request.private or (there is not None and there.private)
+    if private and asking.access is not None and not may_private(asking.access, "create", request.subject):
+        raise No(Forbidden, "RIGHTS", new=tag_of(s.PutDraft))
     value = StoredDraft(request.text, request.private, asking.time)
     told = s.DraftFound(str(request.subject), request.number, value.text, value.private, value.time)
     return Yes((DraftPut(request.subject, request.number, value),), told)
@@ -247,7 +253,10 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
 def get_draft(past: Past, asking: Asking, request: s.GetDraft) -> Yes:
     _refuse_bad_number(request.subject, request.number)
     value = drafts(past).get((request.subject, request.number))
-    if value is None:
+    access, shown = asking.access, past.shows(q.Scope(*request.subject))
+    if value is not None and value.private and access is not None:
+        shown = shown and may_private(access, "read", request.subject)
+    if value is None or not shown:
         raise No(VersionNotFound, "DRAFT_NOT_FOUND", subject=str(request.subject))
     told = s.DraftFound(str(request.subject), request.number, value.text, value.private, value.time)
     return Yes((), told)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tests.simulation.judging.model.asking import Asking
-from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
@@ -17,7 +17,6 @@ from treaty.core.messages import transfers as x
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
-from treaty.core.state import values
 
 EVERY = ("read", "bump", "create", "register", "delete", "config", "mode", "admin")
 
@@ -291,57 +290,3 @@ def of_delete_context(request: q.DeleteContext) -> list[Need]:
 
 def of_get_outcome(request: q.GetOutcome) -> list[Need]:
     return [Need(EVERY) if request.principal is None else Need(("admin",), "*")]
-
-
-# ----------------------------------------------------------------------------------------------------------- seen
-
-
-class SeenPast(Past):
-    """The past as somebody sees it: versions, contexts and associations that may not be read are not there.
-
-    A schema that a readable one refers to is followed to in any case.
-    """
-
-    def __init__(self, whole: Past, access: Any) -> None:
-        super().__init__(whole.events, whole.sequence)
-        self._whole = whole
-        self._access = access
-
-    def _reads(self, subject: Subject) -> bool:
-        return may(self._access, "read", *subject)
-
-    def _enters(self, context: str) -> bool:
-        return any(
-            "read" in rule.may and any(matches(pattern, context) for pattern in rule.contexts)
-            for rule in self._access.rules
-        )
-
-    def shows(self, scope: q.Scope) -> bool:
-        if scope.name is None or scope.context == "*":
-            return scope.context in {"*", "."} or self._enters(scope.context)
-        return self._reads(Subject(scope.context, scope.name))
-
-    def _versions(self) -> list[VersionNow]:
-        return [one for one in self._whole.versions if self._reads(one.subject)]
-
-    def _contexts(self) -> list[str]:
-        return [one for one in self._whole.contexts if self._enters(one)]
-
-    def _associations(self) -> dict[tuple[str, str, str], values.Association]:
-        every = self._whole.associations.items()
-        return {key: one for key, one in every if self._reads(subject_of(one.subject))}
-
-    def schema(self, context: str, schema_id: int) -> values.Schema | None:
-        return self._whole.schema(context, schema_id)
-
-    def highest_id(self, context: str) -> int | None:
-        if may_whole(self._access, "read", context):
-            return self._whole.highest_id(context)
-        return max((one.schema_id for one in self.versions if one.context == context), default=0)
-
-
-def seen(past: Past, access: Any) -> Past:
-    """What somebody sees of the past."""
-    if access is None or may_whole(access, "read", "*"):
-        return past
-    return SeenPast(past, access)

@@ -20,7 +20,7 @@ from treaty.core.handlers.schemaver.queries import describe_published
 from treaty.core.handlers.schemaver.supersession import refuse_bad_targets, superseding_rows
 from treaty.core.handlers.schemaver.texts import with_self
 from treaty.core.handlers.settings import own_value, refuse_if_readonly
-from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.handlers.versions import Kept, as_sent, schema_row
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import IGLU, SCHEMAVER, Publish, PublishedSchema, PublishedVersion
 from treaty.core.names import Subject
@@ -130,7 +130,7 @@ def _patch(
         type_version=version.type_version,
         forced=None,
         imported=version.imported,
-        references=new.draft.references,
+        references=as_sent(new.used),
         data=new.sent,
     )
     schema = replace(before, version=told, revision=version.revision)

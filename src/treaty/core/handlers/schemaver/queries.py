@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.private_subjects import refuse_unless_private_creator
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.deletion import delete_live
 from treaty.core.handlers.schemaver.labels import find_label, iglu_name, live_labels, parse_label, parse_name
@@ -144,7 +145,10 @@ def put_draft(view: View, command: Command[PutDraft], engine: SchemaEngine) -> D
             allowed=f"at most {limits.SCHEMA_BYTES} bytes",
         )
     refuse_if_readonly(view, Scope(*request.subject))
-    if view.get(DRAFT, key) is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
+    there = view.get(DRAFT, key)
+    if request.private or (there is not None and there.private):
+        refuse_unless_private_creator(command.access, command.principal, request.subject, "put-draft")
+    if there is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
         raise TooLarge.of("DRAFTS", f"There are {limits.DRAFTS} drafts", allowed=f"at most {limits.DRAFTS} drafts")
     value = StoredDraft(request.text, request.private, command.time)
     return Decision((make_row(DRAFT, key, value),), _describe_draft(key, value))

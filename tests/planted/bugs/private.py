@@ -1,0 +1,78 @@
+"""Bugs planted in the privacy of subjects: who learns of a private one, by lists, ids, content, outcomes and refusals."""
+
+from tests.planted.bug import Bug, ByLives, Edit
+from tests.simulation.clients.private import EVERY, ONE
+
+VIEW, SUBJECTS = "treaty.core.access.authorized_view:", "treaty.core.access.private_subjects:"
+LAWS = frozenset(["1", "2", "3", "4", "5", "6", "root", "rights", "log"])
+"""Whichever law breaks first; an error of the planted code itself is none."""
+
+
+def private(name: str, does: str, target: str, old: str, new: str, first: int = ONE) -> Bug:
+    """A bug in what hides private subjects; the lives from the first one on that have private families find it."""
+    lives = ByLives("rows", range(first, first + 40 * EVERY, EVERY), LAWS)
+    return Bug(f"private: {name}", does, (Edit(target, old, new),), lives)
+
+
+PRIVATE = (
+    private(
+        "a private subject is listed to others",
+        "Who may read everything by a wildcard sees private subjects in lists and everywhere else.",
+        VIEW + "readable_view",
+        "(access.sees_all and not hides_subjects(view, access))",
+        "access.sees_all",
+    ),
+    private(
+        "a look-up by content tells a private one",
+        "Indexes over all subjects, by id, content and identity, are not filtered.",
+        VIEW + "AuthorizedView.find",
+        "return filter(self.reads, keys)",
+        "return keys",
+    ),
+    private(
+        "a wildcard counts for private subjects",
+        "A pattern that names no vendor covers private subjects.",
+        "treaty.core.access.rights:AccessRule.subjects_for",
+        "if not private or self.private:",
+        "if True:",
+    ),
+    private(
+        "the highest id counts what is hidden",
+        "Who asks for the highest id of a context hears of the ids of private schemas.",
+        VIEW + "AuthorizedView.get",
+        "if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not",
+        "if table is t.COUNTER and key[0] == t.IDS and (not",
+        149,
+    ),
+    private(
+        "a hidden subject is changed",
+        "A command that reaches a private subject is not refused to those who may not read it.",
+        SUBJECTS + "refuse_hidden_changes",
+        "if subject is not None and view.hides(subject):",
+        "if False:",
+        17,
+    ),
+    private(
+        "anybody makes a private subject",
+        "Who may create subjects by a wildcard makes a private one.",
+        SUBJECTS + "refuse_unless_private_creator",
+        'not access.may("create", subject, private=True)',
+        'not access.may("create", subject)',
+        137,
+    ),
+    private(
+        "a private draft is shown",
+        "A draft of a public family is shown to all who may read that family.",
+        "treaty.core.handlers.schemaver.queries:get_draft",
+        'access.may("read", request.subject, private=value is not None and value.private)',
+        'access.may("read", request.subject)',
+        65,
+    ),
+    private(
+        "an outcome tells of a private subject",
+        "An administrator by a wildcard reads what a command on a private subject was answered.",
+        "treaty.core.handlers.queries:get_outcome",
+        "if _may_hear(view, command.access, value)",
+        "if True",
+    ),
+)
