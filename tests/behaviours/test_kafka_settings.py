@@ -10,7 +10,12 @@ from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.core.kafka import KafkaCluster, KafkaSettingsError
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
 from treaty.log.kafka.broker.library import MESSAGE_BYTES
-from treaty.log.kafka.broker.topic_config import RECORD_BYTES, find_wrong_settings, new_topic_settings
+from treaty.log.kafka.broker.topic_config import (
+    RECORD_BYTES,
+    describe_wrong_settings,
+    find_wrong_settings,
+    new_topic_settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +101,11 @@ def test_the_largest_commit_fits_a_topic_and_a_chain_fits_easily() -> None:
     assert MESSAGE_BYTES > RECORD_BYTES
     assert CHAIN_BYTES * 2 < RECORD_BYTES
     assert SNAPSHOT_CHUNK_BYTES < RECORD_BYTES
+
+
+@pytest.mark.parametrize(("asked", "made"), [("any", "owner"), ("owner", "any")])
+def test_a_topic_of_the_other_layout_is_to_be_opened_by_it_and_left_as_it_is(asked: str, made: str) -> None:
+    said = describe_wrong_settings("t", "h:1", new_topic_settings(made, 3), asked, 3)
+    assert f"change nothing and write kafka://h:1/t?writers={made}\nif it is not, mend it" in said
+    brokers_own = {**new_topic_settings(made, 3), "max.message.bytes": "1048588"}
+    assert "change nothing" not in describe_wrong_settings("t", "h:1", brokers_own, asked, 3)

@@ -127,3 +127,14 @@ def test_tags(text: str, expected: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "expected"), programs("associations.md"))
 def test_associations(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
+
+
+def test_the_programs_of_a_page_write_into_folders_of_their_own() -> None:
+    """A reader runs all of them in one folder."""
+    for page in sorted(HOWTO.glob("*.md")):
+        written = [
+            {*re.findall(r"""write\.\w+\("(\w+)"\)|checkpointLocation", "(\w+)"|checkpoint="(\w+)\"""", text)}
+            for text, _ in programs(page.name)
+        ]
+        names = [name for one in written for found in one for name in found if name]
+        assert len(names) == len({*names}), f"{page.name} writes twice into one folder: {names}"

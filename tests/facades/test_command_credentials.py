@@ -4,8 +4,11 @@ import base64
 import os
 import pty
 import select
+import socketserver
+import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.behaviours.scripted import Say, Script, scripted
+from tests.facades.authority import Authority
 from treaty.cli.main import group
 from treaty.cli.terminal.registry_url import hide_credentials, read_settings
 from treaty.client.settings import ClientSettings
@@ -120,3 +124,32 @@ def test_files_of_tls_come_from_variables() -> None:
     assert found.tls is None
     with pytest.raises(click.ClickException, match="TREATY_PASSWORD"):
         read_settings("http://ada@h", {})
+
+
+def test_a_registry_that_cannot_be_trusted_says_what_to_do(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.make("server"))
+    with (
+        scripted(NONE) as plain,
+        socketserver.ThreadingTCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as up,
+    ):
+        up.socket = tls.wrap_socket(up.socket, server_side=True)
+        up.handle_error = lambda *_: None  # type: ignore[method-assign]
+        threading.Thread(target=up.serve_forever, args=(0.05,), daemon=True).start()
+        where = f"https://127.0.0.1:{up.server_address[1]}"
+        assert "TREATY_CA=ca.pem" in listed(where, plain, 2)[0]
+        named = listed(where.replace("127.0.0.1", "0.0.0.0"), plain, 2, TREATY_CA=str(authority.file))[0]
+        assert "with a name that its certificate has" in named
+        without = listed(plain.url.replace("http:", "https:"), plain, 2)[0]
+        assert "begins with http://" in without
+        up.shutdown()
+
+
+@pytest.mark.parametrize("command", ["produce", "consume"])
+def test_a_command_without_brokers_names_their_option(command: str) -> None:
+    with scripted(NONE) as server:
+        done = CliRunner().invoke(group, [command, "orders", "--registry", server.url], input="")
+        assert done.exit_code == 2
+        assert done.output == "Error: no Kafka broker is named; give --kafka host:port\n"
+        assert not server.seen

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 from treaty.log.kafka.broker import topic as topics
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.election import GroupElection, ObserverElection
+from treaty.log.kafka.broker.library import MESSAGE_BYTES
 from treaty.log.kafka.broker.topic import LogTopic
 from treaty.log.kafka.broker.topic_config import TopicUrl, new_topic_settings, parse_topic_url
 from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
@@ -73,9 +74,9 @@ async def test_a_topic_is_made_with_what_it_needs(kafka: "Kafka", topic: str, wr
 
 WRONG: dict[str, tuple[str, Mapping[str, str], tuple[str, ...]]] = {
     "any, kept for a while": ("any", {"retention.ms": "1000", "retention.bytes": "5"}, ("retention.ms is 1000, wanted -1", "retention.bytes is 5")),
-    "any, compacted": ("any", {"cleanup.policy": "compact"}, ("cleanup.policy is compact, wanted delete",)),
+    "any, compacted": ("any", {"cleanup.policy": "compact"}, ("cleanup.policy is compact, wanted delete", "change nothing and write")),
     "any, unclean": ("any", {"unclean.leader.election.enable": "true"}, ("wanted false",)),
-    "owner, deleted": ("owner", {"cleanup.policy": "delete"}, ("cleanup.policy is delete, wanted compact",)),
+    "owner, deleted": ("owner", {"cleanup.policy": "delete"}, ("cleanup.policy is delete, wanted compact", "change nothing and write")),
     "owner, both": ("owner", {"cleanup.policy": "compact,delete"}, ("is compact,delete, wanted compact",)),
     "owner, small": ("owner", {"max.message.bytes": "1000"}, ("max.message.bytes is 1000, wanted 25165824",)),
     "owner, forgetful": ("owner", {"delete.retention.ms": "1000"}, ("delete.retention.ms is 1000, wanted 86400000",)),
@@ -93,7 +94,7 @@ async def test_a_topic_that_could_lose_something_is_refused_with_the_remedy(
         await open_log(where.url)
     for words in (*said, f"kafka-configs.sh --bootstrap-server {kafka.bootstrap}", f"--entity-name {where.topic}"):
         assert words in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 2 + len(settings)
+    assert len(str(refused.value).splitlines()) == 2 + len(settings) + ("change nothing and write" in said)
 
 
 @told
@@ -187,7 +188,7 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
     monkeypatch.setattr("treaty.log.kafka.broker.sender.SEND_SECONDS", 2.0)
     link = await reached(place(kafka, topic))
     with pytest.raises(LogUnavailableError, match="too large"):
-        await link.send(b"x" * 26_000_000)
+        await link.send(b"x" * (MESSAGE_BYTES + 1))
     assert await link.send(b"first") == 0
     kafka.kill()
     try:
@@ -246,7 +247,7 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
         with pytest.raises(ProducerFencedError):
             await old.commit([(b"a", b"old")], WHEREVER)
     with pytest.raises(LogUnavailableError, match="too large"):
-        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 104_000)], WHEREVER)
+        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * (MESSAGE_BYTES // 256 + 1))], WHEREVER)
     await new.fence()
     assert await new.commit([(b"a", b"2")], WHEREVER)
     await until(lambda: seen(link, b"2"))

@@ -1,15 +1,21 @@
 """schema-repo and AVRO-1124 at a real server: requests as Java's client sends them, restarts, and connections that stay."""
 
+import asyncio
 import http.client
 import json
+import tomllib
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.facades.schemarepo.conversations import repository
 from tests.real.running import serving
+from treaty.assemble import connect
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 JAVA = {"Accept": "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "User-Agent": "Java/17"}
 TEXT = {**JAVA, "Content-Type": "text/plain"}
 FORM = {**JAVA, "Content-Type": "application/x-www-form-urlencoded"}
@@ -69,3 +75,31 @@ def test_what_javas_client_sends_is_answered_also_after_a_restart(tmp_path: Path
         listed = json.loads(connection.getresponse().read())
         assert [(one["id"], one["schema"]) for one in listed] == [("2", UMLAUTS), ("1", '"long"'), ("0", '"int"')]
         connection.close()
+
+
+def played(table: str, member: str) -> list[list[dict[str, Any]]]:
+    """The conversations of a table that need no restart."""
+    rows = tomllib.loads((ROOT / "tests/cases/schemarepo" / f"{table}.toml").read_text("utf-8"))[member]
+    return [row["steps"] for row in rows if not any("reopen" in step for step in row.get("steps", [{"reopen": True}]))]
+
+
+@pytest.mark.parametrize(
+    ("table", "member", "root", "least"),
+    [("points", "point", "/schema-repo", 40), ("proposal", "case", "/avro-1124/schemas", 18)],
+)
+def test_all_conversations_are_held_with_a_process(
+    table: str, member: str, root: str, least: int, tmp_path: Path
+) -> None:
+    """With the application they are `test_points.py` and `test_proposal.py`; here no subject is left of the one before."""
+    held = played(table, member)
+    assert len(held) >= least
+
+    async def hold(address: str, steps: list[dict[str, Any]]) -> None:
+        async with repository(root=root, address=address) as it:
+            await it.play(steps)
+
+    with serving(tmp_path, "--log", "memory:") as server, connect(server.base) as registry:
+        for steps in held:
+            asyncio.run(hold(server.base, steps))
+            for group in registry.groups():
+                registry.remove_subject(group.subject)

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import json
 from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
@@ -112,6 +111,12 @@ class Draft:
     """
 
 
+_ESCAPED_SHORT = b'"\\\b\f\n\r\t'
+"""Characters for which a string of JSON has two."""
+_ESCAPED = _ESCAPED_SHORT + bytes(sorted({*range(32)} - {*_ESCAPED_SHORT}))
+"""These, and those for which it has six."""
+
+
 def refuse_many_references(count: int) -> None:
     """Raise `TooLarge` for a schema with too many references."""
     if count > REFERENCES:
@@ -135,9 +140,20 @@ def needs_coding(text: str) -> bool:
     """Return whether a text is long, and longer as a string of JSON than in base64."""
     if len(text) <= SCHEMA_BYTES:
         return False
-    plain = len(text.encode("utf-8", "surrogatepass"))
-    escaped = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    return escaped > len(CODED) + (plain + 2) // 3 * 4
+    plain = text.encode("utf-8", "surrogatepass")
+    unescaped = len(plain.translate(None, _ESCAPED))
+    if unescaped == len(plain):
+        return False
+    short = len(plain) - len(plain.translate(None, _ESCAPED_SHORT))
+    escaped = unescaped + 2 * short + 6 * (len(plain) - unescaped - short) + len('""')
+    return escaped > len(CODED) + (len(plain) + 2) // 3 * 4
+
+
+def opaque_size(text: str) -> int:
+    """Return how many bytes the text of an opaque schema stands for, where what follows CODED is base64."""
+    if not text.startswith(CODED):
+        return len(text.encode("utf-8", "surrogatepass"))
+    return (len(text) - len(CODED)) // 4 * 3 - (len(text) - len(text.rstrip("=")))
 
 
 def opaque_bytes(text: str) -> bytes:

@@ -1,9 +1,11 @@
 """The writer: has one append in flight, decided on the current tables; commands are answered when it is durable."""
 
+import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 
-from treaty.core.limits import CHAIN_COMMITS, QUEUE
+from treaty.core.limits import CHAIN_COMMITS, QUEUE, SCHEMA_BYTES
 from treaty.core.state.commit import START, Append, Commit, Position, make_append
 from treaty.core.state.root import roots_with
 from treaty.core.state.state_tables import OUTCOME
@@ -22,6 +24,8 @@ BATCH_SECONDS = 0.02
 """Seconds after which a batch is sent, because deciding blocks the event loop."""
 LARGE_BYTES = 131_072
 """From this number of characters on an append is encoded in its own turn of the event loop."""
+HUGE_BYTES = 4 * SCHEMA_BYTES
+"""From this number on it is encoded on a thread."""
 HOLD_AFTER = 2
 """Conflicts in a row after which the writer takes the log lock, if the log has one, until no other node writes."""
 ALONE = 8
@@ -182,7 +186,7 @@ class Writer:
     async def _append(self, batch: CommitBatch) -> SentAppend | None:
         """Send the append of a batch.
 
-        A large one is encoded in another turn of the event loop. From here on its commands count as sent: past its
+        A large one is encoded in another turn of the event loop, a huge one on a thread. From here on its commands count as sent: past its
         deadline a command may still be written. If the tables change meanwhile, the append is in conflict.
         """
         if not batch.commits:
@@ -195,7 +199,8 @@ class Writer:
                 command.send(sent)
         if batch.bytes > LARGE_BYTES:
             await self._environment.sleep(0)
-        append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
+        made = partial(make_append, batch.base, self._environment.random(16), tuple(batch.commits), roots)
+        append = await asyncio.to_thread(made) if batch.bytes > HUGE_BYTES else made()
         barrier = self._follower.begin()
         self._follower.expect(batch.rows)
         self._counts.appends += 1

@@ -17,15 +17,20 @@ TEXT = {"content-type": "text/plain"}
 
 @dataclass
 class Repository:
-    """A server over a log, in this process."""
+    """A server over a log, in this process; or one at an address, which keeps running."""
 
     log: str
     root: str = "/schema-repo"
+    address: str = ""
     http: httpx2.AsyncClient = field(init=False)
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def open(self) -> None:
-        """Start a server on the log."""
+        """Start a server on the log, or connect to the one that runs."""
+        if self.address:
+            remote = httpx2.AsyncClient(base_url=self.address, headers={"accept": JAVA})
+            self.http = await self.stack.enter_async_context(remote)
+            return
         node = await self.stack.enter_async_context(open_node(self.log))
         transport = httpx2.ASGITransport(app=build_application(node).dispatcher)
         client = httpx2.AsyncClient(transport=transport, base_url="http://test", headers={"accept": JAVA})
@@ -70,9 +75,9 @@ class Repository:
 
 
 @asynccontextmanager
-async def repository(log: str = "memory:", root: str = "/schema-repo") -> AsyncIterator[Repository]:
-    """Open a server for the block."""
-    made = Repository(log, root)
+async def repository(log: str = "memory:", root: str = "/schema-repo", address: str = "") -> AsyncIterator[Repository]:
+    """Open a server for the block, or talk with the one at an address."""
+    made = Repository(log, root, address)
     await made.open()
     try:
         yield made

@@ -1,5 +1,6 @@
 """One request and its answer, as endpoints see them."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -84,6 +85,8 @@ class PravegaExchange:
         """
         data = await read_body(self.http, limit)
         try:
+            if len(data) > REQUEST_BYTES:
+                return await asyncio.to_thread(msgspec.json.decode, data, type=kind)
             return msgspec.json.decode(data, type=kind)
         except msgspec.ValidationError as wrong:
             why, allowed = f"it has a member of the wrong type: {wrong}", "the members of this path's body"

@@ -17,7 +17,6 @@ from treaty.client.explain.record import explain_record
 from treaty.client.groups.deserializer import GroupDeserializer
 from treaty.client.groups.explanation import explain_group_record
 from treaty.client.groups.settings import GroupReaderSettings
-from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
 from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data, to_json_value
 from treaty.client.serializers.errors import BadRecordError
@@ -214,8 +213,8 @@ def command(topic: str, **options: Any) -> None:
         raise click.UsageError("--json and --values exclude each other")
     form = "json" if options["as_json"] else "values" if options["values"] else "lines"
     span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
+    cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
-        cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
         decoder = RecordDecoder(found, context_of(options["context"]), options["encoding"])
         group = options["group"]
         settings = replace(LENIENT, encoding=options["encoding"])

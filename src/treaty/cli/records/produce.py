@@ -16,9 +16,9 @@ from treaty.cli.terminal.options import encoding_, format_
 from treaty.cli.terminal.source import STDIN
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
-from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.library import load_library
 from treaty.client.kafka.producer import ANY, RecordProducer
+from treaty.core.kafka import KafkaCluster
 
 DONE, WRONG, STOPPED = 0, 1, 130
 """Exit codes: every record is in the topic; some are not; Ctrl-C."""
@@ -89,20 +89,25 @@ def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
         --schema order.avsc --records
     """  # noqa: D301 - click wants the control character
     settings = _read_options(topic, options)
+    cluster = None
     with kafka.exit_on_kafka_error():
         if not options["dry_run"]:
             load_library()  # before the registry is asked
+            cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
         job = ProduceRun(settings, *_select_schemas(found, topic, options))
-        code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), options)
+        code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), cluster, options)
     sys.exit(code)
 
 
-def _run_job(job: ProduceRun, source: Iterator[InputRecord | InvalidInput], options: dict[str, Any]) -> int:
-    dry_run, as_json = options["dry_run"], options["as_json"]
+def _run_job(
+    job: ProduceRun, source: Iterator[InputRecord | InvalidInput], cluster: KafkaCluster | None, options: dict[str, Any]
+) -> int:
+    """Send the records, or show them without a cluster; returns the exit code."""
+    dry_run, as_json = cluster is None, options["as_json"]
     shown: list[dict[str, str]] = []
     try:
-        if dry_run:
+        if cluster is None:
             for name, facts in job.show(source):
                 if as_json:
                     shown.append({"input": name, **facts})
@@ -110,7 +115,6 @@ def _run_job(job: ProduceRun, source: Iterator[InputRecord | InvalidInput], opti
                     screen.say(name, bold=True)
                     screen.say_facts(facts)
         else:
-            cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
             job.send(source, RecordProducer(cluster, job.counts.report_lost, options["compression"]))
         code = WRONG if job.counts.wrong or job.counts.lost else DONE
     except KeyboardInterrupt:

@@ -96,7 +96,7 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
             UNREACHABLE,
         ) from error
     except RegistryError as error:
-        message = f"the registry does not answer: {error}; check that it runs"
+        message = f"the registry does not answer: {error}; {registry_url.remedy_of(error)}"
         raise UnusableError(message, UNREACHABLE) from error
 
 

@@ -1,13 +1,14 @@
 """Shared by commands that use Kafka: brokers, settings and errors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
 
 from treaty.cli.terminal.source import UnusableError
+from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
-from treaty.core.kafka import KafkaSettingsError
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError
 
 kafka_config = click.option(
     "--kafka-config",
@@ -26,6 +27,16 @@ kafka_brokers = click.option(
     metavar="HOST:PORT",
     help="Brokers, separated by commas. Not needed if the settings have them.",
 )
+
+
+def find_cluster(brokers: str, settings: Sequence[str]) -> KafkaCluster:
+    """Return the brokers and settings of a command; the program ends with exit code 2 if no broker is named."""
+    try:
+        cluster, _ = parse_cluster(brokers, settings)
+    except KafkaSettingsError as error:
+        missing = str(error).startswith("no Kafka broker is named")
+        raise UnusableError("no Kafka broker is named; give --kafka host:port" if missing else str(error)) from error
+    return cluster
 
 
 @contextmanager

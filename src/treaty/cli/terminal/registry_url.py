@@ -17,6 +17,7 @@ from treaty.client.connection import Connection
 from treaty.client.credentials import basic
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
+from treaty.core.refusals import RegistryError
 
 MISSING = Literal["refuse", "create", "empty"]
 """How a missing SQLite file is handled: an error, a new registry, or an empty one in memory."""
@@ -34,6 +35,18 @@ def connect_to(url: str, missing: MISSING = "refuse") -> Connection:
             return connect("memory:")
         screen.say(f"{url} is a new registry.", "yellow", err=True)
     return connect(read_settings(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
+
+
+def remedy_of(error: RegistryError) -> str:
+    """Return what may be done about a registry that does not answer."""
+    text = str(error)
+    if "ame mismatch" in text or "IP address mismatch" in text:
+        return "write the URL with a name that its certificate has"
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return "if you trust the authority of its certificate, name the authority's file in PEM: TREATY_CA=ca.pem"
+    if "WRONG_VERSION_NUMBER" in text:
+        return "check that it has TLS; without TLS its URL begins with http://"
+    return "check that it runs"
 
 
 def is_missing(url: str) -> bool:

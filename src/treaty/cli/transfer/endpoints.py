@@ -60,7 +60,9 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     except Refusal as error:
         raise UnusableError(f"the registry {shown} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(f"the registry {shown} does not answer: {error}; check that it runs") from error
+        raise UnusableError(
+            f"the registry {shown} does not answer: {error}; {registry_url.remedy_of(error)}"
+        ) from error
 
 
 def _read_settings(path: str) -> dict[str, str | float]:

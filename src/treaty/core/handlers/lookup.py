@@ -50,6 +50,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
     visible: Visible = "all" if request.deleted else "live"
     if not request.draft.text and not request.draft.data:
         raise _missing(view, request.subject, visible)
+    draft = with_text(request.draft, engine)
     for subject in chain((request.subject,), same_name_elsewhere(view, request.subject)):
         if not has_version(view, subject, visible):
             continue
@@ -58,7 +59,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
         one = read(
             view,
             subject,
-            request.draft,
+            draft,
             engine,
             visible="all",
             strict=False,

@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from treaty.core.finding import Diagnostic
-from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
+from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in
 from treaty.core.handlers.versions import as_sent, schema_row, select
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.limits import OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import Draft, Metadata, Reference, RuleSet, opaque_bytes, refuse_many_references
+from treaty.core.schema import Draft, Metadata, Reference, RuleSet, opaque_size, refuse_many_references
 from treaty.core.schema_engine import (
     Answer,
     InvalidText,
@@ -98,11 +98,10 @@ def read(
 ) -> ParsedDraft | InvalidText:
     """Read a draft as a version of the subject, whose `rules` are given.
 
-    Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
+    Formats without a plug-in are opaque: their text, which the draft has (see `with_text`), is its own canonical form. Raises `InvalidSchema` for references
     that lead nowhere and a type that the text lacks, `TooLarge` past a limit; a text that does not parse is returned as
     `InvalidText`.
     """
-    draft = with_text(draft, engine)
     opaque = is_opaque(draft, engine)
     _refuse_large(draft, opaque=opaque)
     refuse_many_references(len(draft.references) + len(draft.imports))
@@ -142,7 +141,7 @@ def _check_imports(draft: Draft, bound: tuple[ResolvedReference, ...], engine: S
 
 
 def _refuse_large(draft: Draft, *, opaque: bool) -> None:
-    size = len(opaque_bytes(draft.text) if opaque else draft.text.encode("utf-8", "surrogatepass"))
+    size = opaque_size(draft.text) if opaque else len(draft.text.encode("utf-8", "surrogatepass"))
     size = max(size, len(draft.data or b""), sum(len(path) + len(file) for path, file in draft.imports))
     limit, most = ("OPAQUE_BYTES", OPAQUE_BYTES) if opaque else ("SCHEMA_BYTES", SCHEMA_BYTES)
     if size > most:

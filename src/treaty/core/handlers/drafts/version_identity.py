@@ -126,9 +126,10 @@ def with_text(draft: Draft, engine: SchemaEngine) -> Draft:
         return draft
     if draft.data is not None:
         return replace(draft, text=opaque_text(draft.data), data=None)
-    if needs_coding(draft.text):
+    is_coded = draft.text.startswith(CODED)
+    if not is_coded and needs_coding(draft.text):
         return replace(draft, text=opaque_text(opaque_bytes(draft.text)))
-    if draft.text.startswith(CODED) and opaque_text(opaque_bytes(draft.text)) != draft.text:
+    if is_coded and opaque_text(opaque_bytes(draft.text)) != draft.text:
         raise InvalidSchema.of(
             "OPAQUE_CODING",
             f"Invalid schema of type {draft.format}, details: what follows {CODED} is not base64 of bytes that need it",

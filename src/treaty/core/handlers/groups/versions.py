@@ -212,7 +212,8 @@ def _read(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> P
 def _read_as(
     view: View, subject: Subject, draft: Draft, engine: SchemaEngine, rules: VersionRules, *, normalize: bool
 ) -> ParsedDraft:
-    if not with_text(draft, engine).text:
+    draft = with_text(draft, engine)
+    if not draft.text:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
     one = read(view, subject, draft, engine, visible="all", strict=False, normalize=normalize, rules=rules)
     if isinstance(one, InvalidText):

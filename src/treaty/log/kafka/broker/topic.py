@@ -189,14 +189,10 @@ class LogTopic:
         assert shape is not None
         begun = asyncio.get_running_loop().time()
         found = await self._settings()
-        faults = {
-            one.name: found[one.name] for one in find_wrong_settings(found, self.topic_url.writers, shape.replicas)
-        }
-        if faults:
+        writers = self.topic_url.writers
+        if next(find_wrong_settings(found, writers, shape.replicas), None) is not None:
             raise LogDamagedError(
-                describe_wrong_settings(
-                    self.topic_url.topic, self._where, faults, self.topic_url.writers, shape.replicas
-                )
+                describe_wrong_settings(self.topic_url.topic, self._where, found, writers, shape.replicas)
             )
         self.settings, self._settings_checked_at = found, begun
 

@@ -141,14 +141,23 @@ def find_wrong_settings(found: Mapping[str, str], writers: str, replicas: int) -
     )
 
 
-def describe_wrong_settings(topic: str, servers: str, faults: Mapping[str, str], writers: str, replicas: int) -> str:
-    """Each wrong setting with its value, the value that is wanted and the reason, and the command that sets them all."""
-    offending = [one for one in required_settings(writers, replicas) if one.name in faults]
-    lines = [f"  {one.name} is {faults[one.name]}, wanted {one.value}: {one.reason}" for one in offending]
+def describe_wrong_settings(topic: str, servers: str, found: Mapping[str, str], writers: str, replicas: int) -> str:
+    """Each wrong setting with its value, the value that is wanted and the reason, and the command that sets them all.
+
+    A topic that fits the other layout may hold a log of it, which that command would destroy: then the layout comes first.
+    """
+    offending = [*find_wrong_settings(found, writers, replicas)]
+    lines = [f"  {one.name} is {found[one.name]}, wanted {one.value}: {one.reason}" for one in offending]
     setting = ",".join(f"{one.name}={one.value}" for one in offending)
     command = (
         f"kafka-configs.sh --bootstrap-server {servers} --entity-type topics --entity-name {topic} --alter --add-config"
     )
-    return "\n".join(
-        [f"the topic {topic!r} at {servers} could lose what is in the log:", *lines, f"mend it: {command} {setting}"]
-    )
+    other = "owner" if writers == "any" else "any"
+    mend = f"mend it: {command} {setting}"
+    if next(find_wrong_settings(found, other, replicas), None) is None:
+        lines.append(
+            f"its settings are those of writers={other}: if its log is of that layout, change nothing and write "
+            f"kafka://{servers}/{topic}?writers={other}"
+        )
+        mend = f"if it is not, {mend}"
+    return "\n".join([f"the topic {topic!r} at {servers} could lose what is in the log:", *lines, mend])
