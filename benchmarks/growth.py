@@ -1,24 +1,34 @@
-"""Growth: what a request costs among many contexts, versions and deleted versions, against few.
+"""Growth: what a request costs among many contexts, versions, deleted versions and subjects, against few.
 
 Two registries run embedded in one process, one with few and one with many; they take turns, CPU of the whole process counts,
-and the round that took least: other programs only add to it.
+and the round that took least: other programs only add to it. Among subjects the work is counted besides: calls of functions of
+Python and of C, the same number in each run. Time grows more than work, because what is in memory is in no cache.
 """
 
+import asyncio
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
 
+from benchmarks import register
 from benchmarks.row import Row, against
-from treaty.assemble import connect
+from treaty.assemble import connect, open_node
 from treaty.client.connection import Connection
+from treaty.core.answers import Config
+from treaty.core.limits import OUTCOMES
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
-from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions
+from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions, Scope, SetConfig
+from treaty.node.node import Node
 
 CONTEXTS = (1, 10_000)
 VERSIONS = (10, 2_000)
+SUBJECTS = (100, 100_000)
+WATCHED = 200
+"""Registrations whose calls are counted."""
 TURNS = 4_000
 STEP = 100
 """Turns that are measured together."""
@@ -38,11 +48,12 @@ def text(number: int) -> str:
 
 
 def run() -> list[Row]:
-    """Measure all three kinds of growth on the memory log."""
+    """Measure all kinds of growth on the memory log."""
     return [
         *among(CONTEXTS, "contexts", fill_contexts, CONTEXT_WORK),
         *among(VERSIONS, "versions", fill_versions, VERSION_WORK),
         *turns(),
+        *calls(),
     ]
 
 
@@ -128,3 +139,35 @@ def turns() -> Iterator[Row]:
             unit="us CPU",
             goal=TURNS_GOAL,
         )
+
+
+def calls() -> Iterator[Row]:
+    """Calls of functions for a new subject among few and among many, each after so many commits that outcomes go."""
+    few, many = (asyncio.run(count_calls(size)) for size in SUBJECTS)
+    name = f"register a new subject: {SUBJECTS[1]:,} subjects against {SUBJECTS[0]:,}"
+    yield against(name, many, few, unit="calls", goal=GOAL)
+
+
+async def count_calls(size: int) -> float:
+    """Calls of functions of Python and of C for one registration among so many subjects."""
+    called = 0
+
+    def watch(_: object, event: str, __: object) -> None:
+        nonlocal called
+        called += event in {"call", "c_call"}
+
+    async with open_node("memory:") as node:
+        await register.fill_together(node, register.texts(0, size))
+        await commit_often(node)
+        pairs = register.texts(size, WATCHED)
+        sys.setprofile(watch)
+        for pair in pairs:
+            await register.fill_together(node, [pair])
+        sys.setprofile(None)
+    return called / WATCHED
+
+
+async def commit_often(node: Node) -> None:
+    """Make as many commits as there are outcomes kept: from then on each commit drops one."""
+    for turn in range(OUTCOMES):
+        await node.ask(SetConfig(Scope(), Config(level=("FULL", "BACKWARD")[turn % 2])))

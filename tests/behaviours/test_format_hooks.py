@@ -29,8 +29,9 @@ from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.schema_selection import SchemaText
 from treaty.client.serializers.settings import SerializerSettings, UseLatest
+from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.refusals import Incompatible
+from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import Column, Scalar
@@ -85,6 +86,14 @@ def test_versions_are_compared_and_refused_with_a_finding(registry: Connection) 
         refused.value
     )
     assert registry.check("orders", Draft(OLD, "CSV")).messages[0].startswith("COLUMN_GONE at /price: ")
+
+
+def test_a_validator_about_fields_refuses_a_format_that_lists_none(registry: Connection) -> None:
+    registry.set_config("orders", Config(validators=("naming(field=snake_case)", "max-size(1000)")))
+    with pytest.raises(InvalidSchema) as refused:
+        registry.register("orders", Draft(OLD, "CSV"))
+    assert [one.rule for one in refused.value.faults] == ["naming"]
+    assert "the record of the format has no `elements`" in refused.value.faults[0].message
 
 
 def test_values_are_serialized_and_read_as_they_were_written_or_by_another_version(registry: Connection) -> None:
@@ -310,3 +319,16 @@ def test_a_plan_keeps_a_text_that_many_share_once() -> None:
 
     assert len(plan.schemas) == 41
     assert plan.resolve("CSV")[plan.reader] == lowest
+
+
+def test_a_group_s_record_is_decoded_by_the_command_in_the_encoding_that_is_named() -> None:
+    with TreatyRegistry() as made:
+        writing = GroupWriterSettings(
+            pravega_group("CSV"), register_schema=True, register_codec=True, codec="gzip", encoding="tab"
+        )
+        framed = GroupSerializer(made.registry, "orders", Draft(OLD, "CSV"), writing)(ROWS[0]).data
+        assert framed is not None
+        words = ("decode", framed.hex(), "--group", "orders", "--registry", made.url)
+        shown = run(*words, "--encoding", "tab", "--json")
+        assert json.loads(shown.stdout)["steps"][-1]["says"] == '{"id": 1, "name": "tea"}'
+        assert run(*words).exit_code == 1

@@ -30,6 +30,7 @@ framing = "header"
 part = "value"
 depth = 2
 defaults = true
+encoding = "compact"
 message = "shop.Order"
 keep = ["topic", "offset"]
 
@@ -124,6 +125,7 @@ def test_a_file_is_a_pipeline(written: Callable[[str], Path]) -> None:
         framing="header",
         depth=2,
         defaults=True,
+        encoding="compact",
         tries=3,
         patience=1.5,
     )

@@ -95,3 +95,19 @@ def test_a_deleted_label_is_free_for_another_text() -> None:
     assert bench.do(GetPublished(SUBJECT, "1-0-0")).version == second.schema.version
     assert bench.do(GetSchema(first.schema.version.schema_id)).text == TEXTS[0]
     assert (first.schema.version.number, second.schema.version.number) == (1, 2)
+
+
+def test_versions_are_listed_by_the_numbers_of_their_labels() -> None:
+    bench = Bench()
+    wanted = [f"1-0-{addition}" for addition in range(11)]
+    for label in wanted:
+        bench.do(Publish(SUBJECT, label, Draft('["a"]', "TOY")))
+    assert [one.label for one in bench.do(ListPublished("v")).schemas] == wanted
+
+
+def test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes() -> None:
+    bench = Bench()
+    for label, supersedes in (("1-0-0", ()), ("2-0-0", ("1-0-0",)), ("1-0-1", ("1-0-0",))):
+        bench.do(Publish(SUBJECT, label, Draft('["a"]', "TOY"), supersedes=supersedes))
+    assert bench.do(GetPublished(SUBJECT, "1-0-0")).superseded_by == "2-0-0"
+    assert bench.do(GetPublished(SUBJECT, "1-0-1")).supersedes == ()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 from treaty.log.kafka.broker import topic as topics
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.election import GroupElection, ObserverElection
+from treaty.log.kafka.broker.library import MESSAGE_BYTES
 from treaty.log.kafka.broker.topic import LogTopic
 from treaty.log.kafka.broker.topic_config import TopicUrl, new_topic_settings, parse_topic_url
 from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
@@ -187,7 +188,7 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
     monkeypatch.setattr("treaty.log.kafka.broker.sender.SEND_SECONDS", 2.0)
     link = await reached(place(kafka, topic))
     with pytest.raises(LogUnavailableError, match="too large"):
-        await link.send(b"x" * 26_000_000)
+        await link.send(b"x" * (MESSAGE_BYTES + 1))
     assert await link.send(b"first") == 0
     kafka.kill()
     try:
@@ -246,7 +247,7 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
         with pytest.raises(ProducerFencedError):
             await old.commit([(b"a", b"old")], WHEREVER)
     with pytest.raises(LogUnavailableError, match="too large"):
-        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 104_000)], WHEREVER)
+        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * (MESSAGE_BYTES // 256 + 1))], WHEREVER)
     await new.fence()
     assert await new.commit([(b"a", b"2")], WHEREVER)
     await until(lambda: seen(link, b"2"))

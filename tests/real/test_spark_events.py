@@ -44,6 +44,7 @@ def test_every_bad_event_has_its_reason_and_no_good_one_is_lost(spark: SparkSess
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_a_million_events(spark: SparkSession) -> None:
     check_events(spark, 2, 1_000_000, 1_000_000)
 

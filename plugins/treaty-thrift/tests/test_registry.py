@@ -23,7 +23,8 @@ from treaty.client.records.decoder import RecordDecoder
 from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.settings import UseLatest
-from treaty.core.refusals import Incompatible, Refusal
+from treaty.core.answers import Config
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.schema import Draft, Reference
 from treaty.node.embedded import EmbeddedRegistry
 from treaty.plan.decode_plans import make_plan
@@ -205,6 +206,23 @@ def test_pravegas_custom_format_of_this_name_is_parsed_and_compared(registry: Tr
     assert add(MONEY.replace("double", "i64")) == 409
     assert add("struct {") >= 400
     assert registry.registry.version("g").text == MONEY
+
+
+def test_validators_see_the_named_parts_of_a_text(registry: TreatyRegistry) -> None:
+    found = registry.registry
+    text = "enum kind { New } struct Order { 1: i32 OrderId, 2: i32 size } service Shop { void buy_all() }"
+    found.register("named", Draft(text, "THRIFT"))
+    rules = ("naming(type=PascalCase,field=snake_case,symbol=UPPER_SNAKE_CASE,method=camelCase)", "no-removed-fields")
+    found.set_config("named", Config(level="BACKWARD", validators=rules))
+    with pytest.raises(InvalidSchema) as refused:
+        found.register("named", Draft(text.replace(", 2: i32 size", ""), "THRIFT"))
+    assert [(one.rule, one.path) for one in refused.value.faults] == [
+        ("naming", "/kind"),
+        ("naming", "/kind/New"),
+        ("naming", "/Order/1"),
+        ("naming", "/Shop/buy_all"),
+        ("no-removed-fields", "/Order/2"),
+    ]
 
 
 def test_a_group_has_records_of_several_types_that_include_others(registry: TreatyRegistry) -> None:

@@ -16,6 +16,10 @@ from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.encoding.options import EncodeOptions
 from treaty.spark import decode, explain, register_functions, to_registry
+from treaty.spark.datasource.options import read_options
+from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.route import TopicRoute
+from treaty.spark.pipelines.value import Pipeline
 
 # Spark's bridge leaves its sockets to the garbage collector.
 pytestmark = [pytest.mark.jvm, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
@@ -108,6 +112,12 @@ def test_rows_are_encoded_and_read_back_several_types_are_told_apart_and_sql_has
         variant = make_plan(registry, "shop-*", reader="variant", encoding="compact")
         told = decode(frame, variant).orderBy("at").select("record.record_type", F.to_json("record.record")).collect()
         assert (told[2][0], json.loads(told[2][1])) == ("Item", item)
+
+        pipeline = Pipeline("shop-order", "good", "bad", "checkpoint", encoding="compact")
+        planned = RoutePlanner(TopicRoute(pipeline), registry).plan(spark)
+        assert planned == make_plan(registry, "shop-order", reader="union", encoding="compact")
+        given = {"registry": "http://localhost:9", "path": "x", "subject": "shop-order", "encoding": "compact"}
+        assert read_options(given).choices == {"encoding": "compact"}
 
         subjects = {"order": "shop-order"}
         assert register_functions(spark, registry, subjects, encoding="compact") == ("frame_id", "decode_order")

@@ -36,7 +36,7 @@ from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
-from treaty.formats.validators.inspection import describe_validators, run_validator
+from treaty.formats.validators.inspection import NoElementsError, describe_validators, run_validator
 from treaty.formats.validators.registry import ValidatorRegistry, find_validators
 from treaty.formats.validators.validator import ValidatedSchema
 
@@ -157,7 +157,10 @@ class FormatEngine:
                 return ()
             form, model = self.model(schema, strict=False)
             spend(count_characters(schema) >> 2)
-            return () if form.elements is None else tuple(form.elements(model))
+            if form.elements is None:
+                message = f"the types and fields of a {form.name} schema are not known: the record of the format has no `elements`"
+                raise NoElementsError(message)
+            return tuple(form.elements(model))
 
         return ValidatedSchema(schema.format, schema.text, MappingProxyType(dict(metadata)), number, elements)
 

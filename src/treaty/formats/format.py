@@ -152,7 +152,8 @@ class Format(Generic[Model]):
       for a schema that has no finite value, or none that can be found.
     - ``suffixes``: endings of file names by which the format is known.
     - ``tagging``: tags inside the text; None where the format has no place for them.
-    - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none.
+    - ``elements(model)``: the named parts of the own text, in its order, for validators; None where the format lists none,
+      and is refused where a policy names a validator about them.
     - ``from_logical(text)``: the text of a schema that a text of logical types describes; None where those mean nothing.
     - ``recognize(text)``: whether a text of unknown format, valid or not, looks like one of this format; of two formats that
       say so, one of this package goes first.

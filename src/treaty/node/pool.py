@@ -239,6 +239,8 @@ class ThreadWork:
     thread: int = 0
     validator: str = ""
     since: float = 0.0
+    is_abandoned: bool = False
+    """No question waits for the answer any more, so no validator begins."""
 
     def run(self) -> Answer:
         """Answer the question in this thread."""
@@ -248,6 +250,8 @@ class ThreadWork:
 
     def _note(self, validator: str) -> None:
         self.since, self.validator = time.monotonic(), validator
+        if self.is_abandoned:
+            raise _StoppedError
 
     def is_overdue(self) -> bool:
         """Return whether a validator has taken too long."""
@@ -280,6 +284,7 @@ class ThreadPool:
         finally:
             if not answered.done():
                 answered.cancel()
+                work.is_abandoned = True
                 if work.validator:
                     self._replace(work)
 

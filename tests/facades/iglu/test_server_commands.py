@@ -76,6 +76,10 @@ def test_push_goes_by_number_and_stops_at_the_first_refusal(server: Running, tmp
     assert code == 0
     assert re.findall(r"1-0-\d+", out) == [f"1-0-{version}" for version in range(12)]
     assert run("push", str(tmp_path / "a"), "--registry", api)[0] == 0
+    assert "stays" not in run("push", str(tmp_path / "a"), "--registry", api)[2]
+    code, _, err = run("push", str(tmp_path / "a"), "--registry", api, "--public")
+    assert code == 0
+    assert "iglu:com.acme/many/jsonschema/1-0-11 stays private" in err
     write(tmp_path / "b", "com.acme/aa/jsonschema/1-0-0", schema("aa", "1-0-0"))
     write(tmp_path / "b", "com.acme/bb/jsonschema/1-0-1", schema("bb", "1-0-1"))
     write(tmp_path / "b", "com.acme/cc/jsonschema/1-0-0", schema("cc", "1-0-0"))

@@ -1,6 +1,8 @@
 """Bugs planted in names of versions and in labels of SchemaVer: their order, patches, superseding."""
 
-from tests.planted.bug import Bug, Edit, by_lives
+from dataclasses import replace
+
+from tests.planted.bug import Bug, Edit, by_lives, by_tests
 
 HANDLERS = "treaty.core.handlers."
 NAMES, LABELS = HANDLERS + "drafts.version_names:", HANDLERS + "schemaver.labels:"
@@ -11,6 +13,11 @@ LAWS = "1 2 3 4 5 6 root"
 def label(name: str, does: str, target: str, old: str, new: str, first: int = 0) -> Bug:
     """A bug in a handler of names or labels; any law may break first."""
     return Bug(f"label: {name}", does, (Edit(target, old, new),), by_lives(first, LAWS))
+
+
+def by_law(bug: Bug, test: str) -> Bug:
+    """The bug, found by a law of labels: its lives are too rare."""
+    return replace(bug, finder=by_tests(f"laws/test_labels.py::{test}"))
 
 
 NAMED = (
@@ -45,13 +52,16 @@ NAMED = (
         "if True:",
         30,
     ),
-    label(
-        "labels compared as texts",
-        "Versions are listed by the spelling of their labels, so that 1-0-10 comes before 1-0-2.",
-        LABELS + "live_labels",
-        "dict(sorted((label, one) for label, one in found if label is not None))",
-        "dict(sorted(((label, one) for label, one in found if label is not None), key=lambda pair: str(pair[0])))",
-        164,
+    by_law(
+        label(
+            "labels compared as texts",
+            "Versions are listed by the spelling of their labels, so that 1-0-10 comes before 1-0-2.",
+            LABELS + "live_labels",
+            "dict(sorted((label, one) for label, one in found if label is not None))",
+            "dict(sorted(((label, one) for label, one in found if label is not None), key=lambda pair: str(pair[0])))",
+            164,
+        ),
+        "test_versions_are_listed_by_the_numbers_of_their_labels",
     ),
     label(
         "a patch changes what the old id means",
@@ -68,13 +78,16 @@ NAMED = (
         "replace(value, schema_id=schema_id))",
         2,
     ),
-    label(
-        "superseding moves backwards",
-        "A version that a later one supersedes is given to an earlier one.",
-        HANDLERS + "schemaver.supersession:superseding_rows",
-        "if before is None or before <= label:",
-        "if True:",
-        63,
+    by_law(
+        label(
+            "superseding moves backwards",
+            "A version that a later one supersedes is given to an earlier one.",
+            HANDLERS + "schemaver.supersession:superseding_rows",
+            "if before is None or before <= label:",
+            "if True:",
+            63,
+        ),
+        "test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes",
     ),
     label(
         "a chain of superseding versions is not flat",

@@ -6,6 +6,7 @@ from treaty.formats.content import skip_comments
 from treaty.formats.format import Format
 from treaty_thrift.columns import derive_columns
 from treaty_thrift.comparison import compare, find_differences
+from treaty_thrift.elements import list_elements
 from treaty_thrift.example import check_value, generate_example
 from treaty_thrift.lints import LINTS
 from treaty_thrift.parser import find_position, find_references, parse_schema
@@ -37,6 +38,7 @@ FORMAT = Format(
     lints=LINTS,
     columns=derive_columns,
     check=check_value,
+    elements=list_elements,
     example=generate_example,
     suffixes=(".thrift",),
     recognize=recognize,

@@ -15,6 +15,8 @@ from treaty.client.iglu.server_client import JSON_SCHEMA, IgluServer, ServerAnsw
 
 DONE, REFUSED = 0, 1
 """Exit codes: all is done; the server refused a schema."""
+VISIBILITY = b'"VISIBILITY_DIFFERS"'
+"""What a server of Treaty says of a schema whose name is private and that should be public, or the other way round."""
 
 
 @click.command(
@@ -42,6 +44,7 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_js
         for one in schemas:
             screen.say(str(one.key))
         return
+    other: list[str] = []
     counts = {"created": 0, "updated": 0, "unchanged": 0}
     refused: dict[str, Any] | None = None
     with server, report_unreachable(), screen.show_progress() as progress:
@@ -56,7 +59,12 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_js
                 }
                 break
             counts[done] += 1
+            if done == "unchanged" and VISIBILITY in answer.data:
+                other.append(str(one.key))
             progress("publishing", number, len(schemas))
+    for name in other:
+        kind = "private" if public else "public"
+        screen.say(f"{name} stays {kind}, because all versions of its name are {kind}", "yellow", err=True)
     if as_json:
         screen.say_json({"schemas": len(schemas), **counts, "refused": refused})
     else:
@@ -82,7 +90,7 @@ def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:
 
 
 def _push_one(server: IgluServer, one: SchemaPath, *, public: bool) -> tuple[str, ServerAnswer]:
-    """Publish a schema; returns what became of it, empty where it was refused."""
+    """Publish a schema; returns what became of it, empty where it was refused, and what the server said of it."""
     data = one.path.read_bytes()
     answer = server.put(one.key, data, public=public)
     if answer.status in {200, 201}:
@@ -90,7 +98,7 @@ def _push_one(server: IgluServer, one: SchemaPath, *, public: bool) -> tuple[str
     if answer.status == 409:
         there = server.get(one.key)
         if there.status == 200 and _is_same(one, data, there.data):
-            return "unchanged", there
+            return "unchanged", answer
     return "", answer
 
 

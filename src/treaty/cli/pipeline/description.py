@@ -91,6 +91,7 @@ def _build_pipeline(found: DescriptionTable) -> Pipeline:
         depth=found.integer("depth", 3) or 3,
         lossy=found.text("lossy", "refuse", LOSSY),
         defaults=found.boolean("defaults", usual=False),
+        encoding=found.text("encoding", ""),
         tries=patience.integer("tries", REGISTRY_TRIES) or REGISTRY_TRIES,
         patience=patience.number("unknown_seconds", 0.0) or 0.0,
         keyed=_read_keyed(found.table("keyed")),

@@ -20,6 +20,10 @@ Watcher = Callable[[str], None]
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
+class NoElementsError(Exception):
+    """A format lists no types and fields, so a validator about them can find nothing."""
+
+
 @contextmanager
 def use_watcher(watcher: Watcher) -> Iterator[None]:
     """Report to a watcher which plug-ins work inside: one that never counts a step is stopped from outside only."""
@@ -77,6 +81,9 @@ def _run(
             raise
         message = f"the validator takes more than {stop.message}"
         return (Diagnostic(call.name, "", message, "a smaller schema, or a policy without it"),)
+    except NoElementsError as missing:
+        expected = "a package of the format that lists them, or a policy without this validator"
+        return (Diagnostic(call.name, "", str(missing), expected),)
     except InvalidSchemaError as wrong:
         return (Diagnostic(call.name, "", f"an earlier version can't be read: {wrong}", REMEDY),)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the schema has not been checked

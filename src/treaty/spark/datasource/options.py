@@ -28,6 +28,7 @@ KNOWN: Mapping[str, str] = {
     "unknown": "true, false",
     "validate": "true, false",
     "rest": "map",
+    "encoding": "one of the ways of a plug-in's format",
     "flatten": "true, false",
     "prefix": "",
     "subscribe": "topics with commas",
@@ -150,7 +151,7 @@ def _read_choices(given: Mapping[str, str]) -> DecodeChoices:
         if not given["depth"].isdecimal():
             raise PlanError(f"depth = {given['depth']!r} is no number")
         choices["depth"] = int(given["depth"])
-    for name in ("message", "lossy", "rest"):
+    for name in ("message", "lossy", "rest", "encoding"):
         if name in given:
             choices[name] = given[name]
     for switch in ("defaults", "unknown", "validate"):

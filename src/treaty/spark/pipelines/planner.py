@@ -95,7 +95,12 @@ class RoutePlanner:
 
     def _make_plan(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
         mine = self.pipeline
-        choices: dict[str, Any] = {"lossy": mine.lossy, "message": mine.message, "defaults": mine.defaults}
+        choices: dict[str, Any] = {
+            "lossy": mine.lossy,
+            "message": mine.message,
+            "defaults": mine.defaults,
+            "encoding": mine.encoding,
+        }
         while True:
             try:
                 made = make_plan(

@@ -31,8 +31,8 @@ class Pipeline:
 
     `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own,
     ``topic-value`` or ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` is part of the good
-    table's place; a table of bad rows for all of them needs ``topic`` in `keep`. `framing`, `depth`, `lossy` and
-    `defaults` are those of `make_plan`. A registry that does not answer is asked `tries` times; one that does not know
+    table's place; a table of bad rows for all of them needs ``topic`` in `keep`. `framing`, `depth`, `lossy`,
+    `defaults` and `encoding` are those of `make_plan`. A registry that does not answer is asked `tries` times; one that does not know
     an id yet is asked again for `patience` seconds before its rows are bad.
     """
 
@@ -56,6 +56,7 @@ class Pipeline:
     depth: int = 3
     lossy: str = "refuse"
     defaults: bool = False
+    encoding: str = ""
     tries: int = REGISTRY_TRIES
     patience: float = 0.0
     keyed: KeyedTableOptions | None = None
