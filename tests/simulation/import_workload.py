@@ -35,6 +35,12 @@ def highest(ask: Asker) -> carried.HighestNumbers:
     return carried.HighestNumbers(far, ask.chance.randint(-1, 4), types)
 
 
+def import_subject(ask: Asker) -> Request[Any]:
+    """At times one that is removed: what is drawn for its numbers says so."""
+    subject, chosen, used = ask.subject(), settings(ask), highest(ask)
+    return carried.ImportSubject(subject, chosen, used, removed=used.encoding == 4)
+
+
 def import_version(ask: Asker) -> Request[Any]:
     policy = level(ask) if ask.often(0.3) else None
     return carried.ImportVersion(
@@ -70,10 +76,7 @@ def export_versions(ask: Asker) -> Request[Any]:
 
 
 GENERATORS: Mapping[type, tuple[float, Callable[[Asker], Any]]] = {
-    carried.ImportSubject: (
-        1,
-        lambda a: carried.ImportSubject(a.subject(), settings(a), highest(a), removed=a.often(0.2)),
-    ),
+    carried.ImportSubject: (1, import_subject),
     carried.ImportVersion: (2, import_version),
     carried.ImportEncoding: (
         1,
