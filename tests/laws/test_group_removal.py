@@ -147,6 +147,14 @@ def test_subjects_of_other_doors_stay_without_versions(origin: str, purge: Calla
 # ------------------------------------------------------------------------------------------------------ ordinals
 
 
+@pytest.mark.parametrize("origin", ["pravega", "confluent"])
+def test_a_scope_that_is_opened_for_imports_keeps_subjects_without_versions(origin: str) -> None:
+    bench = Bench()
+    create(bench, origin=origin)
+    bench.do(SetMode(Scope("."), "IMPORT"))
+    assert get(bench).origin == origin
+
+
 def test_a_version_is_deleted_softly_by_its_ordinal() -> None:
     bench = Bench()
     create(bench)
