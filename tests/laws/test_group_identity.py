@@ -95,6 +95,17 @@ def stored(bench: Bench) -> list[tuple[object, Version]]:
 BYTES = (b"<a/>", b"\xff\x00", b"data:;base64,AAAA", "ключ".encode())
 
 
+def test_a_deleted_version_of_another_type_is_not_hidden() -> None:
+    """A draft without a type has the only type of its subject: it is no version without a type that comes back."""
+    bench = group(types="one")
+    add(bench, toy("a"))
+    bench.do(DeleteOrdinal(S, 0))
+    add(bench, toy("b", type_name="R"))
+    again = add(bench, toy("a"))
+    assert (again.ordinal, again.type_name) == (2, "R")
+    assert [one[1].state for one in stored_versions(bench.tables, S)] == ["soft", "live", "live"]
+
+
 def test_opaque_bytes_have_a_text_that_stands_for_them() -> None:
     bench = group()
     found = [add(bench, Draft("", "THRIFT", data=data)) for data in BYTES]

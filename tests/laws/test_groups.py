@@ -52,6 +52,7 @@ from treaty.core.requests import (
     SubjectCreation,
 )
 from treaty.core.schema import Draft
+from treaty.core.state.overlay import Overlay
 
 
 def test_a_subject_exists_before_its_first_version() -> None:
@@ -192,6 +193,19 @@ def test_a_change_may_say_which_level_it_expects() -> None:
     assert get(bench).level == full
     bench.do(DeleteConfig(Scope(*S)))
     assert get(bench).level == LEVELS["BACKWARD"]
+
+
+def test_of_two_changes_in_one_append_that_expect_a_level_one_is_refused() -> None:
+    """The second is decided over the rows of the first, which are not in the tables yet."""
+    bench = Bench()
+    create(bench)
+    bench.do(SetConfig(Scope(*S), Config(level="FULL")))
+    change = ChangeSubject(S, level=LEVELS["NONE"], previous=LEVELS["FULL"])
+    verdict, view = bench.verdict(change, "first"), Overlay(bench.tables)
+    assert isinstance(verdict, Decision)
+    view.put(verdict.rows)
+    second = decide(view, Command(change, "second", 2_000), bench.engine)
+    assert isinstance(second, PreviousLevelDiffers)
 
 
 # ------------------------------------------------------------------------------------------------------- the format

@@ -8,13 +8,14 @@ from tests.laws.toy import ToyGrammar, toy
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
-from treaty.core.messages import groups, schemaver, transfers
+from treaty.core.messages import encodings, groups, schemaver, transfers
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
 from treaty.core.state import values
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import encodings_key
 from treaty.core.state.tables import DictTables
 
 SUBJECTS = 1_500
@@ -47,6 +48,7 @@ REQUESTS: dict[str, Request[object]] = {
     "a group": groups.GetSubject(Subject(".", "many")),
     "a version of a type that is not there": groups.GetTypedVersion(Subject(".", "many"), "TOY", "", VERSIONS),
     "versions of a group": groups.ListGroupVersions(Subject(".", "many")),
+    "encodings of a group": encodings.ListEncodings(Subject(".", "many")),
     "a history": groups.GetHistory(Subject(".", "many")),
     "subjects with a schema": groups.FindSameSchema(".", toy("a")),
     "published versions": schemaver.ListPublished(),
@@ -63,6 +65,8 @@ def tables() -> DictTables:
         rows.append(Row("version", (*subject, 1, 0), values.Version(1, 1, "TOY", state=STATES[number % len(STATES)])))
     rows.append(Row("subject", (".", "many"), values.SubjectValue(1)))
     rows += [Row("version", (".", "many", 1, at), values.Version(at + 1, 1, "TOY")) for at in range(VERSIONS)]
+    rows.append(Row("counter", encodings_key(Subject(".", "many")), values.Counter(0)))
+    rows.append(Row("encoding", (".", "many", 0), values.Encoding(1, 1, VERSIONS - 1, "")))
     made = DictTables()
     made.load(map(encode_row, rows), Position(b"i" * 16, 1, b"d" * 32))
     return made

@@ -5,12 +5,13 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -94,7 +95,7 @@ def answer_questions(connection: Connection) -> None:
             question = connection.recv()
             try:
                 with use_watcher(connection.send):
-                    told: tuple[Answer | None, Exception | None] = _parser().answer(question), None
+                    told: tuple[Answer | None, Exception | None] = _parser(tuple(sys.path)).answer(question), None
             except Exception as error:  # noqa: BLE001 - whatever a format raises belongs to who asked
                 told = None, _portable(error)
             connection.send(told)
@@ -301,12 +302,13 @@ class ThreadPool:
             self._thread = None
 
 
-@cache
-def _parser() -> FormatEngine:
-    """The parser of the pool thread, which shares no model with the event loop's."""
+@lru_cache(maxsize=1)
+def _parser(path: tuple[str, ...]) -> FormatEngine:
+    """The parser of the pool thread, which shares no model with the event loop's. It knows the plug-ins of packages on a path."""
+    del path
     return FormatEngine(find_formats())
 
 
 def answer_in_thread(question: Question) -> Answer:
     """Answer a question with the parser of the pool."""
-    return _parser().answer(question)
+    return _parser(tuple(sys.path)).answer(question)

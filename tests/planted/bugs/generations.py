@@ -46,14 +46,14 @@ GENERATIONS = (
             ),
         ),
         by_tests("laws/test_encodings.py::test_what_payloads_need_goes_by_force_alone"),
-        also=by_lives(70, ANY),
+        also=by_lives(100, ANY),
     ),
     Bug(
         "encoding: a purge takes what payloads need",
         "A version that has encodings is removed for good like any other one.",
         (Edit(REMOVAL + "refuse_if_encoded", 'key, "needs force", GoingRows()', 'key, "keeps alive", GoingRows()'),),
         by_tests("laws/test_encodings.py::test_no_other_way_takes_what_payloads_need"),
-        also=by_lives(0, ANY),
+        also=by_lives(50, ANY),
     ),
     Bug(
         "encoding: a subject that is made again shows those of its predecessor",

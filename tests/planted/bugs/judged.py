@@ -40,7 +40,7 @@ JUDGED = (
         "handlers.compatibility:_same_part",
         "return old.get(name) == (new.draft.metadata or Metadata()).get(name)",
         "return True",
-        first=20,
+        100,
     ),
     rule(
         "rule: the policy of a new subject is forgotten",
@@ -91,13 +91,21 @@ JUDGED = (
         "if bar.policy.deny and latest is not None:",
         "if bar.policy.deny and latest is bar:",
     ),
-    rule(
-        "rule: a word that is shown sets its level",
-        "The word by which an exact level is shown puts the level of that name in its place.",
-        "handlers.settings:merge_config",
-        "change.level == word_of(new.level):",
-        "change.level is change:",
-        149,
+    replace(
+        rule(
+            "rule: a word that is shown sets its level",
+            "The word by which an exact level is shown puts the level of that name in its place.",
+            "handlers.settings:merge_config",
+            "change.level == word_of(new.level):",
+            "change.level is change:",
+        ),
+        finder=by_tests(
+            *(
+                f"laws/test_policies.py::test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level[{how}-{word}_TRANSITIVE]"
+                for how in ("at-once", "after-needs")
+                for word in ("BACKWARD", "FORWARD", "FULL")
+            )
+        ),
     ),
     rule(
         "rule: a range begins at a version that is not there",
@@ -139,6 +147,7 @@ JUDGED = (
         "handlers.drafts.extras:metadata_for",
         "sent if sent is not None else last",
         "sent",
+        19,
     ),
     rule(
         "rule: references lead to deleted versions",

@@ -55,7 +55,7 @@ NAMED = (
         LABELS + "overtaken_by",
         'if kind_of(label) != "ADDITION":',
         "if True:",
-        30,
+        56,
     ),
     by_law(
         label(
@@ -100,7 +100,7 @@ NAMED = (
         HANDLERS + "schemaver.supersession:superseding_rows",
         "chosen |= {one.ordinal for target in chosen for one in view.find(SUPERSEDED_BY, (*key[:3], target))}",
         "pass",
-        63,
+        84,
     ),
     label(
         "the policy of labels compares one version",

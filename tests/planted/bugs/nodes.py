@@ -50,7 +50,7 @@ NODES = (
             ),
         ),
         by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
-        also=by_lives(101, "1 3", log="any"),
+        also=by_lives(155, "1 3", log="any"),
     ),
     Bug(
         "state file: lacks the last row of its place",

@@ -27,7 +27,7 @@ ROOTS = (
         "Whoever follows a log takes what comes, whatever root it leads to.",
         (Edit("treaty.core.state.tables:DictTables.advance", "!= position.root", "!= position.root and not self"),),
         by_tests(f"{WRONG}::test_a_row_that_changes_on_its_way_is_read_again"),
-        also=by_lives(0, "log", events="flipped"),
+        also=by_lives(47, "log", events="flipped"),
     ),
     Bug(
         "root: not checked on a segment",

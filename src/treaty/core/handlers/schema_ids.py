@@ -7,7 +7,6 @@ from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
-from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows
@@ -302,13 +301,13 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
 
 def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, removed: list[Kept]) -> list[Row]:
     """Softly deleted versions of the same schema, type and (where identity is exact) bytes become hidden, unless
-    something still refers to them.
+    something still refers to them. A draft without a type has that of its subject here.
     """
     return [
         make_row(VERSION, one[0], replace(one[1], state="hidden"))
         for one in with_schema(view, subject, schema_id, ("soft",))
         if one not in removed
-        and has_type(view, one, new)
+        and (one[1].format, one[1].type_name) == (new.draft.format, new.type_name)
         and (new.rules.identity != EXACT or one[1].content == new.content)
         and not any(referrers(view, one[0], "all"))
     ]

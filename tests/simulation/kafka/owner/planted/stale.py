@@ -3,7 +3,8 @@
 from treaty.core.state.commit import Position
 from treaty.log.kafka.single_writer.log import SingleWriterLog
 
-LAWS = {"1", "3"}
+LAWS = {"1", "3", "log"}
+"""log: a node that is behind at the end of a life never learns of the last append."""
 PLACE, NAME = SingleWriterLog, "tip"
 original = SingleWriterLog.tip
 
