@@ -74,7 +74,9 @@ class Events:
         assert bad == [number for number, damage in self.truth.items() if damage]
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize(
+    "format_", [pytest.param(one, marks=[pytest.mark.soak] if one == "iceberg" else []) for one in FORMATS]
+)
 def test_each_event_is_in_one_table_once_though_batches_are_cut_off(
     spark: SparkSession, tmp_path: Path, format_: str
 ) -> None:

@@ -46,7 +46,7 @@ GENERATIONS = (
             ),
         ),
         by_tests("laws/test_encodings.py::test_what_payloads_need_goes_by_force_alone"),
-        also=by_lives(100, ANY),
+        also=by_lives(20, ANY),
     ),
     Bug(
         "encoding: a purge takes what payloads need",

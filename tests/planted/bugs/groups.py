@@ -142,7 +142,7 @@ GROUPS = (
         SAME + "has_type",
         "return True",
         "return True\n    if version.type_name:\n        return True",
-        38,
+        30,
     ),
     group(
         "one type is any type",
