@@ -195,6 +195,15 @@ def test_a_change_may_say_which_level_it_expects() -> None:
     assert get(bench).level == LEVELS["BACKWARD"]
 
 
+def test_an_expected_level_is_compared_again_after_a_lost_race() -> None:
+    bench = Bench()
+    create(bench)
+    change = ChangeSubject(S, level=LEVELS["NONE"], previous=LEVELS["BACKWARD"])
+    assert isinstance(bench.verdict(change, "late"), Decision)
+    bench.do(SetConfig(Scope(*S), Config(level="FULL")))
+    assert isinstance(bench.verdict(change, "late"), PreviousLevelDiffers)
+
+
 def test_of_two_changes_in_one_append_that_expect_a_level_one_is_refused() -> None:
     """The second is decided over the rows of the first, which are not in the tables yet."""
     bench = Bench()

@@ -40,7 +40,7 @@ JUDGED = (
         "handlers.compatibility:_same_part",
         "return old.get(name) == (new.draft.metadata or Metadata()).get(name)",
         "return True",
-        100,
+        130,
     ),
     rule(
         "rule: the policy of a new subject is forgotten",

@@ -26,7 +26,7 @@ RULES = (
         "A softly deleted version becomes hidden though a schema still refers to it.",
         (Edit("treaty.core.handlers.schema_ids:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
-        also=by_lives(100, ANY),
+        also=by_lives(149, ANY),
     ),
     Bug(
         "purge: ignores soft referrers",
