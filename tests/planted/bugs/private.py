@@ -16,6 +16,11 @@ def private(name: str, does: str, target: str, old: str, new: str, first: int = 
     return Bug(f"private: {name}", does, (Edit(target, old, new),), lives)
 
 
+def by_law(bug: Bug, name: str) -> Bug:
+    """The bug, found by a law of private subjects."""
+    return replace(bug, finder=by_tests(f"laws/test_private_subjects.py::test_{name}"))
+
+
 PRIVATE = (
     private(
         "a private subject is listed to others",
@@ -62,7 +67,7 @@ PRIVATE = (
         'not access.may("create", subject)',
         137,
     ),
-    replace(
+    by_law(
         private(
             "a private draft is shown",
             "A draft of a public family is shown to all who may read that family.",
@@ -70,15 +75,53 @@ PRIVATE = (
             'access.may("read", request.subject, private=value is not None and value.private)',
             'access.may("read", request.subject)',
         ),
-        finder=by_tests(
-            "laws/test_private_subjects.py::test_a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it"
+        "a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it",
+    ),
+    by_law(
+        private(
+            "an outcome tells of a private subject",
+            "An administrator by a wildcard reads what a command on a private subject was answered.",
+            "treaty.core.handlers.queries:get_outcome",
+            "if _may_hear(view, command.access, value)",
+            "if True",
         ),
+        "an_outcome_does_not_tell_of_a_private_subject",
     ),
     private(
-        "an outcome tells of a private subject",
-        "An administrator by a wildcard reads what a command on a private subject was answered.",
-        "treaty.core.handlers.queries:get_outcome",
-        "if _may_hear(view, command.access, value)",
-        "if True",
+        "an outcome forgets that it was about a private subject",
+        "What a command on a private subject was answered is told to everybody once the subject is gone.",
+        "treaty.core.outcomes:record_outcome",
+        "Outcome(sequence, kind, members, private)",
+        "Outcome(sequence, kind, members)",
+    ),
+    by_law(
+        private(
+            "an alias leads to a private subject",
+            "The alias of a private subject is shown to others, who are led to its name.",
+            SUBJECTS + "shown_value",
+            "if not hidden:",
+            "if True:",
+        ),
+        "the_alias_of_a_private_subject_leads_nowhere_for_who_may_not_read_it",
+    ),
+    by_law(
+        private(
+            "a config loses the alias that its writer does not see",
+            "Who changes the config of an alias takes from it what it says of a private subject.",
+            SUBJECTS + "keep_hidden_aliases",
+            "if kept else row",
+            "if False else row",
+        ),
+        "what_a_config_says_of_a_private_subject_stays_when_others_change_it",
+    ),
+    by_law(
+        private(
+            "a public schema refers to a private one",
+            "A schema that everybody may read names a private subject, and says by comparisons what is in it.",
+            "treaty.core.handlers.registration.state:refuse_private_targets",
+            "if is_private(view, target):",
+            "if False:",
+        ),
+        "a_public_schema_does_not_refer_to_a_private_one",
     ),
 )
