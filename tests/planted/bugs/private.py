@@ -49,7 +49,7 @@ PRIVATE = (
         VIEW + "AuthorizedView.get",
         "if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not",
         "if table is t.COUNTER and key[0] == t.IDS and (not",
-        149,
+        65,
     ),
     private(
         "a hidden subject is changed",
@@ -65,7 +65,7 @@ PRIVATE = (
         SUBJECTS + "refuse_unless_private_creator",
         'not access.may("create", subject, private=True)',
         'not access.may("create", subject)',
-        137,
+        77,
     ),
     by_law(
         private(
