@@ -88,8 +88,12 @@ def test_a_thread_is_watched_where_a_plug_in_may_work_in_it_alone(
         time.sleep(0.2)
         return ValidatorsDescribed(())
 
+    def look(self: pool.ThreadWork) -> bool:
+        looks.append(type(self.question).__name__)
+        return False
+
     monkeypatch.setattr(pool.ThreadWork, "run", work)
-    monkeypatch.setattr(pool.ThreadWork, "is_overdue", lambda self: bool(looks.append(type(self.question).__name__)))
+    monkeypatch.setattr(pool.ThreadWork, "is_overdue", look)
     schema = ResolvedSchema("AVRO", '"int"')
 
     async def ask_all(*questions: Question) -> None:
