@@ -5,8 +5,10 @@ import re
 import msgspec
 import pyarrow as pa
 
-NAME = re.compile(rb'"(iglu:[^"]{0,511})(?=")')
-"""A text in JSON that begins like the URI of a schema; a longer one names no schema."""
+NAME = re.compile(rb'iglu:(?<="iglu:)[^"]{0,511}(?=")')
+"""A text in JSON that begins like the URI of a schema; a longer one names no schema. The quote is looked at last: `re` finds the rarer
+letter sooner.
+"""
 ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
 """Escapes that may stand for a letter of a URI, or of the member ``schema``."""
 URI = "iglu:"

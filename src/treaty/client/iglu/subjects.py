@@ -67,7 +67,7 @@ def treaty_registry(
 
 
 def _read_published(registry: Registry, subject: Subject, key: IgluKey) -> SchemaDocument | None:
-    """The version with a label, as Iglu shows it; None where versions have no labels, or are not told to the caller.
+    """The version with a label, as Iglu shows it; None where versions have no labels, or the caller may not read them.
 
     Raises `NotFound` where there is no such label.
     """
