@@ -23,23 +23,27 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.settings import own_alias
+from treaty.core.large_texts import refuse_large_text
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.requests import Request, Scope
+from treaty.core.schema import Draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
 
 
 def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
-    """Decide a request on a view. Pure: the same arguments have the same result.
+    """Decide a request on a view. Pure: the same arguments have the same result. Raises `LargeTextError` in the event
+    loop.
 
     A command that was decided before is answered from its outcome and writes nothing. The rows of a decision are valid
     only for that view; the log rejects an append to any other state.
     """
     operation = OPERATIONS[type(command.request)]
+    _refuse_large_draft(command.request)
     try:
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
         if outcome is not None:
@@ -75,6 +79,13 @@ def decide_with_pauses(
     except Refusal as refusal:
         return refusal
     return decision
+
+
+def _refuse_large_draft(request: object) -> None:
+    draft = getattr(request, "draft", None)
+    if isinstance(draft, Draft):
+        refuse_large_text(draft.text)
+        refuse_large_text(draft.data or b"")
 
 
 # ------------------------------------------------------------------------------------------- rights that follow from rows

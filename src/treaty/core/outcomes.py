@@ -24,7 +24,7 @@ from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.schema import Pairs
-from treaty.core.state.codec import decode, dumps, encode, encode_message
+from treaty.core.state.codec import decode, dumps, dumps_in_steps, encode, encode_message
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.state_tables import (
     LOG_ORIGIN,
@@ -94,7 +94,7 @@ def request_digest(request: object) -> str:
     """Return a digest of a request, by which a different request with the same id is detected."""
     operation = OPERATIONS.get(type(request))
     plain = ["" if operation is None else operation.name, encode_message(request)]
-    return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(dumps_in_steps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
