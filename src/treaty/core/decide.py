@@ -57,7 +57,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         )
         decision = finish_work(found) if isinstance(found, Generator) else found
         if access is not None and operation.writes:
-            decision = _permitted(shown, command, decision, operation.name)
+            decision = _check_rows(shown, command, decision, operation.name)
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:
@@ -100,7 +100,7 @@ def _writable_view(view: View, access: Access | None) -> View:
     return PublicView(view, access) if access is not None and hides_subjects(view, access) else view
 
 
-def _permitted(view: View, command: Command[Any], decision: Decision[Any], name: str) -> Decision[Any]:
+def _check_rows(view: View, command: Command[Any], decision: Decision[Any], name: str) -> Decision[Any]:
     """Return a decision with what its rows keep of hidden aliases; raise `Forbidden` for rows that the caller may not write."""
     access = command.access
     assert access is not None

@@ -158,13 +158,13 @@ def refuse_hidden_changes(view: PublicView, rows: Iterable[Row], principal: str,
     """Raise `Forbidden` for a decision that would change a hidden subject, or make an alias of one."""
     for row in rows:
         table = t.TABLES[row.table]
-        named = [subject_of_row(table, row.key), *_aliased(row)]
+        named = [subject_of_row(table, row.key), *_find_aliased(row)]
         for subject in named:
             if subject is not None and view.hides(subject):
                 raise _forbidden(principal, subject, name)
 
 
-def _aliased(row: Row) -> Iterator[Subject]:
+def _find_aliased(row: Row) -> Iterator[Subject]:
     """Return the subjects that a row of a config names."""
     if isinstance(row.value, ConfigValue):
         own = Subject(str(row.key[1]), str(row.key[2]))

@@ -87,7 +87,7 @@ def refuse_unexpected(case: RegistrationState) -> None:
 
 
 def refuse_private_targets(view: View, request: Register, references: Iterable[StoredReference]) -> None:
-    """Raise `NotPermitted` where a schema that everybody may read would refer to a private one, and so tell of it."""
+    """Raise `NotPermitted` where a schema that everybody may read would refer to a private one, and so name it."""
     home = view.get(SUBJECT, request.subject) or request.create_with
     for one in () if home.private else references:
         target = request.subject.sibling(one.subject)
