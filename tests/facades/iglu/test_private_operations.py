@@ -7,6 +7,7 @@ A caller who may not read them gets of both registries the same, through `POST /
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ def changes() -> Iterator[Request[Any]]:
     yield from (e.AssignEncoding(HIDDEN, 0, ""), e.AddCodec(NICK, e.CodecType("c")), s.DeletePublished(NICK, "1-0-0"))
     yield from (g.ChangeSubject(HIDDEN, label_policy="refuse"), g.DeleteOrdinal(NICK, 0), q.DeleteConfig(Scope(*NICK)))
     yield from (q.DeleteConfig(Scope(*HIDDEN)), q.DeleteMode(Scope(*HIDDEN)), t.Dissociate("id-1"))
-    yield t.Associate(topic, (t.AssociationSpec("value", OPEN),), dry_run=True)
+    for resource in (topic, replace(topic, id="id-2"), replace(topic, name="other")):
+        yield t.Associate(resource, (t.AssociationSpec("value", OPEN),), dry_run=True)
+    yield q.MakeContext(".", 1)
     refers = Draft('{"$ref":"a"}', "JSON", (Reference("a", NICK.name, 1),))
     yield q.Register(Subject(".", "refers"), refers)
     yield q.SetConfig(Scope(*NICK), Config(level="FULL"))
