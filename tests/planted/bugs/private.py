@@ -1,8 +1,6 @@
 """Bugs planted in the privacy of subjects: who learns of a private one, by lists, ids, content, outcomes and refusals."""
 
-from dataclasses import replace
-
-from tests.planted.bug import Bug, ByLives, Edit, by_tests
+from tests.planted.bug import Bug, ByLives, Edit, found_by
 from tests.simulation.clients.private import EVERY, ONE
 
 VIEW, SUBJECTS = "treaty.core.access.authorized_view:", "treaty.core.access.private_subjects:"
@@ -62,7 +60,7 @@ PRIVATE = (
         'not access.may("create", subject)',
         137,
     ),
-    replace(
+    found_by(
         private(
             "a private draft is shown",
             "A draft of a public family is shown to all who may read that family.",
@@ -70,9 +68,7 @@ PRIVATE = (
             'access.may("read", request.subject, private=value is not None and value.private)',
             'access.may("read", request.subject)',
         ),
-        finder=by_tests(
-            "laws/test_private_subjects.py::test_a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it"
-        ),
+        "laws/test_private_subjects.py::test_a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it",
     ),
     private(
         "an outcome tells of a private subject",
