@@ -24,6 +24,8 @@ SHARES = {
     "conformance/test_protobuf_limits::test_the_references_of_a_hostile_text_can_be_asked_for": 4,
     "conformance/test_protobuf_wire::test_without_a_rule_something_breaks": 3,
     "confluent/test_conversations::test_with_a_process_of_its_own": 4,
+    "docs/test_spark_programs::test_a_program_of_a_page_prints_what_the_page_says": 3,
+    "docs/test_spark_programs::test_an_example_runs_and_shows_what_it_is_for": 3,
     "docs/test_from_pages::test_every_command_runs": 3,
     "kafka/test_any::test_the_laws_hold": 2,
     "laws/test_admission::test_every_level_under_every_strictness": 3,
@@ -48,9 +50,13 @@ SHARES = {
     "real/test_spark_encode::test_what_is_read_is_what_was_written": 3,
     "real/test_spark_kafka::test_a_topic_becomes_a_table_and_the_table_a_topic": 3,
     "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
+    "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
 }
 """One of how many parameters of a test is run."""
+
+REST = (pytest.mark.soak, pytest.mark.rest)
+"""Marks of a parameter that stands for many: most of the seeds of a test that has some in `make test`."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,8 +69,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
             groups[name].append(item)
     for name, found in groups.items():
         for item in _rest(found, SHARES[name], f"{name} {config.getoption('randomly_seed', 'default')}"):
-            item.add_marker(pytest.mark.soak)
-            item.add_marker(pytest.mark.rest)
+            for mark in REST:
+                item.add_marker(mark)
 
 
 def _rest(items: list[pytest.Item], of: int, seed: str) -> Iterable[pytest.Item]:

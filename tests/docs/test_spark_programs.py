@@ -37,13 +37,15 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which all of them ran."""
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which those ran that tests of this run ask for."""
     texts, folder = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("programs")
-    files = list(EXAMPLES.values())
+    asked = {one.callspec.params["name"] for one in request.session.items if one.path == Path(__file__)}  # type: ignore[attr-defined] # all of them have parameters
+    files = [path for name, path in EXAMPLES.items() if name in asked]
     for name, (text, _) in PAGES.items():
-        files.append(texts / f"{_stem(name)}.py")
-        files[-1].write_text(text, encoding="utf-8")
+        if name in asked:
+            files.append(texts / f"{_stem(name)}.py")
+            files[-1].write_text(text, encoding="utf-8")
     words = [sys.executable, "-m", "tests.docs.together", str(folder), *map(str, files)]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]

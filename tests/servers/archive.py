@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.frames import frame, record
 from tests.servers.jars import ROOT, java
 
-SECONDS = 300
+SECONDS = 900
 """How long making it may take."""
 QUICK = "-Xlog:disable -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ArchiveRelocationMode=0"
 """No words about archives on stdout, no check of each class, and the file's pages as they are."""
