@@ -123,9 +123,9 @@ GROUPS = (
         "types are not told apart",
         "One schema of two types is one version.",
         SAME + "has_type",
-        "return True",
-        "return True\n    if version.type_name:\n        return True",
-        30,
+        "not one.draft.type_name and version.type_name ==",
+        "bool(version.type_name) or not one.draft.type_name and version.type_name ==",
+        36,
     ),
     group(
         "one type is any type",
@@ -156,6 +156,7 @@ GROUPS = (
         VERSIONS + "get_ordinal",
         '== "purged"',
         '!= "live"',
+        2,
     ),
     found_by(
         group(

@@ -81,6 +81,7 @@ JUDGED = (
         "handlers.compatibility:_holds",
         "one[0].ordinal >= range_.ordinal",
         "one[0].ordinal > range_.ordinal",
+        4,
     ),
     rule(
         "rule: denial is forgotten",
@@ -134,6 +135,7 @@ JUDGED = (
         "outcomes:_too_old",
         "islice(entries, OUTCOMES_DROPPED)",
         "islice(entries, 0)",
+        5,
     ),
     rule(
         "rule: metadata is not inherited",
@@ -156,7 +158,7 @@ JUDGED = (
         "handlers.drafts.same_versions:same_version",
         "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
         '(SCHEMA_BY_LOOKUP_DIGEST, "")',
-        96,
+        105,
     ),
     rule(
         "rule: a purge leaves the config",
@@ -206,6 +208,7 @@ JUDGED = (
         "handlers.listings:_page",
         "max(0, limit)",
         "max(1, limit - 1)",
+        4,
     ),
     rule(
         "rule: rights are not asked",

@@ -71,7 +71,7 @@ NAMED = (
         HANDLERS + "registration.patches:patch_rows",
         "replace(value, ordinal=ordinal))",
         "replace(value, schema_id=schema_id))",
-        2,
+        6,
     ),
     found_by(
         label(

@@ -42,7 +42,7 @@ PRIVATE = (
         VIEW + "AuthorizedView.get",
         "if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not",
         "if table is t.COUNTER and key[0] == t.IDS and (not",
-        149,
+        161,
     ),
     private(
         "a hidden subject is changed",
