@@ -1,24 +1,18 @@
 """Bugs planted in the privacy of subjects: who learns of a private one, by lists, ids, content, outcomes and refusals."""
 
-from dataclasses import replace
-
-from tests.planted.bug import Bug, ByLives, Edit, by_tests
+from tests.planted.bug import Bug, ByLives, Edit, found_by
 from tests.simulation.clients.private import EVERY, ONE
 
 VIEW, SUBJECTS = "treaty.core.access.authorized_view:", "treaty.core.access.private_subjects:"
 LAWS = frozenset(["1", "2", "3", "4", "5", "6", "root", "rights", "log"])
 """Whichever law breaks first; an error of the planted code itself is none."""
+LAW = "laws/test_private_subjects.py::test_"
 
 
 def private(name: str, does: str, target: str, old: str, new: str, first: int = ONE) -> Bug:
     """A bug in what hides private subjects; the lives from the first one on that have private families find it."""
     lives = ByLives("rows", range(first, first + 40 * EVERY, EVERY), LAWS)
     return Bug(f"private: {name}", does, (Edit(target, old, new),), lives)
-
-
-def by_law(bug: Bug, name: str) -> Bug:
-    """The bug, found by a law of private subjects."""
-    return replace(bug, finder=by_tests(f"laws/test_private_subjects.py::test_{name}"))
 
 
 PRIVATE = (
@@ -67,7 +61,7 @@ PRIVATE = (
         'not access.may("create", subject)',
         77,
     ),
-    by_law(
+    found_by(
         private(
             "a private draft is shown",
             "A draft of a public family is shown to all who may read that family.",
@@ -75,9 +69,9 @@ PRIVATE = (
             'access.may("read", request.subject, private=value is not None and value.private)',
             'access.may("read", request.subject)',
         ),
-        "a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it",
+        LAW + "a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it",
     ),
-    by_law(
+    found_by(
         private(
             "an outcome tells of a private subject",
             "An administrator by a wildcard reads what a command on a private subject was answered.",
@@ -85,7 +79,7 @@ PRIVATE = (
             "if _may_hear(view, command.access, value)",
             "if True",
         ),
-        "an_outcome_does_not_tell_of_a_private_subject",
+        LAW + "an_outcome_does_not_tell_of_a_private_subject",
     ),
     private(
         "an outcome forgets that it was about a private subject",
@@ -94,7 +88,7 @@ PRIVATE = (
         "Outcome(sequence, kind, members, private)",
         "Outcome(sequence, kind, members)",
     ),
-    by_law(
+    found_by(
         private(
             "who reads nothing sees a private subject",
             "Who may change settings by a wildcard, and read nothing, sees those of a private subject.",
@@ -112,9 +106,9 @@ PRIVATE = (
             "if not hidden:",
             "if True:",
         ),
-        "the_alias_of_a_private_subject_leads_nowhere_for_who_may_not_read_it",
+        LAW + "the_alias_of_a_private_subject_leads_nowhere_for_who_may_not_read_it",
     ),
-    by_law(
+    found_by(
         private(
             "a config loses the alias that its writer does not see",
             "Who changes the config of an alias takes from it what it says of a private subject.",
@@ -122,9 +116,9 @@ PRIVATE = (
             "if kept else row",
             "if False else row",
         ),
-        "what_a_config_says_of_a_private_subject_stays_when_others_change_it",
+        LAW + "what_a_config_says_of_a_private_subject_stays_when_others_change_it",
     ),
-    by_law(
+    found_by(
         private(
             "a public schema refers to a private one",
             "A schema that everybody may read names a private subject, and says by comparisons what is in it.",
@@ -132,6 +126,6 @@ PRIVATE = (
             "if is_private(view, target):",
             "if False:",
         ),
-        "a_public_schema_does_not_refer_to_a_private_one",
+        LAW + "a_public_schema_does_not_refer_to_a_private_one",
     ),
 )
