@@ -96,9 +96,9 @@ PRIVATE = (
             "is_hidden(self._base, self._access, subject)",
             'self._access.may("read", subject) and not self.reads(subject)',
         ),
-        "who_may_change_settings_by_a_wildcard_and_read_nothing_sees_no_private_subject",
+        LAW + "who_may_change_settings_by_a_wildcard_and_read_nothing_sees_no_private_subject",
     ),
-    by_law(
+    found_by(
         private(
             "an alias leads to a private subject",
             "The alias of a private subject is shown to others, who are led to its name.",
