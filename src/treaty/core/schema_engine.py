@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
+from treaty.core.large_texts import refuse_large_text
 from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
@@ -39,7 +40,10 @@ class ResolvedSchema:
     digest: bytes = field(init=False, compare=True, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the digest. References have theirs, so the cost is linear in the text."""
+        """Compute the digest. References have theirs, so the cost is linear in the text. Raises `LargeTextError` in the
+        event loop.
+        """
+        refuse_large_text(self.text)
         state = hashlib.sha256()
         for part in (self.format.encode(), self.text.encode("utf-8", "surrogatepass")):
             state.update(len(part).to_bytes(8, "big") + part)
