@@ -37,9 +37,11 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which all of them ran."""
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which those ran that tests of this run ask for."""
+    asked = {program_name(one.callspec.params["name"]) for one in request.session.items if one.path == Path(__file__)}  # type: ignore[attr-defined] # all of them have parameters
     folder, files = tmp_path_factory.mktemp("programs"), write_programs(tmp_path_factory.mktemp("texts"))
+    files = [file for file in files if file.stem in asked]
     words = [sys.executable, "-m", "tests.docs.together", str(folder), *map(str, files)]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
