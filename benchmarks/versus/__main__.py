@@ -8,7 +8,8 @@ and system: on a busy machine their ratios mean something, wall time does not.
 With `--by instructions` the parts inside, file and server count the instructions that a process executes instead, under
 callgrind of valgrind. What else the machine does cannot change these, so one turn of 48 operations tells a difference
 of one per cent. A process is then about fifty times slower: batches that end after some time hold fewer commands, and
-what the kernel and the disk do is not counted.
+what the kernel and the disk do is not counted. Hashes count for more than they cost, because valgrind has none of the
+processor's own instructions for them.
 """
 
 import argparse
@@ -25,6 +26,9 @@ from statistics import median
 
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks import __main__ as results
+from benchmarks.row import Row
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = {
@@ -95,6 +99,7 @@ def main() -> int:
     parser.add_argument(
         "--by", choices=("cpu", "instructions"), default="cpu", help="what is measured (default: cpu); see above"
     )
+    parser.add_argument("--write", metavar="TITLE", help="write the figures into RESULTS.md under this title too")
     parser.add_argument("--json", action="store_true", help="print JSON, with the values of all turns")
     given = parser.parse_args()
     sides = (given.before.resolve(), given.after.resolve())
@@ -109,6 +114,11 @@ def main() -> int:
         callgrind = make_callgrind(Path(folder)) if counted else ""
         run = Run(sides, folder, given.count, given.subjects, given.size, callgrind)
         found = list(run.compare(parts, given.runs))
+    if given.write:
+        rows = [Row(one.name, median(one.after), one.unit, median(one.before), one.ratio, LIMIT) for one in found]
+        about = f"the same work in two checkouts, {given.runs} turns; baseline: {given.before.name}"
+        name = f"{results.VERSUS}{given.write}"
+        results.write(results.RESULTS, results.sections(results.RESULTS) | {name: results.section(name, about, rows)})
     if given.json:
         listed = [{**asdict(one), "ratio": one.ratio, "interval": one.interval} for one in found]
         print(json.dumps({"limit": LIMIT, "cores": os.cpu_count(), "load": os.getloadavg()[2], "figures": listed}))

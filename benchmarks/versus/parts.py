@@ -189,7 +189,7 @@ def server(asked: Asked) -> Figures:
         http.fill(log, asked.subjects)
         if asked.callgrind:
             sys.executable = asked.callgrind
-            load.Server.cpu = lambda one: _callgrind(one.pid, asked.callgrind).spent()  # type: ignore[method-assign]
+            load.Server.cpu = lambda one: _callgrind(one.pid, asked.callgrind).spent()  # type: ignore[assignment,method-assign]
         with load.treaty(log) as one:
             load.ask(one.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
             third = asked.subjects // ROUNDS
