@@ -35,8 +35,10 @@ def print_schema(schema: AvroSchema, known: Collection[str] = ()) -> str:
 
 
 def print_plainly(schema: AvroSchema, known: Collection[str] = ()) -> tuple[str, bool]:
-    """The same text, and whether it is surely read as an equal schema: each type is printed as it stands in the schema,
-    and what is printed in another way than it was written, aliases of types and infinite numbers, is not in it.
+    """The same text, and whether a parser surely reads an equal schema from it.
+
+    True if each definition is printed as a definition and each reference as a name, and the schema has no alias of a type
+    and no infinite number, which are printed in another form.
     """
     printer = _Printer(schema.names, set(known))
     printer.write(schema.root, None, 1)
