@@ -116,7 +116,7 @@ def main() -> int:
         found = list(run.compare(parts, given.runs))
     if given.write:
         rows = [Row(one.name, median(one.after), one.unit, median(one.before), one.ratio, LIMIT) for one in found]
-        about = f"the same work in two checkouts, {given.runs} turns: {sides[1].name}, against {sides[0].name}"
+        about = f"the same work in two checkouts, {given.runs} turns: {given.after.name}, against {given.before.name}"
         name = f"{results.VERSUS}{given.write}"
         results.write(results.RESULTS, results.sections(results.RESULTS) | {name: results.section(name, about, rows)})
     if given.json:
