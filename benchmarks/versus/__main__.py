@@ -130,7 +130,7 @@ def main() -> int:
 def make_callgrind(folder: Path) -> str:
     """Return a program that runs this Python under callgrind, and counts nothing until it is asked to."""
     made = folder / "python"
-    options = f"--tool=callgrind --instr-atstart=no --callgrind-out-file={folder}/%p"
+    options = f"--tool=callgrind --fair-sched=try --instr-atstart=no --callgrind-out-file={folder}/%p"
     made.write_text(f'#!/bin/sh\nexec valgrind -q {options} {sys.executable} "$@"\n')
     made.chmod(0o755)
     return str(made)
