@@ -25,6 +25,10 @@ MORE = -n $$(($(WORKERS) + 1)) --dist loadgroup
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
 JVM_WORKERS ?= $(shell wanted=$$(($(WORKERS) + 2)); fitting=$$(($(FITTING) + 0)); \
   echo $$((fitting >= wanted ? wanted : fitting > $(WORKERS) ? fitting : $(WORKERS))))
+# Where tests with a JVM are: collecting all others in each process takes as long as many of them.
+JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
+# Laws get fewer examples in each run, and all of them in the soak; tests of many parameters run some (tests/shares.py).
+SHARE = --hypothesis-profile=share
 IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
@@ -64,9 +68,9 @@ quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 
 test: $(STAMP) ## All tests but the soak, in twenty minutes
 	@failed=""; \
-	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(MORE) --durations=25 --budget=test || failed="without a JVM"; \
+	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) --durations=25 --budget=test || failed="without a JVM"; \
 	$(BIN)/python -m tests.servers.archive; \
-	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25 --budget=jvm || failed="$$failed with a JVM"; \
+	$(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) --durations=25 --budget=jvm || failed="$$failed with a JVM"; \
 	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
@@ -94,13 +98,13 @@ soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulati
 	failed=""; \
 	for part in $(PART); do more=""; \
 	  case $$part in \
-	    simulation) where=tests/simulation; what="soak and not jvm" ;; \
-	    examples) where=tests/laws; what="not jvm and not soak"; more=--hypothesis-profile=long ;; \
+	    simulation) where="tests/simulation tests/planted"; what="soak and not jvm" ;; \
+	    examples) where=tests; what="hypothesis and not jvm and (rest or not soak)"; more=--hypothesis-profile=long ;; \
 	    data) where="tests/laws tests/conformance tests/behaviours"; what="soak and not jvm" ;; \
-	    facades) where=tests/facades; what="soak and not jvm" ;; \
+	    facades) where="tests/facades tests/docs"; what="soak and not jvm" ;; \
 	    servers) where=tests/real; what="soak and not jvm" ;; \
-	    jvm) where=tests; what="soak and jvm" ;; \
-	    spark) where="tests/real tests/docs"; what="jvm and not soak"; export SPARK_SETTINGS=own ;; \
+	    jvm) where="$(JVM_TESTS)"; what="soak and jvm" ;; \
+	    spark) where="tests/real tests/docs"; what="jvm and (rest or not soak)"; export SPARK_SETTINGS=own ;; \
 	    *) echo "no part $$part: there are $(PARTS)" >&2; exit 2 ;; \
 	  esac; \
 	  echo "== soak: $$part"; \

@@ -29,12 +29,13 @@ MODULES = {
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
+    "events": "self-describing events on Spark: validated, and shredded, beside a job that only carries them through Python workers",
 }
 """Modules of this package with a function `run`, and what they measure."""
 BY_NAME = {"abuse", "http_large", "million", "loop"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",)}
+OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows",)}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -65,15 +66,18 @@ def main() -> int:
         choices=("durable", "contend", "start"),
         help="log: these figures alone; may be given several times (default: all)",
     )
-    parser.add_argument("--rows", type=int, help="spark: records for each figure (default: 2000000)")
+    parser.add_argument(
+        "--rows", type=int, help="spark, events: records for each figure (default: 2000000 and 1000000)"
+    )
     asked = parser.parse_args()
     unknown = sorted(set(asked.name) - set(MODULES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
     options = {name: value for names in OPTIONS.values() for name in names if (value := getattr(asked, name))}
-    for owner, names in OPTIONS.items():
-        if options.keys() & set(names) and asked.name != [owner]:
-            parser.error(f"{' and '.join(f'--{name}' for name in names)} is for the benchmark {owner} alone")
+    for name in options:
+        owners = [owner for owner, names in OPTIONS.items() if name in names]
+        if len(asked.name) != 1 or asked.name[0] not in owners:
+            parser.error(f"--{name} is for the benchmark {' or '.join(owners)} alone")
     results = {}
     for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
         results[name] = measured(name, **options)

@@ -17,7 +17,7 @@ from tests.together import Together
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-pytest_plugins = ["tests.costs"]
+pytest_plugins = ["tests.costs", "tests.shares"]
 
 settings.register_profile(
     "repeatable",
@@ -27,6 +27,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=12)
+settings.register_profile("share", settings.get_profile("repeatable"), max_examples=30)
 settings.register_profile("long", settings.get_profile("repeatable"), derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 

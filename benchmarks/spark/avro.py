@@ -26,6 +26,7 @@ LIMITS = {
     "rare": "as of the usual ids: a second pass for rare ones would save the difference to their row, and read the input twice",
     "one": "texts in lists are tested for UTF-8 (0.2), and the tail proves the row whole; the baseline takes damaged rows for good ones",
     "column": "Spark interprets the functions of lists, by which one expression decodes a row once and tests it",
+    "variant": "each record is decoded as its own type, and Spark writes names and values of its VARIANT",
     "bad": "an exception of Avro's per row that is cut short",
 }
 
@@ -53,6 +54,8 @@ def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count:
     works = {"theirs": lambda: _baseline(spark.read.parquet(str(places["alone"])), plan), "mixed": ours("mixed")}
     if shares:
         works["no error"] = ours("mixed", Names(error=""))
+        variants = make_plan(registry, subject, reader="variant")
+        works["variant"] = lambda: decode(spark.read.parquet(str(places["mixed"])), variants).select("record", "error")
         works |= {f"{share:.1%}": ours(f"{share:.1%}") for share in shares}
     if ids == 1:
         column = from_registry_column("value", None, {"mode": "PERMISSIVE"}, subject, registry)
@@ -72,6 +75,7 @@ def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count:
         yield row("column", "the column of from_avro, bad rows null", "column", COLUMN_GOAL)
     if shares:
         yield row("no error", "no error column", "ids")
+        yield row("variant", "as VARIANT, error column included", "variant")
         for share in shares:
             yield row(f"{share:.1%}", f"{share:.1%} bad rows, error column included", "bad")
     if many:

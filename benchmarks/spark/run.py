@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.row import Row
-from benchmarks.spark import avro, events, flows, others
+from benchmarks.spark import avro, flows, others
 from treaty.assemble import connect
 from treaty.core.answers import Config
 from treaty.core.registry import Registry
@@ -24,15 +24,14 @@ PARTS: Sequence[Part] = (
     *(partial(avro.rows, ids) for ids in avro.COUNTS),
     *(partial(others.decoded, name) for name in others.FORMATS),
     others.encoded,
-    events.validated,
     flows.rows,
 )
 
 
-def run(rows: int = ROWS) -> list[Row]:
+def run(rows: int = ROWS, parts: Sequence[Part] = PARTS) -> list[Row]:
     """The rows of the table, from so many records each."""
     spawn, found = multiprocessing.get_context("spawn"), []
-    for part in PARTS:
+    for part in parts:
         with ProcessPoolExecutor(1, spawn) as alone:
             found += alone.submit(_measured, part, rows).result()
     return found

@@ -37,13 +37,11 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which all of them ran."""
-    texts, folder = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("programs")
-    files = list(EXAMPLES.values())
-    for name, (text, _) in PAGES.items():
-        files.append(texts / f"{_stem(name)}.py")
-        files[-1].write_text(text, encoding="utf-8")
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which those ran that tests of this run ask for."""
+    asked = {program_name(one.callspec.params["name"]) for one in request.session.items if one.path == Path(__file__)}  # type: ignore[attr-defined] # all of them have parameters
+    folder, files = tmp_path_factory.mktemp("programs"), write_programs(tmp_path_factory.mktemp("texts"))
+    files = [file for file in files if file.stem in asked]
     words = [sys.executable, "-m", "tests.docs.together", str(folder), *map(str, files)]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
@@ -52,7 +50,17 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _stem(name: str) -> str:
+def write_programs(folder: Path) -> list[Path]:
+    """The files of all programs; those of pages are written into the folder."""
+    files = list(EXAMPLES.values())
+    for name, (text, _) in PAGES.items():
+        files.append(folder / f"{program_name(name)}.py")
+        files[-1].write_text(text, encoding="utf-8")
+    return files
+
+
+def program_name(name: str) -> str:
+    """The name of a program's file and folder."""
     return re.sub(r"\W+", "_", name)
 
 
@@ -75,4 +83,4 @@ def test_an_example_runs_and_shows_what_it_is_for(name: str, ran: Path) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_program_of_a_page_prints_what_the_page_says(name: str, ran: Path) -> None:
-    assert PAGES[name][1] in printed(ran, _stem(name))
+    assert PAGES[name][1] in printed(ran, program_name(name))

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import treaty
+from tests.behaviours.scripted import Say, scripted
 from tests.facades.samples import SAMPLES
 from tests.real.running import serving
 from treaty.cli.main import group
@@ -193,6 +194,23 @@ def test_validators_in_force_there_are_asked_there(url: str) -> None:
     assert "DOC_MISSING the record F has no doc" in plain.stdout
     assert [one["rule"] for one in told["findings"]] == ["DOC_MISSING"]
     assert check(url, "documented", WIDER.replace('"name":"F"', '"name":"F","doc":"f"')).exit_code == 0
+
+
+def test_the_remedy_for_a_registry_that_is_down_is_not_told_of_one_that_answers() -> None:
+    body = {"error_code": 50302, "message": "the disk of the log is full; make room"}
+    with scripted(Say(503, body, (("Retry-After", "600"),))) as script:
+        found = (
+            check(script.url, "old", OLD),
+            CliRunner().invoke(group, ["subject", "list", "--registry", script.url]),
+            CliRunner().invoke(group, ["export", "--registry", script.url]),
+        )
+
+    for one in found:
+        assert one.exit_code == 2
+        assert "failed: " in one.stderr
+        assert "make room" in one.stderr
+        assert "does not answer" not in one.stderr
+        assert "check that it runs" not in one.stderr
 
 
 @pytest.mark.parametrize(

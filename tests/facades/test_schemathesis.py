@@ -21,7 +21,7 @@ from treaty.api.confluent.openapi.parts import AVRO, SHOWN
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 8
+EXAMPLES = 4
 """Requests of each kind to each route."""
 SOAK = 300
 CHECKS = [

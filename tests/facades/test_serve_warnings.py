@@ -1,4 +1,4 @@
-"""What `treaty serve` says at its start: where it is, where its pages are, and what it will not be able to do."""
+"""What `treaty serve` says at its start: where it is and by which address, where its pages are, and what it will not be able to do."""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +9,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from treaty.api.protection import ProtectionSettings
+from treaty.api.tls import TlsFiles
+from treaty.assemble.peers import PeerSettings
+from treaty.assemble.server import ServerOptions
 from treaty.cli.security_options import SecurityOptions
 from treaty.cli.serve import ServeSettings, format_banner, open_listener
 
@@ -44,3 +47,32 @@ def test_a_log_that_cannot_be_written_is_warned_of(*, mode: int, read_only: bool
 
     assert ("r.db: every change is answered with 503" in text) == is_warned
     assert "/docs" in text
+
+
+@pytest.mark.parametrize(
+    ("host", "tls", "advertise", "shown"),
+    [
+        ("127.0.0.1", False, "", "http://127.0.0.1:{port}"),
+        ("127.0.0.1", True, "", "https://127.0.0.1:{port}"),
+        ("0.0.0.0", False, "", "http://127.0.0.1:{port}"),
+        ("::", False, "", "http://[::1]:{port}"),
+        ("0.0.0.0", True, "", "https://NAME:{port}"),
+        ("0.0.0.0", True, "https://registry.example:8081/", "https://registry.example:8081"),
+        ("0.0.0.0", False, "http://registry.example", "http://registry.example"),
+    ],
+)
+def test_the_start_line_has_an_address_that_a_client_can_use(
+    *, host: str, tls: bool, advertise: str, shown: str
+) -> None:
+    files = TlsFiles(Path("server.crt"), Path("server.key"), None, optional=False) if tls else None
+    security = SecurityOptions(ProtectionSettings(), files)
+    manner = ServerOptions(peering=PeerSettings(advertise))
+    with open_listener(host, 0) as listener:
+        serving = ServeSettings("memory:", host, 0, 1, "text", access_log=False, security=security, manner=manner)
+        text = format_banner(serving, listener)
+        base = shown.format(port=listener.getsockname()[1])
+    lines = text.splitlines()
+    assert f"  serving  {base}" in lines
+    assert f"  try      curl {base}/subjects" in lines
+    assert ("a name of its certificate" in text) == ("NAME" in shown)
+    assert ("on all addresses of this machine" in text) == (host != "127.0.0.1" and not advertise)

@@ -3,11 +3,12 @@
 import asyncio
 import itertools
 import random
+import socket
 from typing import Any
 
 import pytest
 
-from tests.facades.peers import PLAIN, PYTHON, running, undated
+from tests.facades.peers import PLAIN, PYTHON, Peer, running, undated
 from treaty.api import http_server
 from treaty.api.network import caching_protocol
 from treaty.api.network.caching_protocol import HEAD_BYTES
@@ -219,10 +220,14 @@ def test_any_stream_of_requests_cut_anywhere_has_the_answers_of_the_plain_protoc
 def test_a_peer_that_does_not_read_is_waited_for() -> None:
     async def story() -> None:
         async with running() as server:
-            peer = await server.connect()
-            known = await peer.ask(b"/schemas/ids/7")
-            hot = b"GET /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"\r\n"
-            count = 20_000
+            narrow = socket.socket()  # small buffers, which few requests and answers fill
+            for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+                narrow.setsockopt(socket.SOL_SOCKET, buffer, 4096)
+            narrow.connect(("127.0.0.1", server.port))
+            peer = Peer(*await asyncio.open_connection(sock=narrow))
+            known = await peer.ask(b"/schemas/ids/7", PYTHON)
+            hot = b"GET /schemas/ids/7 HTTP/1.1\r\n" + PYTHON + b"\r\n"
+            count = 4_000
 
             async def write() -> None:
                 for _ in range(count):
@@ -231,6 +236,7 @@ def test_a_peer_that_does_not_read_is_waited_for() -> None:
 
             writing = asyncio.create_task(write())
             await asyncio.sleep(0.3)
+            assert not writing.done(), "the server reads on though nobody reads what it answers"
             for _ in range(count):
                 assert await peer.answer() == known
             await writing

@@ -30,3 +30,21 @@ def test_what_costs_more_than_its_budget_is_marked() -> None:
         ["all", "3", "15.0", "6.5", "7"],
     ]
     assert table({"new": Cost(1, 1.0, 1.0)}, {})[1].endswith("no budget")
+
+
+def test_make_looks_for_tests_with_a_jvm_where_they_are() -> None:
+    lines = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    (patterns,) = [line.split()[2:] for line in lines if line.startswith("JVM_TESTS = ")]
+    named = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    files = (
+        path for folder in ("tests", "plugins") for path in (ROOT / folder).rglob("*.py") if "house" not in path.parts
+    )
+    there = {path for path in files if "mark.jvm" in path.read_text("utf-8")}
+
+    assert len(there) > 50
+    assert {str(path) for path in there if not named & {path, *path.parents}} == set()
+    assert {
+        folder
+        for folder in budgets()["jvm"]
+        if not named & {ROOT / folder, *(ROOT / folder).parents, *(ROOT / folder).iterdir()}
+    } == set()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.laws.test_peer_words import of
@@ -12,7 +13,8 @@ from treaty.core.declarations.operation import Operation
 from treaty.core.messages.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
-from treaty.core.state.codec import DecodeError, decode_message, encode_message
+from treaty.core.state import codec
+from treaty.core.state.codec import DecodeError, decode_message, dumps, dumps_in_steps, encode_message
 
 QUICK = examples(40)
 
@@ -54,6 +56,28 @@ def test_classes_in_one_place_are_told_apart_by_their_members(one: OfSubject | O
 def test_what_is_not_known_is_refused_with_its_place(members: Any, message: str) -> None:
     with pytest.raises(DecodeError, match=message):
         decode_message(ListAssociations, members)
+
+
+TEXTS = st.text(max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(TEXTS, inside, max_size=4),
+    max_leaves=12,
+)
+
+
+@QUICK
+@given(VALUES, st.integers(1, 4))
+def test_a_value_encoded_in_steps_has_the_same_text(value: Any, step: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(codec, "STEP_CHARACTERS", step)
+        assert dumps_in_steps(value) == dumps(value)
+
+
+def test_half_characters_and_escapes_at_the_end_of_a_step_have_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "STEP_CHARACTERS", 2)
+    text = '"\\\n\ud83d\ude00\ud83d"' + "\U0001f600\u2028\x00\x7f"
+    assert dumps_in_steps([text, {text: text}]) == dumps([text, {text: text}])
 
 
 def travelled(value: Any) -> Any:

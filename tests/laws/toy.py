@@ -36,7 +36,7 @@ from treaty.core.schema_engine import (
 )
 from treaty.core.state.commit import START, Commit, make_append
 from treaty.core.state.root import roots_after
-from treaty.core.state.rows import encode_row
+from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import Version
@@ -152,14 +152,17 @@ class Bench:
         if isinstance(verdict, Refusal):
             raise verdict
         if verdict.rows:
-            rows = tuple(encode_row(row) for row in verdict.rows)
-            commit = Commit(self.position.sequence + 1, rows, command_id, 1_000 + self.tables.sequence)
-            self.position = make_append(
-                self.position, self.clock.to_bytes(16, "big"), (commit,), roots_after(self.tables, rows)
-            ).position
-            self.commits.append(commit)
-            self.tables.apply(rows, self.position)
+            self.apply(verdict.rows, command_id)
         return verdict.answer
+
+    def apply(self, decided: tuple[Row, ...], command_id: str = "") -> None:
+        """Apply the rows of a decision."""
+        rows = tuple(encode_row(row) for row in decided)
+        commit = Commit(self.position.sequence + 1, rows, command_id, 1_000 + self.tables.sequence)
+        attempt = self.clock.to_bytes(16, "big")
+        self.position = make_append(self.position, attempt, (commit,), roots_after(self.tables, rows)).position
+        self.commits.append(commit)
+        self.tables.apply(rows, self.position)
 
 
 def toy(*names: str, **members: object) -> Draft:

@@ -1,6 +1,6 @@
 """A planted bug: what it does, the code that it changes, and the test or simulation that has to find it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -90,6 +90,11 @@ class Bug:
 def by_tests(*nodes: str, error: str = "") -> ByTests:
     """ByTests by their node ids, without the folder `tests`."""
     return ByTests(tuple(f"tests/{one}" for one in nodes), error)
+
+
+def found_by(bug: Bug, *nodes: str, error: str = "") -> Bug:
+    """The bug with tests as its finder, as `by_tests` names them: the lives that would find it are too rare."""
+    return replace(bug, finder=by_tests(*nodes, error=error))
 
 
 ANY = "1 2 3 4 5 6 log root"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +15,7 @@ from tests.planted.bug import Bug, ByLives, ByTests
 from tests.planted.forge import Found, written
 from tests.planted.planting import TargetMovedError, planted
 from tests.simulation.events import table
+from tests.simulation.judging.broken import Broken
 from tests.simulation.scenario import run
 
 ROOT = Path(__file__).parents[2]
@@ -73,14 +75,32 @@ def found_by_tests(bug: Bug, forge: Forge) -> float:
 
 
 def found_by_lives(bug: Bug, finder: ByLives) -> tuple[float, int]:
-    """A law breaks in one of the lives. Returns the seconds of processor time, and the seed."""
+    """A law breaks in one of the lives, and in none without the bug. Returns the seconds of processor time, and the seed."""
     begun = time.process_time()
+    seed, broken, ran = _first_find(bug, finder)
+    seconds = round(time.process_time() - begun, 2)
+    assert broken.law in finder.laws, f"{bug.name}: seed {seed} broke another law: {broken}"
+    assert ran == len(bug.changes), f"{bug.name}: the planted code did not run in seed {seed}"
+    good = broken_without_bugs(seed, finder.log, finder.events)
+    assert not good, f"{bug.name}: seed {seed} is broken without the bug too: {good}"
+    return seconds, seed
+
+
+def _first_find(bug: Bug, finder: ByLives) -> tuple[int, Broken, int]:
+    """The seed of the first life that breaks a law with the bug, what it broke, and how many of the changes ran in it."""
     with pytest.MonkeyPatch.context() as patch, planted(bug) as ran:
         patch.setattr(table, "ALWAYS", finder.events)
         for seed in finder.seeds:
+            ran.clear()
             broken = run(seed, log=finder.log).broken
             if broken is not None:
-                assert broken.law in finder.laws, f"{bug.name}: seed {seed} broke another law: {broken}"
-                assert len(ran) == len(bug.changes), f"{bug.name}: the planted code did not run"
-                return round(time.process_time() - begun, 2), seed
+                return seed, broken, len(ran)
     raise AssertionError(f"{bug.name}: {bug.does}: not found in {len(finder.seeds)} lives")
+
+
+@cache
+def broken_without_bugs(seed: int, log: str, events: frozenset[str]) -> str:
+    """What is wrong with a life of the good code, in which these events happen; nothing, as a rule. Bugs share seeds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "ALWAYS", events)
+        return str(run(seed, log=log).broken or "")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.planted import finding
 from tests.planted.bug import Bug, ByLives, Edit, Swap, by_tests
 from tests.planted.finding import Forge, found_by_lives, found_by_tests
 from tests.planted.planting import TargetMovedError, planted
@@ -96,3 +97,15 @@ NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong ord
 def test_what_is_no_finding_is_no_finding(change: Bug, message: str, forge: Forge) -> None:
     with pytest.raises(AssertionError, match=message):
         found_by_tests(change, forge)
+
+
+def test_a_life_that_is_broken_by_itself_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another bug is there all the time, as one of the code under test would be: it breaks lives of the planted bug too."""
+    other = next(one for one in BUGS if one.name == "rule: the latest version may be a deleted one")
+    harmless = bug(Edit(MODE, "or DEFAULT_MODE", "or DEFAULT_MODE or DEFAULT_MODE"))
+    assert isinstance(other.finder, ByLives)
+    monkeypatch.setattr(
+        finding, "broken_without_bugs", finding.broken_without_bugs.__wrapped__
+    )  # nobody else hears of it
+    with planted(other), pytest.raises(AssertionError, match="is broken without the bug too"):
+        found_by_lives(harmless, other.finder)

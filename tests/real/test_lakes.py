@@ -3,12 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from treaty.spark.lake import delta, tables
+from treaty.spark.lake import delta, parquet, tables
 from treaty.spark.lake.changes import EvolutionError
 from treaty.spark.lake.comments import Docs, add_comments
 from treaty.spark.lake.iceberg import settings
@@ -80,6 +80,26 @@ def test_a_table_grows_in_breadth_and_width_and_old_rows_stay(spark: SparkSessio
     assert found["price"].dataType.simpleString() == "decimal(9,2)"
     told = add_comments(found, (*said[1:], (("n",), "how many now"), more[1]))
     assert found == told, "the comments are those of the newest words, and the others are kept"
+
+
+def test_spark_does_not_warn_of_the_columns_of_a_parquet_table(spark: SparkSession, tmp_path: Path) -> None:
+    table, jvm = LakeTable(str(tmp_path / "table"), "parquet"), cast("Any", spark.sparkContext)._jvm
+    told = jvm.java.io.StringWriter()
+    root = jvm.org.apache.logging.log4j.LogManager.getRootLogger()
+    appender = jvm.org.apache.logging.log4j.core.appender.WriterAppender.createAppender(
+        None, None, told, "told", False, False
+    )
+    appender.start()
+    root.addAppender(appender)
+    try:
+        for number, columns in enumerate(("n INT", "n BIGINT")):
+            tables.append(rows(spark, columns, (number,)), table, WriteId("a", number))
+        assert held(spark, table) == [{"n": 0}, {"n": 1}]
+        assert "WARN" not in told.toString()
+        spark.read.schema("number INT").json(f"{table.folder}/{parquet.COLUMNS}")
+        assert "All paths were ignored" in told.toString()  # what Spark would say of the folder itself
+    finally:
+        root.removeAppender(appender)
 
 
 def test_a_table_that_must_not_grow_does_not(spark: SparkSession, table: LakeTable) -> None:

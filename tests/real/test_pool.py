@@ -24,7 +24,16 @@ from treaty.core.refusals import InvalidSchema, InvalidSetting, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import (
+    DescribeValidators,
+    InspectSchema,
+    ParseSchema,
+    Question,
+    ResolvedSchema,
+    ValidatorsDescribed,
+)
 from treaty.log.urls import open_log
+from treaty.node import pool
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import SchemaService, make_process_service, make_thread_service
@@ -65,6 +74,40 @@ def with_node(
     while active_children() and time.monotonic() < end:
         time.sleep(0.01)
     assert not active_children()
+
+
+def test_a_thread_is_watched_where_a_plug_in_may_work_in_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless_validator.offer(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(pool, "WATCH_SECONDS", 0.02)
+    looks: list[str] = []
+
+    def work(self: pool.ThreadWork) -> ValidatorsDescribed:
+        time.sleep(0.2)
+        return ValidatorsDescribed(())
+
+    def look(self: pool.ThreadWork) -> bool:
+        looks.append(type(self.question).__name__)
+        return False
+
+    monkeypatch.setattr(pool.ThreadWork, "run", work)
+    monkeypatch.setattr(pool.ThreadWork, "is_overdue", look)
+    schema = ResolvedSchema("AVRO", '"int"')
+
+    async def ask_all(*questions: Question) -> None:
+        one = pool.ThreadPool()
+        for question in questions:
+            await one.answer(question)
+        one.close()
+
+    lints = ("documentation", "lint:FIELD_DOC_MISSING", "max-depth(3)")
+    asyncio.run(ask_all(ParseSchema(schema), InspectSchema(schema, lints), DescribeValidators(lints)))
+    assert not looks
+    endless = ("documentation", "endless(a,b)")
+    asyncio.run(ask_all(InspectSchema(schema, endless), DescribeValidators(endless)))
+    assert {*looks} == {"InspectSchema", "DescribeValidators"}
 
 
 @pytest.mark.usefixtures("slow")

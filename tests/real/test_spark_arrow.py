@@ -16,6 +16,7 @@ from tests.documents import ODD, make_frames, make_schema
 from tests.frames import SPOILT, frame, header, record
 from tests.messages import filled, proto, spoilt
 from tests.orders import sorted_maps
+from tests.shares import REST
 from treaty import arrow
 from treaty.arrow.messages.rows import message_of
 from treaty.client.connection import Connection
@@ -156,7 +157,8 @@ def test_json(spark: SparkSession, registry: Connection, tmp_path: Path) -> None
 IN_COLUMNS = {name: one for name, one in PROPERTIES.items() if name not in {"any", "map"}}
 
 
-def test_json_in_columns(spark: SparkSession, registry: Connection, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=REST)], ids=str)
+def test_json_in_columns(spark: SparkSession, registry: Connection, tmp_path: Path, seeds: range) -> None:
     """Documents of every kind, and damaged ones of schemas that are made, through `from_json`, pyarrow in workers, and Arrow."""
     text = json.dumps({"type": "object", "properties": IN_COLUMNS})
     (schema_id,) = put(registry, "JSON", text, subject="j-value")
@@ -164,7 +166,7 @@ def test_json_in_columns(spark: SparkSession, registry: Connection, tmp_path: Pa
     values: list[bytes | None] = [header(schema_id) + one.encode() for one in documents]
     plans = [make_plan(registry, "j-value", validate=True)]
     columns = [values]
-    for seed in range(8):
+    for seed in seeds:
         dice = random.Random(seed)
         schema, _ = make_schema(dice)
         (schema_id,) = put(registry, "JSON", json.dumps(schema), subject=f"j{seed}-value")

@@ -1,10 +1,13 @@
 """The demo as a person runs it: a server, a job that is killed between two commits, a proof and a page."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.servers.small import WORDS
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -13,7 +16,8 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     words = [sys.executable, "-m", "treaty.cli.main", "demo", "--rows", "3000", "--folder", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=380)
+    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{WORDS} {os.environ['PYSPARK_SUBMIT_ARGS']}"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=380)
     log = (folder / "job.log").read_text()[-3000:] if (folder / "job.log").exists() else ""
     assert done.returncode == 0, done.stdout + done.stderr + log
     for told in (

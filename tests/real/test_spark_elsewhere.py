@@ -4,12 +4,10 @@ import json
 import os
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,24 +15,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 import treaty
 from tests.behaviours.served import Served, served
 from tests.orders import VERSIONS, Kind, Order, kinds, order, plain
 from tests.real import spark_program
 from tests.servers.cluster import Cluster
+from tests.servers.connect import connect_server, write_settings
 from treaty.assemble import connect
-from treaty.cli.main import group
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
 from treaty.spark.jars import spark_home
-from treaty.spark.session import QUICK_START
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.soak]  # six JVMs on two cores
 
 ROWS, BAD, FILES = 300, 20, 2
-SECONDS, START = 800, 400
+SECONDS = 800
 
 
 @dataclass(slots=True)
@@ -114,23 +110,6 @@ def submit(given: Given, words: Sequence[str], mode: str, **more: str) -> None:
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-6000:]
 
 
-def settings(folder: Path) -> str:
-    """A file of what `treaty spark packages` prints, made small for a test."""
-    told = CliRunner().invoke(group, ["spark", "packages", "--conf"], catch_exceptions=False).stdout
-    small = told.replace("extraJavaOptions ", f"extraJavaOptions {QUICK_START} ")
-    assert small.count(QUICK_START) == 2
-    more = {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.executor.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    }
-    file = folder / "packages.conf"
-    file.write_text(small + "".join(f"{name} {value}\n" for name, value in more.items()), "utf-8")
-    return str(file)
-
-
 def archive(folder: Path) -> str:
     """The library as the documentation says it is made into a zip."""
     return shutil.make_archive(str(folder / "treaty"), "zip", Path(treaty.__file__).parents[1], "treaty")
@@ -153,7 +132,7 @@ def test_a_cluster_of_two_workers(given: Given, figure: Callable[[str], None]) -
             "--py-files",
             archive(given.folder),
         ]
-        submit(given, [*words, "--properties-file", settings(given.folder)], "pipeline")
+        submit(given, [*words, "--properties-file", write_settings(given.folder)], "pipeline")
         executors = cluster.executors()
     finally:
         cluster.stop()
@@ -165,34 +144,6 @@ def test_a_cluster_of_two_workers(given: Given, figure: Callable[[str], None]) -
     figure(
         f"{3 * (ROWS + BAD)} rows in three formats on {executors} executors: {began - begin:.0f} s to start, {time.monotonic() - began:.0f} s to run"
     )
-
-
-@contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """Spark Connect as a server of its own; gives what ``SPARK_REMOTE`` names."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
-    words = [
-        str(spark_home() / "bin" / "spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--master", "local[2]", "--properties-file", settings(folder),
-        "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", f"spark.connect.grpc.binding.port={port}", "spark-internal",
-    ]  # fmt: skip
-    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    log = folder / "connect.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, cwd=folder)
-    try:
-        end = time.monotonic() + START
-        while True:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            assert process.poll() is None, log.read_text("utf-8", "replace")[-3000:]
-            assert time.monotonic() < end, "the Connect server does not start"
-            time.sleep(0.1)
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(60)
 
 
 def test_a_connect_server(given: Given) -> None:

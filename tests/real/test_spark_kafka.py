@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 NAMES = ("AVRO", "PROTOBUF", "JSON")
 ABORTED = "of an aborted transaction"
-BATCH = 400
+BATCH = 100
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def placed(rows: DataFrame) -> dict[tuple[int, int], Order]:
     return {(one.pop("partition"), one.pop("offset")): one for one in rows.toArrow().to_pylist()}
 
 
-@pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [1_200, pytest.param(50_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_topic_becomes_a_table_and_the_table_a_topic(
     spark: SparkSession, kafka: Kafka, registry: Connection, client: Any, shop: Mapping[str, Kind], tmp_path: Path,
@@ -192,7 +192,7 @@ def test_a_topic_becomes_a_table_and_the_table_a_topic(
     records, produced = consumed(kafka, topic), time.monotonic()
     truth = expected(kind, records, versions)
     assert len(records) == len(truth) == count
-    assert max(offset for _, offset in truth) > count // 2 + 100, "aborted records and markers take offsets too"
+    assert max(offset for _, offset in truth) > count // 2 + count // 40, "aborted records and markers take offsets too"
 
     keys = make_plan(registry, f"{topic}-key")
     source = topic_frame(spark, kafka, topic, most=count // 3)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tests.frames import frame, resolved
 from tests.pairs import narrowed, pair, planned, planned_in_part, refusals
 from tests.shapes import shape_of
+from tests.shares import REST
 from treaty.arrow import decode as decode_to_arrow
 from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
@@ -21,7 +22,7 @@ from treaty.spark import Names, decode
 
 pytestmark = pytest.mark.jvm
 
-PAIRS, A_JOB, ROWS = 40, 10, 6
+A_JOB, ROWS = 10, 6
 FIRST = 10_000
 """The first seed; the planner's own tests have those from 0 on."""
 
@@ -49,10 +50,13 @@ def asked(seed: int) -> Asked | None:
     return Asked(seed, f"seed {seed}: {writer} read as {reader}", plan, frames, made)
 
 
-def test_sampled_pairs_are_read_as_fastavro_resolves_them(spark: SparkSession, figure: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("count", [A_JOB, pytest.param(4 * A_JOB, marks=REST)])
+def test_sampled_pairs_are_read_as_fastavro_resolves_them(
+    spark: SparkSession, count: int, figure: Callable[[str], None]
+) -> None:
     """Each pair has columns of its own, so that a few jobs read them all."""
-    pairs = list(itertools.islice((one for seed in itertools.count(FIRST) if (one := asked(seed))), PAIRS))
-    for first in range(0, PAIRS, A_JOB):
+    pairs = list(itertools.islice((one for seed in itertools.count(FIRST) if (one := asked(seed))), count))
+    for first in range(0, count, A_JOB):
         some = pairs[first : first + A_JOB]
         # The last row has the frames of the first, each with a byte behind it.
         rows = [*zip(*(one.frames for one in some), strict=True), tuple(one.frames[0] + b"\0" for one in some)]

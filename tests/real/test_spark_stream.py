@@ -134,6 +134,8 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
     assert (kinds["n"], kinds["at"]) == ("bigint", "struct<x:double>")
 
 
+@pytest.mark.soak  # by batches; `test_spark_damage` has as many in one frame
+@pytest.mark.rest
 def test_500_bad_rows_over_two_files_are_each_classified_and_no_neighbour_is_touched(
     topic: Topic, registry: Connection
 ) -> None:

@@ -83,19 +83,19 @@ def test_thousands_of_texts_in_the_items_of_a_list(spark: SparkSession, registry
     assert [bytes(row["value"]) for row in to_registry(rows, registry, "items-value").collect()] == values[:1]
 
 
-def test_a_text_that_is_none_is_found_wherever_it_stands(spark: SparkSession, registry: Connection) -> None:
+@pytest.mark.parametrize("place", PLACES)
+def test_a_text_that_is_none_is_found_wherever_it_stands(spark: SparkSession, registry: Connection, place: str) -> None:
     """All texts of a record are tested as one: two halves of a character in neighbours must not make it whole."""
-    for at, (place, (kind, around)) in enumerate(PLACES.items()):
-        subject = f"place{at}-value"
-        number = put(registry, record(("first", "string"), ("it", kind), ("last", "string")), subject)
-        values = [
-            header(number) + first + around(text) + last
-            for first, text, last in (
-                (b"\0", b"\x06\xe2\x82\xac", b"\0"),
-                (b"\0", b"\x04\xc3\x28", b"\0"),
-                (b"\x04\xe2\x82", b"\x02\xac", b"\0"),
-                (b"\0", b"\x04\xe2\x82", b"\x02\xac"),
-            )
-        ]
-        found = codes(spark, registry, subject, [*values, None])
-        assert found == [None, "MALFORMED", "MALFORMED", "MALFORMED", None], place
+    kind, around = PLACES[place]
+    number = put(registry, record(("first", "string"), ("it", kind), ("last", "string")), "place-value")
+    values = [
+        header(number) + first + around(text) + last
+        for first, text, last in (
+            (b"\0", b"\x06\xe2\x82\xac", b"\0"),
+            (b"\0", b"\x04\xc3\x28", b"\0"),
+            (b"\x04\xe2\x82", b"\x02\xac", b"\0"),
+            (b"\0", b"\x04\xe2\x82", b"\x02\xac"),
+        )
+    ]
+    found = codes(spark, registry, "place-value", [*values, None])
+    assert found == [None, "MALFORMED", "MALFORMED", "MALFORMED", None]

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.frames import frame, record
 from tests.servers.jars import ROOT, java
 
-SECONDS = 300
+SECONDS = 900
 """How long making it may take."""
 QUICK = "-Xlog:disable -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ArchiveRelocationMode=0"
 """No words about archives on stdout, no check of each class, and the file's pages as they are."""
@@ -32,8 +32,10 @@ SCHEMA = record(("name", "string"), ("n", "int"))
 @cache
 def environment() -> Mapping[str, str]:
     """What Spark is told so that its JVMs start quickly; without an archive where another process makes it just now."""
-    jars = _jars()
-    told = {"SPARK_LAUNCHER_OPTS": LAUNCHER, "SPARK_SUBMIT_OPTS": QUICK}
+    from treaty.spark.session import QUICK_START  # noqa: PLC0415 (loads Spark)
+
+    jars, options = _jars(), f"{QUICK} {QUICK_START}"
+    told = {"SPARK_LAUNCHER_OPTS": LAUNCHER, "SPARK_SUBMIT_OPTS": options}
     told |= {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {shlex.quote(os.pathsep.join(jars))} pyspark-shell"}
     place = ROOT / ".venv" / f"classes-{_key(jars)}.jsa"
     with (ROOT / ".venv" / "classes.lock").open("w") as lock:
@@ -44,7 +46,7 @@ def environment() -> Mapping[str, str]:
         if not place.exists():
             _make(place, told)
     archive = f"-XX:SharedArchiveFile={place} " if place.exists() else ""
-    return {**told, "SPARK_SUBMIT_OPTS": archive + QUICK}
+    return {**told, "SPARK_SUBMIT_OPTS": archive + options}
 
 
 def _jars() -> Sequence[str]:

@@ -24,9 +24,11 @@ from treaty.api.auth.authorization import AskRegistry
 from treaty.api.caller import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
+from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.messages import associations as t
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest
@@ -160,7 +162,7 @@ class AuditLog:
         if not call.command_id:
             call = replace(call, command_id=secrets.token_hex(16))
         began, who = time.time(), caller() or RequestCaller()
-        about, alias = await self._resolve_alias(request)
+        about, alias = await self._resolve_alias(request, call.access)
         members: Members = {
             "time": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
             "principal": call.principal,
@@ -187,17 +189,25 @@ class AuditLog:
     def _put(self, members: Mapping[str, object]) -> None:
         self.lines.put(msgspec.json.encode(members) + b"\n")
 
-    async def _resolve_alias(self, request: Request[Any]) -> tuple[Any, Members]:
-        """Return the request with the target of an alias, as this worker knows it; and the alias, for the line."""
-        named = alias_candidate(request)
+    async def _resolve_alias(self, request: Request[Any], access: Access | None) -> tuple[Any, Members]:
+        """Return the request with the target of an alias, as this worker knows it and the caller sees it; and the alias, for
+        the line.
+        """
+        named, known = alias_candidate(request), CallOptions("eventual", timeout=1.0)
         if named is None:
             return request, {}
         try:
-            asked = q.GetConfig(q.Scope(*named))
-            target = (await self.registry.ask(asked, CallOptions("eventual", timeout=1.0))).answer.config.alias
+            alias = (await self.registry.ask(q.GetConfig(q.Scope(*named)), known)).answer.config.alias
         except RegistryError:
             return request, {}
-        return (with_subject(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
+        if not alias:
+            return request, {}
+        target = named.sibling(alias)
+        if access is not None and not access.may("read", target, private=True):
+            with contextlib.suppress(NotFound):
+                if (await self.registry.ask(g.GetSubject(target), known)).answer.private:
+                    return request, {}
+        return with_subject(request, target), {"alias": str(named)}
 
     async def _before(self, request: Request[Any]) -> object:
         """Return the current value, as this worker knows it; None without a value, or if it is unknown."""

@@ -21,21 +21,21 @@ async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
     The rest is read and discarded, up to another limit: a client that is disconnected while it sends does not read the
     answer.
     """
-    data, size = bytearray(), 0
+    data, size = [], 0
     if announced_bytes(http) > DISCARDED_BYTES:
         raise _too_large(limit)
     try:
         async for chunk in http.stream():
             size += len(chunk)
             if size <= limit:
-                data += chunk
+                data.append(chunk)
             elif size > DISCARDED_BYTES:
                 break
     except ClientDisconnect:
         raise HttpError(400, "the client went away before its body was complete") from None
     if size > limit:
         raise _too_large(limit)
-    return bytes(data)
+    return b"".join(data)
 
 
 def _too_large(limit: int) -> HttpError:

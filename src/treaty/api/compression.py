@@ -6,12 +6,10 @@ from functools import lru_cache
 
 from starlette.responses import Response
 
-from treaty.core.limits import GZIP_BYTES
+from treaty.core.limits import GZIP_BYTES, LOOP_BYTES
 
 LEVEL = 1
 """zlib's fastest level: it compresses JSON to a fifth; further levels cost several times as much for little."""
-ASIDE_BYTES = 131_072
-"""From this number of bytes on a thread compresses, because it takes more than a millisecond."""
 _GZIP = 31
 """zlib's word for the largest window in a frame of gzip."""
 
@@ -39,6 +37,6 @@ async def compress_response(response: Response, accept_encoding: str) -> None:
         return
     response.headers["vary"] = "accept, accept-encoding"
     if accepts_gzip(accept_encoding):
-        response.body = compress_gzip(body) if len(body) < ASIDE_BYTES else await asyncio.to_thread(compress_gzip, body)
+        response.body = compress_gzip(body) if len(body) <= LOOP_BYTES else await asyncio.to_thread(compress_gzip, body)
         response.headers["content-encoding"] = "gzip"
         response.headers["content-length"] = str(len(response.body))

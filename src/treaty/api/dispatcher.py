@@ -19,7 +19,7 @@ from treaty.api.metrics import OTHER, ServerMetrics
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.request_scope import ROUTE, connection_of
 from treaty.core.access.rights import ANONYMOUS
-from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
+from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH, LOOP_BYTES
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.headers import V1, negotiate
@@ -248,4 +248,6 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self.headers = message["headers"] = [*message["headers"], (REQUEST_ID, self.request_id)]
+        elif len(message.get("body", b"")) > LOOP_BYTES:
+            message["body"] = memoryview(message["body"])  # asyncio copies the unsent rest of bytes once more
         await self.send(message)

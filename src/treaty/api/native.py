@@ -5,6 +5,7 @@ not cached.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -14,10 +15,11 @@ from starlette.types import Receive, Scope, Send
 from treaty.api import compression
 from treaty.api.bodies import announced_bytes, read_body
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
-from treaty.api.request_scope import ROUTE, ask_registry
+from treaty.api.request_scope import ROUTE, answer_size, ask_registry
 from treaty.core.operations import operation_name
 from treaty.core.registry import AsyncRegistry
 from treaty.core.requests import Request
+from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, POSITION, call_of, negotiate, readable
 from treaty.wire.native import MEDIA, PATH, answer_bytes, request_from
@@ -45,11 +47,13 @@ class NativeDialect:
                 response = Response(None, 204, {**ALWAYS, "allow": _METHODS})
             else:
                 call = call_of(http.headers.get)
-                request = request_from(await read_body(http))
+                data = await read_body(http)
+                request = await run_by_size(len(data), partial(request_from, data))
                 scope[ROUTE] = f"{PATH}:{operation_name(request)}"
                 reply = await ask_registry(scope, self.registry, request, call)
                 headers = {**ALWAYS, POSITION: str(reply.token)}
-                response = Response(answer_bytes(reply.answer), 200, headers, MEDIA)
+                body = await run_by_size(answer_size(reply.answer), partial(answer_bytes, reply.answer))
+                response = Response(body, 200, headers, MEDIA)
                 await compression.compress_response(response, http.headers.get("accept-encoding", ""))
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             where = f"{http.method} {scope[ROUTE]}"

@@ -68,6 +68,16 @@ def connection_of(scope: Scope) -> RequestConnection | None:
     return connection
 
 
+def answer_size(answer: object) -> int:
+    """Return how many characters and bytes the schemas in an answer have: those of a version, or of a list of versions."""
+    versions = getattr(answer, "versions", None)
+    if isinstance(versions, tuple):
+        return sum(map(answer_size, versions))
+    version = getattr(getattr(answer, "schema", answer), "version", answer)
+    one = answer if isinstance(version, int) else version
+    return len(getattr(one, "text", "")) + len(getattr(one, "data", None) or b"")
+
+
 async def ask_registry(scope: Scope, registry: AsyncRegistry, request: Request[A], call: CallOptions) -> Reply[A]:
     """Ask a registry for a request (see `AsyncRegistry` for what it raises).
 

@@ -19,7 +19,7 @@ OPTIONS = (
         envvar="TREATY_ADVERTISE",
         default="",
         metavar="URL",
-        help="URL at which peer nodes reach this server (default: its listening address).",
+        help="URL at which peer nodes reach this server; with --bind 0.0.0.0 the start line shows it too (default: its listening address).",
     ),
     click.option(
         "--peer-secret-file",

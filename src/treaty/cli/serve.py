@@ -19,7 +19,7 @@ from treaty.api.http_server import ListenerSettings
 from treaty.api.workers import HOPELESS, WorkerSupervisor
 from treaty.assemble import PASSING_ERRORS, log_environment, open_node, state_path
 from treaty.assemble.peers import PeerSettings
-from treaty.assemble.reach import is_loopback
+from treaty.assemble.reach import is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import list_warnings
 from treaty.assemble.server import (
     DEFAULT_OPTIONS,
@@ -271,8 +271,7 @@ def open_listener(host: str, port: int) -> socket.socket:
 def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
     """Print the URL, the log and how to stop the server."""
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    base = f"{serving.security.scheme}://{shown}:{port}"
+    base, remark = _find_client_url(serving, host, port)
     return "\n".join(
         [
             *serving.security.warnings(host),
@@ -280,11 +279,29 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
             *list_warnings(serving.security.protection, serving.security.tls, serving.manner.metadata_keys),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
+            *remark,
             f"  log      {serving.url}",
             f"  try      curl {base}/subjects",
             f"  docs     {base}/docs",
             f"  stop     Ctrl-C, or kill {os.getpid()}",
         ]
+    )
+
+
+def _find_client_url(serving: ServeSettings, host: str, port: int) -> tuple[str, tuple[str, ...]]:
+    """Return a URL for clients, and a remark if they need more: no client can use a wildcard address with TLS."""
+    scheme = serving.security.scheme
+    if not is_everywhere(host):
+        return f"{scheme}://{netloc(host, port)}", ()
+    if serving.manner.peering.advertise:
+        return serving.manner.peering.advertise.rstrip("/"), ()
+    if scheme == "http":
+        return f"http://{netloc('::1' if ':' in host else '127.0.0.1', port)}", (
+            f"           on all addresses of this machine ({host}); other machines use one of its names",
+        )
+    return f"https://NAME:{port}", (
+        f"           on all addresses of this machine ({host}); for NAME write a name of its certificate",
+        f"           that leads here, or start with --advertise https://name:{port}",
     )
 
 

@@ -15,49 +15,57 @@ from treaty.core.access.permissions import PUBLISHED, refuse_unless_met
 from treaty.core.access.private_subjects import (
     PublicView,
     hides_subjects,
+    keep_hidden_aliases,
     may_read,
     refuse_hidden_changes,
     refuse_private_creation,
+    touches_private,
 )
 from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.settings import own_alias
+from treaty.core.large_texts import refuse_large_text
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.requests import Request, Scope
+from treaty.core.schema import Draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
 
 
 def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
-    """Decide a request on a view. Pure: the same arguments have the same result.
+    """Decide a request on a view. Pure: the same arguments have the same result. Raises `LargeTextError` in the event
+    loop.
 
     A command that was decided before is answered from its outcome and writes nothing. The rows of a decision are valid
     only for that view; the log rejects an append to any other state.
     """
-    operation = OPERATIONS[type(command.request)]
+    operation, access = OPERATIONS[type(command.request)], command.access
+    _refuse_large_draft(command.request)
     try:
+        shown = _writable_view(view, access) if operation.writes else readable_view(view, access)
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
         if outcome is not None:
-            return Decision((), recall_answer(view, command, outcome), repeated=True)
-        request = resolve_alias(view, command)
-        access = command.access
-        shown = _writable_view(view, access) if operation.writes else readable_view(view, access)
+            return Decision((), recall_answer(shown, command, outcome), repeated=True)
+        request = resolve_alias(shown, command)
         found = operation.handler(
             shown, command if request is command.request else replace(command, request=request), engine
         )
         decision = found if isinstance(found, Decision) else finish_work(found)
         if access is not None and operation.writes:
-            _refuse_changes(shown, command, decision, operation.name)
+            decision = _check_rows(shown, command, decision, operation.name)
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:
-        return _without_hidden_users(refusal, view, command.access)
-    return record_outcome(view, command, decision) if operation.writes else decision
+        return _without_hidden_users(refusal, view, access)
+    if not operation.writes:
+        return decision
+    private = touches_private(view, alias_candidate(request), decision.rows)
+    return record_outcome(view, command, decision, private=private)
 
 
 def decide_with_pauses(
@@ -65,8 +73,8 @@ def decide_with_pauses(
 ) -> PausingWork[Decision[Any] | Refusal | OpenQuestions]:
     """Decide a query of an operation that `pauses` (see `Operation`) like `decide`, with a pause every few rows."""
     try:
-        request, access = resolve_alias(view, command), command.access
-        shown = readable_view(view, access)
+        shown = readable_view(view, command.access)
+        request = resolve_alias(shown, command)
         work = OPERATIONS[type(request)].handler(shown, replace(command, request=request), engine)
         assert isinstance(work, Generator)
         decision: Decision[Any] = yield from work
@@ -77,6 +85,13 @@ def decide_with_pauses(
     return decision
 
 
+def _refuse_large_draft(request: object) -> None:
+    draft = getattr(request, "draft", None)
+    if isinstance(draft, Draft):
+        refuse_large_text(draft.text)
+        refuse_large_text(draft.data or b"")
+
+
 # ------------------------------------------------------------------------------------------- rights that follow from rows
 
 
@@ -85,13 +100,15 @@ def _writable_view(view: View, access: Access | None) -> View:
     return PublicView(view, access) if access is not None and hides_subjects(view, access) else view
 
 
-def _refuse_changes(view: View, command: Command[Any], decision: Decision[Any], name: str) -> None:
-    """Raise `Forbidden` for rows that the caller may not write."""
+def _check_rows(view: View, command: Command[Any], decision: Decision[Any], name: str) -> Decision[Any]:
+    """Return a decision with what its rows keep of hidden aliases; raise `Forbidden` for rows that the caller may not write."""
     access = command.access
     assert access is not None
-    if isinstance(view, PublicView):
-        refuse_hidden_changes(view, decision.rows, command.principal, name)
     refuse_private_creation(decision.rows, access, command.principal, name)
+    if not isinstance(view, PublicView):
+        return decision
+    refuse_hidden_changes(view, decision.rows, command.principal, name)
+    return replace(decision, rows=tuple(keep_hidden_aliases(view, decision.rows)))
 
 
 def _refuse_unless_publisher(view: View, command: Command[Any], request: Request[Any]) -> None:
@@ -100,9 +117,7 @@ def _refuse_unless_publisher(view: View, command: Command[Any], request: Request
     assert access is not None
     for one in operation.permissions(request):
         if one.kind is PUBLISHED:
-            there = view.get(SUBJECT, one.name)
-            hidden = there is not None and not may_read(view, access, one.name)
-            wanted: Permission = "create" if there is None or hidden else "bump"
+            wanted: Permission = "create" if view.get(SUBJECT, one.name) is None else "bump"
             refuse_unless_met(access, command.principal, (replace(one, permissions=(wanted,)),), operation.name)
 
 
@@ -118,7 +133,8 @@ def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -
 
 
 def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
-    """Return a request with the target of an alias in place of the alias; targets are not followed further.
+    """Return a request with the target of an alias in place of the alias; targets are not followed further. `view` is the
+    one of the caller, in which the alias of a hidden subject is none.
 
     Raises `Forbidden` if the caller (`command.access`) lacks the permission on the target: an alias gives no
     permission, and the target's name is not shown to a caller without any permission on it.

@@ -232,6 +232,8 @@ COMMIT_BYTES = 12_582_912
 """Bytes of rows in one commit; a commit larger than CHAIN_BYTES is an append of its own."""
 INLINE_STEPS = 8_000
 """Steps, of about a microsecond each, of work on schemas in the event loop; longer work goes to a pool."""
+LOOP_BYTES = 131_072
+"""Bytes of one text, row, request or answer that are decided, encoded and decoded in the event loop; larger ones on a thread."""
 INLINE_BYTES = 65_536
 """Characters of schema text that one decision parses in the event loop; more goes to a pool."""
 DECISION_ANSWERS = 50_000

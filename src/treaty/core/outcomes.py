@@ -24,7 +24,7 @@ from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.schema import Pairs
-from treaty.core.state.codec import decode, dumps, encode, encode_message
+from treaty.core.state.codec import decode, dumps, dumps_in_steps, encode, encode_message
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.state_tables import (
     LOG_ORIGIN,
@@ -50,11 +50,14 @@ _NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
 REGISTERED = _NAMES[answers.RegisteredVersion]
 
 
-def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+def record_outcome(
+    view: View, command: Command[Any], decision: Decision[Any], *, private: bool = False
+) -> Decision[Any]:
     """Add the outcome of a command to a decision that writes, and delete outcomes older than OUTCOMES commits.
 
     An outcome without changes is stored if another node may be executing the command. Empty commits delete nothing, so
-    a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first.
+    a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first. One about a
+    private subject says so, because the subject may be gone when somebody asks for it.
     """
     if not decision.rows and not command.again:
         return decision
@@ -63,7 +66,7 @@ def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     rows = (
         *decision.rows,
-        make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members)),
+        make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members, private)),
         *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence) if key != command.outcome_key),
     )
     return Decision(rows, decision.answer)
@@ -94,7 +97,7 @@ def request_digest(request: object) -> str:
     """Return a digest of a request, by which a different request with the same id is detected."""
     operation = OPERATIONS.get(type(request))
     plain = ["" if operation is None else operation.name, encode_message(request)]
-    return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(dumps_in_steps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:

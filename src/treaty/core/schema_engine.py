@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
+from treaty.core.large_texts import refuse_large_text
 from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
@@ -37,6 +38,10 @@ class ResolvedSchema:
     text: str
     bindings: tuple[ResolvedReference, ...] = ()
     _digest: bytes = field(default=b"", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Raise `LargeTextError` in the event loop for a text whose digest takes long."""
+        refuse_large_text(self.text)
 
     @property
     def digest(self) -> bytes:

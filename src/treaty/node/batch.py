@@ -7,16 +7,18 @@ from enum import Enum
 from typing import Any
 
 from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
+from treaty.core.state.codec import dumps_in_steps
 from treaty.core.state.commit import Commit, Position
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
-from treaty.node.schema_service import SchemaSession
+from treaty.node.schema_service import PinnedAnswers, SchemaSession
 from treaty.node.status import NodeCounts
 
 Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
@@ -66,15 +68,41 @@ class CommitBatch:
         return [command for command, _, _ in self.members]
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedDecision:
+    """The result of a large command, and its encoded rows, which know their digests."""
+
+    result: DecisionResult | OpenQuestions
+    rows: tuple[EncodedRow, ...] = ()
+
+
+def prepare(command: QueuedCommand, tables: Tables, decide: Decide) -> PreparedDecision | None:
+    """Decide a large command on tables that do not change meanwhile, on any thread; None if that fails.
+
+    Its questions about schemas go to the pool.
+    """
+    try:
+        result = decide(Overlay(tables), command.command, PinnedAnswers(command.session))
+        rows = result.rows if isinstance(result, Decision) else ()
+        encoded = tuple(encode_row(row, dumps_in_steps) for row in rows)
+    except Exception:  # noqa: BLE001 - it fails again where it is answered
+        return None
+    for one in encoded:
+        hash(one), one.digest
+    return PreparedDecision(result, encoded)
+
+
 def build(
     commands: Iterable[QueuedCommand],
     tables: Tables,
     decide: Decide,
     done: int,
     enough: Callable[[], bool] = lambda: False,
+    *,
+    prepared: PreparedDecision | None = None,
 ) -> CommitBatch:
-    """Decide commands on the current tables, until it is `enough`. `done` is the number of the last completed read of
-    the tip.
+    """Decide commands on the current tables, until it is `enough`, or one is large. `done` is the number of the last
+    completed read of the tip. What is `prepared` is the only command's, on these tables.
     """
     batch, overlay = CommitBatch(tables.position), Overlay(tables)
     waiting = iter(commands)
@@ -83,14 +111,15 @@ def build(
         command.refuse_elsewhere(tables.position)
         if command.is_over:
             continue
-        result = _decide_one(batch, overlay, command, decide)
+        result = _decide_one(batch, overlay, command, decide) if prepared is None else prepared.result
         if result is None:
-            pass
+            if command.is_large and not command.is_over:
+                batch.left = [command, *waiting]
         elif isinstance(result, OpenQuestions):
             batch.asking.append((command, result.questions))
         elif isinstance(result, Exception) or not result.rows:
             open_until = max(open_until, _add_without_rows(batch, command, result, done))
-        elif not _add_commit(batch, overlay, command, result):
+        elif not _add_commit(batch, overlay, command, result, None if prepared is None else prepared.rows):
             batch.left = [command, *waiting]
         if enough():
             batch.left += waiting
@@ -122,9 +151,15 @@ def _decide_one(
 
 
 def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
-    """Decide a command; return None if that failed, which fails only this command."""
+    """Decide a command; return None if it turns out to be large, or if that failed, which fails only this command."""
     try:
-        return decide(view, command.command, command.session)
+        if command.is_large:
+            return decide(view, command.command, command.session)
+        with in_event_loop():
+            return decide(view, command.command, command.session)
+    except LargeTextError:
+        command.is_large = True
+        return None
     except Exception as error:  # noqa: BLE001 - a fault in one command's law must not take the others with it
         command.fail(error)
         return None
@@ -145,9 +180,16 @@ def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: Decisi
     return 0
 
 
-def _add_commit(batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decision: Decision[Any]) -> bool:
-    """Add a commit; return False if it must wait for the next batch."""
-    encoded = tuple(encode_row(row) for row in decision.rows)
+def _add_commit(
+    batch: CommitBatch,
+    overlay: Overlay,
+    command: QueuedCommand,
+    decision: Decision[Any],
+    encoded: tuple[EncodedRow, ...] | None,
+) -> bool:
+    """Add a commit, of rows that may be `encoded` already; return False if it must wait for the next batch."""
+    if encoded is None:
+        encoded = tuple(encode_row(row) for row in decision.rows)
     size = sum(len(one.table) + len(one.key) + len(one.value or "") for one in encoded)
     if size > COMMIT_BYTES:
         command.fail(

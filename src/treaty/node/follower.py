@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
-from treaty.core.limits import POSITIONS_KEPT
+from treaty.core.limits import LOOP_BYTES, POSITIONS_KEPT
 from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow, Row
@@ -254,7 +255,11 @@ class Follower:
         before = self.position
         if delta.reload:
             many = len(delta.rows) >= MANY
-            put = await asyncio.to_thread(self._ready, delta) if many else self._ready(delta)
+            is_large = any(len(row.value or "") > LOOP_BYTES for row in delta.rows)
+            if many:
+                put = await asyncio.to_thread(self._ready, delta)
+            else:
+                put = await self._environment.run_large(partial(self._ready, delta)) if is_large else self._ready(delta)
             if put is None:
                 return False
             self._counts.reloads += 1
@@ -309,12 +314,16 @@ class Follower:
             return True
 
     async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
-        """Return decoded rows. Many rows are decoded and hashed here, in slices, before all are applied in one turn of
-        the event loop.
+        """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all
+        are applied in one turn of the event loop.
         """
-        if len(rows) < AHEAD_ROWS:
-            return self._expected
-        known, now = dict(self._expected or ()), self._environment.now
+        expected = self._expected or {}
+        large = [row for row in rows if len(row.value or "") > LOOP_BYTES and not (expected and row in expected)]
+        if len(rows) < AHEAD_ROWS and not large:
+            return expected
+        known, now = dict(expected), self._environment.now
+        if large:
+            known |= await self._environment.run_large(lambda: _decode_rows(large, known))
         end = now() + SLICE_SECONDS
         for row in rows:
             if row not in known:
@@ -367,6 +376,14 @@ class Follower:
             await asyncio.gather(self._barrier_task, return_exceptions=True)
         if self._next is not None:
             self._next.cancel()
+
+
+def _decode_rows(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
+    """Return the decoded rows that are not known, and have all of them know their digests."""
+    found = {row: read(row) for row in rows if row not in known}
+    for row in rows:
+        row.digest  # noqa: B018 (computed once, and kept in the row)
+    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
 
 
 def _ignore_error(future: asyncio.Future[None]) -> None:

@@ -4,21 +4,23 @@ commit.
 
 import asyncio
 from collections import Counter, OrderedDict
+from functools import partial
 from typing import Any
 
 from treaty.core import answers
 from treaty.core.access.rights import Access
-from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.command import Command, Decision, OpenQuestions, finish_work
 from treaty.core.decide import decide_with_pauses
+from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.limits import LIST_ENTRIES_KEPT
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Reply
 from treaty.core.requests import ListSubjects, Request
-from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View
 from treaty.node.encryption import MetadataCipher, decrypt_view
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
+from treaty.node.schema_service import PinnedAnswers, SchemaSession
 
 SLICE_SECONDS = 0.002
 """Seconds of work between two pauses."""
@@ -59,7 +61,7 @@ class LongQueries:
         self._entries = 0
 
     async def answer(
-        self, command: Command[Request[Any]], engine: SchemaEngine
+        self, command: Command[Request[Any]], session: SchemaSession
     ) -> Reply[Any] | Refusal | OpenQuestions:
         """Decide a query on the tables at its turn."""
         key = (command.request, command.access)
@@ -73,7 +75,7 @@ class LongQueries:
                 if key not in self._kept:
                     await self._rest()
                 async with self._follower.paused():
-                    reply = self._share(key) or await self._make(key, command, engine)
+                    reply = self._share(key) or await self._make(key, command, session)
         finally:
             self._waiting[key] -= 1
             if not self._waiting[key]:
@@ -92,12 +94,12 @@ class LongQueries:
         return reply
 
     async def _make(
-        self, key: AnswerKey, command: Command[Request[Any]], engine: SchemaEngine
+        self, key: AnswerKey, command: Command[Request[Any]], session: SchemaSession
     ) -> Reply[Any] | Refusal | OpenQuestions:
         """Decide a query, and keep its answer for those who wait for the same one."""
         began, token = self._environment.now(), self._follower.position.token
         try:
-            result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
+            result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, session)
         finally:
             self._plan_rest(began)
         if not isinstance(result, Decision):
@@ -122,13 +124,17 @@ class LongQueries:
         self._rest_until = now + took if took > SLICE_SECONDS else 0.0
 
     async def _decide(
-        self, view: View, command: Command[Request[Any]], engine: SchemaEngine
+        self, view: View, command: Command[Request[Any]], session: SchemaSession
     ) -> Decision[Any] | Refusal | OpenQuestions:
         now = self._environment.now
-        work, end = decide_with_pauses(view, command, engine), now() + SLICE_SECONDS
+        work, end = decide_with_pauses(view, command, session), now() + SLICE_SECONDS
         while True:
             try:
-                next(work)
+                with in_event_loop():
+                    next(work)
+            except LargeTextError:
+                again = decide_with_pauses(view, command, PinnedAnswers(session))
+                return await self._environment.run_large(partial(finish_work, again))
             except StopIteration as ended:
                 result: Decision[Any] | Refusal | OpenQuestions = ended.value
                 return result

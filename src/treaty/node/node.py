@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
+from treaty.core.large_texts import LargeTextError, in_event_loop
 from treaty.core.operations import is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
@@ -25,7 +26,7 @@ from treaty.node.long_queries import LongQueries
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
-from treaty.node.schema_service import SchemaService
+from treaty.node.schema_service import PinnedAnswers, SchemaService, SchemaSession
 from treaty.node.segment.manager import StateFileManager
 from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
@@ -229,17 +230,29 @@ class Node:
         """Decide a query on the current tables; return the answer with its position token."""
         session = self._schemas.open_session(client or command.principal)
         while True:
-            result: Reply[A] | Decision[A] | Refusal | OpenQuestions
+            result: Reply[A] | Refusal | OpenQuestions
             if is_pausing(command.request):
                 result = await self._long_queries.answer(command, session)
             else:
-                result = self._decide(self._tables, command, session)
-            if isinstance(result, Decision):
-                return Reply(result.answer, self.follower.position.token)
+                result = await self._decide_once(command, session)
             if not isinstance(result, OpenQuestions):
                 return result
             self.counts.parked += 1
             await self._schemas.answer_questions(session, result.questions)
+
+    async def _decide_once(
+        self, command: Command[Request[A]], session: SchemaSession
+    ) -> Reply[A] | Refusal | OpenQuestions:
+        """Decide a query; one about large texts on a thread, while the tables do not change."""
+        try:
+            with in_event_loop():
+                result = self._decide(self._tables, command, session)
+            token = self.follower.position.token
+        except LargeTextError:
+            async with self.follower.paused():
+                work = partial(self._decide, self._tables, command, PinnedAnswers(session))
+                result, token = await self._environment.run_large(work), self.follower.position.token
+        return Reply(result.answer, token) if isinstance(result, Decision) else result
 
     # ---------------------------------------------------------------------------------------------------- tokens
 

@@ -32,13 +32,14 @@ from treaty.core.validators import name_of_validator
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.formats.validators.inspection import REMEDY, use_watcher
+from treaty.formats.validators.registry import find_validators
 
 NICENESS = 5
 """Niceness of pool processes, so that the event loop has priority."""
 JOIN_SECONDS = 2.0
 """Seconds to wait for a killed process."""
 WATCH_SECONDS = 0.5
-"""Seconds between two looks at what a thread does."""
+"""Seconds between two looks at what a thread does in which a plug-in validator may work."""
 
 
 class ValidatorOverdueError(Exception):
@@ -228,6 +229,14 @@ class ProcessPool:
 # ------------------------------------------------------------------------------------------------------------ a thread
 
 
+def names_plugins(question: Question) -> bool:
+    """Return whether a question names a plug-in validator, which may work without an end."""
+    if not isinstance(question, InspectSchema | DescribeValidators):
+        return False
+    known = find_validators()
+    return any(known.is_plugin(name_of_validator(one)) for one in question.validators)
+
+
 class _StoppedError(BaseException):
     """Ends the work of a thread between two steps of its Python code."""
 
@@ -274,11 +283,11 @@ class ThreadPool:
         """Answer a question. Raises `ValidatorOverdueError`."""
         if self._thread is None:
             self._thread = self.make()
-        work = ThreadWork(question)
+        work, seconds = ThreadWork(question), WATCH_SECONDS if names_plugins(question) else None
         answered = asyncio.get_running_loop().run_in_executor(self._thread, work.run)
         try:
             while not answered.done():
-                await asyncio.wait({answered}, timeout=WATCH_SECONDS)
+                await asyncio.wait({answered}, timeout=seconds)
                 if not answered.done() and work.is_overdue():
                     raise ValidatorOverdueError(work.validator)
             return answered.result()

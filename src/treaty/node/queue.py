@@ -151,7 +151,7 @@ class CommandQueue:
             await self._wake.wait()
 
     def take(self, most: int) -> list[QueuedCommand]:
-        """Take the next commands. On a read-only node all of them fail."""
+        """Take the next commands; a large one is taken alone. On a read-only node all of them fail."""
         if self.read_only:
             away = Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
             for command in self._line:
@@ -161,9 +161,12 @@ class CommandQueue:
             self.barriers.fail(away)
         batch: list[QueuedCommand] = []
         while self._line and len(batch) < most:
-            command = self._line.popleft()
-            if not command.is_over:
-                batch.append(command)
+            if self._line[0].is_over:
+                self._line.popleft()
+            elif self._line[0].is_large:
+                return batch or [self._line.popleft()]
+            else:
+                batch.append(self._line.popleft())
         return batch
 
     def requeue_first(self, commands: list[QueuedCommand]) -> None:

@@ -134,6 +134,8 @@ class QueuedCommand:
     max_sequence: int = 0
     """The highest sequence of its commit; 0 for any."""
     state: CommandState = WAITING
+    is_large: bool = False
+    """Whether the event loop is not to decide it: its texts are large."""
     forward_attempts: int = 0
     """The number of returns from other nodes without an answer."""
 

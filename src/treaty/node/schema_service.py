@@ -5,6 +5,7 @@ digest.
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -176,12 +177,13 @@ class SchemaService:
         self.release()
 
     def recall(self, question: Question) -> Answer | None:
-        """Return a cached answer, or None."""
+        """Return a cached answer, or None; on any thread."""
         key = key_of(question)
         found = self._memo.get(key)
         if found is None:
             return None
-        self._memo.move_to_end(key)
+        with suppress(KeyError):  # it may be removed by another thread meanwhile
+            self._memo.move_to_end(key)
         return found[0]
 
     def keep(self, question: Question, answer: Answer) -> None:
@@ -248,6 +250,32 @@ class SchemaSession:
         if len(self.pinned) < DECISION_ANSWERS:
             self.pinned[key_of(question)] = answer
         return answer
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedAnswers:
+    """A `SchemaEngine` for a decision on a thread: it answers what the service has answered before, and nothing else."""
+
+    session: SchemaSession
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here."""
+        return self.session.formats
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
+        return self.session.validators
+
+    @property
+    def id_schemes(self) -> Mapping[str, str]:
+        """Id schemes that are here, each with its package."""
+        return self.session.id_schemes
+
+    def ask(self, question: Question) -> Answer | None:
+        """Return the answer, if there is one."""
+        return self.session.pinned.get(key_of(question)) or self.session.service.recall(question)
 
 
 # ------------------------------------------------------------------------------------- services over the installed formats

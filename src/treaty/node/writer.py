@@ -1,16 +1,25 @@
 """The writer: has one append in flight, decided on the current tables; commands are answered when it is durable."""
 
-import asyncio
 import logging
 from dataclasses import dataclass
 from functools import partial
 
-from treaty.core.limits import CHAIN_COMMITS, QUEUE, SCHEMA_BYTES
+from treaty.core.limits import CHAIN_COMMITS, LOOP_BYTES, QUEUE
+from treaty.core.state.codec import dumps_in_steps
 from treaty.core.state.commit import START, Append, Commit, Position, make_append
 from treaty.core.state.root import roots_with
 from treaty.core.state.state_tables import OUTCOME
 from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError
-from treaty.node.batch import CommitBatch, Decide, MemberReason, answer_from_outcome, build, read_ahead
+from treaty.node.batch import (
+    CommitBatch,
+    Decide,
+    MemberReason,
+    PreparedDecision,
+    answer_from_outcome,
+    build,
+    prepare,
+    read_ahead,
+)
 from treaty.node.environment import Environment
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.forwarder import CommandForwarder
@@ -20,12 +29,8 @@ from treaty.node.status import NodeCounts
 
 log = logging.getLogger("treaty.node")
 
-BATCH_SECONDS = 0.02
+BATCH_SECONDS = 0.01
 """Seconds after which a batch is sent, because deciding blocks the event loop."""
-LARGE_BYTES = 131_072
-"""From this number of characters on an append is encoded in its own turn of the event loop."""
-HUGE_BYTES = 4 * SCHEMA_BYTES
-"""From this number on it is encoded on a thread."""
 HOLD_AFTER = 2
 """Conflicts in a row after which the writer takes the log lock, if the log has one, until no other node writes."""
 ALONE = 8
@@ -143,7 +148,7 @@ class Writer:
     async def _send(self, commands: list[QueuedCommand]) -> tuple[CommitBatch, SentAppend | None]:
         """Decide commands and send their append, if any; under the log lock after conflicts."""
         if self._conflicts < HOLD_AFTER or not self._log.lockable:
-            batch = self._build(commands)
+            batch = await self._decide_batch(commands)
             return batch, await self._append(batch)
         read_ahead(commands, self._follower.tables, self._decide)
         done: tuple[CommitBatch, SentAppend | None] | None = None
@@ -154,7 +159,7 @@ class Writer:
                 self._alone = self._alone + 1 if self._follower.position == self._landed else 0
                 if self._alone >= ALONE:
                     self._conflicts = self._alone = 0
-                batch = self._build(commands)
+                batch = await self._decide_batch(commands)
                 done = batch, await self._append(batch)
         except (LogUnavailableError, LogDamagedError):
             if done is None:
@@ -163,7 +168,15 @@ class Writer:
         assert done is not None
         return done
 
-    def _build(self, commands: list[QueuedCommand]) -> CommitBatch:
+    async def _decide_batch(self, commands: list[QueuedCommand]) -> CommitBatch:
+        """Decide commands; a large one, which comes alone, on a thread, while the tables do not change."""
+        if not commands or not commands[0].is_large or commands[0].known_result(self._follower.position) is not None:
+            return self._build(commands)
+        async with self._follower.paused():
+            work = partial(prepare, commands[0], self._follower.tables, self._decide)
+            return self._build(commands, await self._environment.run_large(work))
+
+    def _build(self, commands: list[QueuedCommand], prepared: PreparedDecision | None = None) -> CommitBatch:
         """Decide commands, answer those with a valid result, and pass on questions about schemas. With nothing to write
         a waiting strict read gets an empty commit.
         """
@@ -172,7 +185,12 @@ class Writer:
             commands = []
         end = self._environment.now() + BATCH_SECONDS
         batch = build(
-            commands, self._follower.tables, self._decide, self._follower.done, lambda: self._environment.now() > end
+            commands,
+            self._follower.tables,
+            self._decide,
+            self._follower.done,
+            lambda: self._environment.now() > end,
+            prepared=prepared,
         )
         for command, result in batch.proven:
             self._answer(command, result, batch.base)
@@ -186,8 +204,8 @@ class Writer:
     async def _append(self, batch: CommitBatch) -> SentAppend | None:
         """Send the append of a batch.
 
-        A large one is encoded in another turn of the event loop, a huge one on a thread. From here on its commands count as sent: past its
-        deadline a command may still be written. If the tables change meanwhile, the append is in conflict.
+        A large one is encoded on a thread. From here on its commands count as sent: past its deadline a command may
+        still be written. If the tables change meanwhile, the append is in conflict.
         """
         if not batch.commits:
             return None
@@ -197,10 +215,9 @@ class Writer:
         for command, _, reason in batch.members:
             if reason is MemberReason.WRITES:
                 command.send(sent)
-        if batch.bytes > LARGE_BYTES:
-            await self._environment.sleep(0)
         made = partial(make_append, batch.base, self._environment.random(16), tuple(batch.commits), roots)
-        append = await asyncio.to_thread(made) if batch.bytes > HUGE_BYTES else made()
+        is_large = batch.bytes > LOOP_BYTES
+        append = await self._environment.run_large(partial(made, dumps_in_steps)) if is_large else made()
         barrier = self._follower.begin()
         self._follower.expect(batch.rows)
         self._counts.appends += 1

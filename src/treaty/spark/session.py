@@ -41,8 +41,13 @@ def session(
 
     The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; later starts
     take the same jars from the disk. `kafka` adds Spark's own source and sink for topics. Raises `NotFetchedError`
-    where the one jar that Ivy must be given is not available.
+    where the one jar that Ivy must be given is not available, and `NotOnConnectError` where the environment variable
+    ``SPARK_REMOTE`` names a Spark Connect server.
     """
+    if os.environ.get("SPARK_REMOTE"):  # noqa: TID251 (Spark's own variable, which its builder reads too)
+        text = "session() starts a Spark of its own, and SPARK_REMOTE names a Spark Connect server"
+        remedy = "take that server's session by SparkSession.builder.getOrCreate(), or unset SPARK_REMOTE"
+        raise NotOnConnectError(f"{text}: {remedy}")
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
     wanted = packages(delta=delta, iceberg=iceberg, kafka=kafka)

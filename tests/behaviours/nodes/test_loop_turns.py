@@ -1,25 +1,32 @@
 """No work of a node keeps the event loop for long: large appends, many rows and long lists give others their turn."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from threading import current_thread
 from typing import Any
 
 import pytest
 
 from tests.behaviours.nodes.lives import change_over, desk, file_of, lagging, living, post, virtual, way, world
 from tests.simulation.disk import Disk
+from treaty.core.decide import decide
 from treaty.core.finding import Finding
-from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS
-from treaty.core.refusals import OutcomeUnknown
+from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS, LOOP_BYTES
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, OutcomeUnknown
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetOutcome
-from treaty.core.state.commit import make_append
+from treaty.core.requests import GetOutcome, GetVersion, Lookup, Register
+from treaty.core.schema import Draft
+from treaty.core.state.commit import START, make_append
 from treaty.core.state.root import roots_with
 from treaty.formats.engine import shorten_findings
+from treaty.log.urls import open_log
 from treaty.node import follower, writer
-from treaty.node.environment import Environment
+from treaty.node.environment import Environment, real_environment
 from treaty.node.node import Node
+from treaty.node.schema_service import make_thread_service
 
 LARGE = "[" + ",".join(f'"{"name" * 20}{number}"' for number in range(2_000)) + "]"
 
@@ -35,8 +42,20 @@ def noting(pauses: list[str]) -> Environment:
     return replace(world(), sleep=sleep)
 
 
+def noting_work(steps: list[str], seconds: float = 0.0) -> Environment:
+    """An environment that notes work on large texts, which takes some time."""
+
+    async def run_large(work: Callable[[], Any]) -> Any:
+        steps.append("large")
+        made = work()
+        await asyncio.sleep(seconds)
+        return made
+
+    return replace(world(), run_large=run_large)
+
+
 @virtual
-async def test_a_large_append_is_printed_in_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_command_is_decided_and_printed_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
 
     def note(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,34 +67,129 @@ async def test_a_large_append_is_printed_in_a_turn_of_its_own(monkeypatch: pytes
 
     monkeypatch.setattr(writer, "roots_with", note("decided", roots_with))
     monkeypatch.setattr(writer, "make_append", note("printed", make_append))
-    node = Node(way(Disk(9)), desk(1_000_000), noting(steps))
+    node = Node(way(Disk(9)), desk(), noting_work(steps))
     await node.start()
     try:
-        for text, expected in (('["a"]', ["decided", "printed"]), (LARGE, ["decided", "pause", "printed"])):
-            await node.ask(post("s" + text[:3], text))
-            at = len(steps) - steps[::-1].index("decided") - 1
-            assert steps[at : at + len(expected)] == expected
+        await node.ask(post("small"))
+        assert steps == ["decided", "printed"]
+        steps.clear()
+        await node.ask(post("large", LARGE))
+        assert steps == ["large", "large", "decided", "large", "printed"]  # it asks the pool, is decided and printed
+        steps.clear()
+        for _ in range(2):
+            assert (await node.ask(Lookup(subject_of("large"), Draft(LARGE, "TOY")))).answer.number == 1
+        assert steps == ["large"] * 3  # the second one knows the answer of the pool
+        steps.clear()
+        await node.ask(GetVersion(subject_of("large"), 1))
+        assert not steps
     finally:
         await node.close()
+
+
+@virtual
+async def test_a_large_command_changes_no_order() -> None:
+    disk = Disk(9)
+    async with living(way(disk), inline_bytes=1_000_000) as node:
+        await node.ask(post("large", LARGE))  # the pool has read the text
+        names = ["a", "b", "large-2", "c", "large-3", "large-4", "d"]
+        texts = [LARGE if "large" in name else '["a"]' for name in names]
+        replies = await asyncio.gather(*(node.ask(post(name, text)) for name, text in zip(names, texts, strict=True)))
+        sequences = [reply.token.sequence for reply in replies]
+        assert sequences == sorted(sequences)
+        log = disk.since_by_row(START).rows
+        created = {row.key: json.loads(row.value or "{}") for row in log if row.table == "subject"}
+        order = sorted(created, key=lambda key: int(created[key]["generation"]))
+        assert [json.loads(key)[1] for key in order] == ["large", *names]
+
+
+@virtual
+async def test_tables_stay_as_they_are_while_a_large_command_is_decided() -> None:
+    disk, steps = Disk(9), list[str]()
+    slow = Node(way(disk, seed=1), desk(), noting_work(steps, 10.0))
+    await slow.start()
+    try:
+        async with living(way(disk, seed=2), seed=2) as other:
+            large = asyncio.create_task(slow.ask(post("s", LARGE), CallOptions(timeout=300)))
+            await asyncio.sleep(12)
+            assert steps == ["large", "large"]  # it has asked the pool, and is decided
+            before = slow.follower.position
+            written = await other.ask(post("s"))
+            small = asyncio.create_task(slow.ask(GetVersion(subject_of("s"), 1), CallOptions(after=written.token)))
+            await asyncio.sleep(1)
+            assert slow.follower.position == before
+            assert not small.done()
+            assert (await small).answer.text == '["a"]'
+            with pytest.raises(Incompatible):  # after a conflict it is decided again, on what the other one wrote
+                await large
+            assert slow.counts.conflicts == 1
+    finally:
+        await slow.close()
+
+
+@virtual
+async def test_a_large_row_of_another_node_is_decoded_on_a_thread() -> None:
+    disk, steps = Disk(9), list[str]()
+    reader = Node(way(disk, seed=1), desk(), noting_work(steps))
+    await reader.start()
+    try:
+        async with living(way(disk, seed=2), seed=2) as other:
+            await other.ask(post("first"))
+            await reader.ask(GetVersion(subject_of("first"), 1))
+            steps.clear()
+            token = (await other.ask(post("s", LARGE))).token
+            found = await reader.ask(GetVersion(subject_of("s"), 1), CallOptions(after=token))
+        assert found.answer.text == LARGE
+        assert steps == ["large"]
+    finally:
+        await reader.close()
+
+
+def test_a_server_decides_large_texts_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: dict[str, set[str]] = {"small": set(), "large": set()}
+
+    def note(*given: Any) -> Any:
+        threads["large" if len(given[1].request.draft.text) > LOOP_BYTES else "small"].add(current_thread().name)
+        return decide(*given)
+
+    def record(count: int) -> str:
+        fields = [{"name": f"field_{at}", "type": "string"} for at in range(count)]
+        return json.dumps({"type": "record", "name": "R", "fields": fields})
+
+    async def run() -> None:
+        monkeypatch.setattr("treaty.node.node.decide", note)
+        node = Node(await open_log("memory:"), make_thread_service(), real_environment())
+        await node.start()
+        try:
+            texts = [record(3), record(6_000)]
+            for text in texts:
+                await node.ask(Register(subject_of(f"s{len(text)}"), Draft(text)))
+                await node.ask(Lookup(subject_of(f"s{len(text)}"), Draft(text)))
+        finally:
+            await node.close()
+
+    asyncio.run(run())
+    assert threads["small"] == {"MainThread"}
+    assert "treaty-large_0" in threads["large"]
 
 
 @virtual
 async def test_a_command_whose_time_ends_while_its_append_is_printed_may_be_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(writer, "LARGE_BYTES", 0)
+    monkeypatch.setattr(writer, "LOOP_BYTES", 0)
     disk, is_printing, roots = Disk(9), [False], roots_with
 
     def begin(*given: Any) -> Any:
         is_printing[0] = True
         return roots(*given)
 
-    async def sleep(seconds: float) -> None:
+    async def run_large(work: Callable[[], Any]) -> Any:
         long, is_printing[0] = is_printing[0], False
-        await asyncio.sleep(5.0 if long else seconds)
+        await asyncio.sleep(5.0 if long else 0)
+        return work()
 
     monkeypatch.setattr(writer, "roots_with", begin)
-    node = Node(way(disk), desk(), replace(world(), sleep=sleep))
+    node = Node(way(disk), desk(), replace(world(), run_large=run_large))
     await node.start()
     try:
         with pytest.raises(OutcomeUnknown) as unknown:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
@@ -116,6 +117,16 @@ def test_keys_are_made_used_and_removed(tmp_path: Path) -> None:
             code, out, _ = run("pull", str(tmp_path / "out"), "--registry", api, "--json", *words)
             assert json.loads(out)["written"] == many
         assert run("keygen", "com.acme", "--registry", api, "--apikey", pair["write"])[0] == 2
+        code, _, err = run("keygen", "com.acme", "--registry", server.base, "--apikey", super_key["key"])
+        assert code == 2
+        assert (
+            f"401 Unauthorized: the request has no credentials; no Iglu API answers there: its address ends in /api, so try {api}"
+            in err
+        )
+        code, _, err = run("pull", str(tmp_path / "out"), "--registry", f"{api}/v1/api")
+        assert (code, "check the host and the path" in err) == (2, True)
+        code, _, err = run("keygen", "com.acme", "--registry", api, "--apikey", str(uuid4()))
+        assert (code, "no Iglu API" in err) == (2, False), "a wrong key is another thing"
         assert run("keygen", "--delete", pair["write"], *by_super)[0] == 0
         assert run("push", str(tmp_path), "--registry", api, "--apikey", pair["write"])[0] == 1
     assert run("keygen")[0] == 2

@@ -1,8 +1,6 @@
 """Bugs planted in the rules that the simulation's own model of them finds: `decide` itself would call them right."""
 
-from dataclasses import replace
-
-from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
+from tests.planted.bug import ANY, Bug, Edit, by_lives, found_by
 
 CORE = "treaty.core."
 
@@ -83,6 +81,7 @@ JUDGED = (
         "handlers.compatibility:_holds",
         "one[0].ordinal >= range_.ordinal",
         "one[0].ordinal > range_.ordinal",
+        4,
     ),
     rule(
         "rule: denial is forgotten",
@@ -91,7 +90,7 @@ JUDGED = (
         "if bar.policy.deny and latest is not None:",
         "if bar.policy.deny and latest is bar:",
     ),
-    replace(
+    found_by(
         rule(
             "rule: a word that is shown sets its level",
             "The word by which an exact level is shown puts the level of that name in its place.",
@@ -99,12 +98,10 @@ JUDGED = (
             "change.level == word_of(new.level):",
             "change.level is change:",
         ),
-        finder=by_tests(
-            *(
-                f"laws/test_policies.py::test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level[{how}-{word}_TRANSITIVE]"
-                for how in ("at-once", "after-needs")
-                for word in ("BACKWARD", "FORWARD", "FULL")
-            )
+        *(
+            f"laws/test_policies.py::test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level[{how}-{word}_TRANSITIVE]"
+            for how in ("at-once", "after-needs")
+            for word in ("BACKWARD", "FORWARD", "FULL")
         ),
     ),
     rule(
@@ -114,7 +111,7 @@ JUDGED = (
         "if with_ordinal(view, subject, range_.ordinal) is None:",
         "if with_ordinal(view, subject, range_.ordinal) is view:",
     ),
-    replace(
+    found_by(
         rule(
             "rule: an import removes subjects without versions",
             "A scope that goes into import mode loses subjects that have no version and that nobody deleted.",
@@ -122,10 +119,8 @@ JUDGED = (
             "inside = frozenset(subject_of_key(key) for key, _ in versions)",
             "inside = frozenset(_subjects(view, scope))",
         ),
-        finder=by_tests(
-            "laws/test_group_removal.py::test_a_scope_that_is_opened_for_imports_keeps_subjects_without_versions[confluent]",
-            error="SubjectNotFound",
-        ),
+        "laws/test_group_removal.py::test_a_scope_that_is_opened_for_imports_keeps_subjects_without_versions[confluent]",
+        error="SubjectNotFound",
     ),
     rule(
         "rule: outcomes tell another number",
@@ -140,6 +135,7 @@ JUDGED = (
         "outcomes:_too_old",
         "islice(entries, OUTCOMES_DROPPED)",
         "islice(entries, 0)",
+        5,
     ),
     rule(
         "rule: metadata is not inherited",
@@ -162,7 +158,7 @@ JUDGED = (
         "handlers.drafts.same_versions:same_version",
         "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
         '(SCHEMA_BY_LOOKUP_DIGEST, "")',
-        96,
+        105,
     ),
     rule(
         "rule: a purge leaves the config",
@@ -212,6 +208,7 @@ JUDGED = (
         "handlers.listings:_page",
         "max(0, limit)",
         "max(1, limit - 1)",
+        4,
     ),
     rule(
         "rule: rights are not asked",

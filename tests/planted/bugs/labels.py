@@ -1,8 +1,6 @@
 """Bugs planted in names of versions and in labels of SchemaVer: their order, patches, superseding."""
 
-from dataclasses import replace
-
-from tests.planted.bug import Bug, Edit, by_lives, by_tests
+from tests.planted.bug import Bug, Edit, by_lives, found_by
 
 HANDLERS = "treaty.core.handlers."
 NAMES, LABELS = HANDLERS + "drafts.version_names:", HANDLERS + "schemaver.labels:"
@@ -15,11 +13,6 @@ def label(name: str, does: str, target: str, old: str, new: str, first: int = 0)
     return Bug(f"label: {name}", does, (Edit(target, old, new),), by_lives(first, LAWS))
 
 
-def by_law(bug: Bug, test: str) -> Bug:
-    """The bug, found by a law of labels: its lives are too rare."""
-    return replace(bug, finder=by_tests(f"laws/test_labels.py::{test}"))
-
-
 NAMED = (
     label(
         "a given name is given twice",
@@ -29,7 +22,7 @@ NAMED = (
         "pass",
         0,
     ),
-    replace(
+    found_by(
         label(
             "a name goes with the first of its versions",
             "A version that is removed takes a name along that others share.",
@@ -37,10 +30,8 @@ NAMED = (
             "if left else None",
             "if len(left) > 99 else None",
         ),
-        finder=by_tests(
-            "behaviours/test_version_names.py::test_versions_share_a_computed_name_and_the_oldest_live_one_is_found",
-            error="VersionNotFound",
-        ),
+        "behaviours/test_version_names.py::test_versions_share_a_computed_name_and_the_oldest_live_one_is_found",
+        error="VersionNotFound",
     ),
     label(
         "a gap in a model",
@@ -57,16 +48,15 @@ NAMED = (
         "if True:",
         56,
     ),
-    by_law(
+    found_by(
         label(
             "labels compared as texts",
             "Versions are listed by the spelling of their labels, so that 1-0-10 comes before 1-0-2.",
             LABELS + "live_labels",
             "dict(sorted((label, one) for label, one in found if label is not None))",
             "dict(sorted(((label, one) for label, one in found if label is not None), key=lambda pair: str(pair[0])))",
-            164,
         ),
-        "test_versions_are_listed_by_the_numbers_of_their_labels",
+        "laws/test_labels.py::test_versions_are_listed_by_the_numbers_of_their_labels",
     ),
     label(
         "a patch changes what the old id means",
@@ -81,18 +71,17 @@ NAMED = (
         HANDLERS + "registration.patches:patch_rows",
         "replace(value, ordinal=ordinal))",
         "replace(value, schema_id=schema_id))",
-        2,
+        6,
     ),
-    by_law(
+    found_by(
         label(
             "superseding moves backwards",
             "A version that a later one supersedes is given to an earlier one.",
             HANDLERS + "schemaver.supersession:superseding_rows",
             "if before is None or before <= label:",
             "if True:",
-            63,
         ),
-        "test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes",
+        "laws/test_labels.py::test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes",
     ),
     label(
         "a chain of superseding versions is not flat",

@@ -1,13 +1,12 @@
 """Bugs planted in the privacy of subjects: who learns of a private one, by lists, ids, content, outcomes and refusals."""
 
-from dataclasses import replace
-
-from tests.planted.bug import Bug, ByLives, Edit, by_tests
+from tests.planted.bug import Bug, ByLives, Edit, found_by
 from tests.simulation.clients.private import EVERY, ONE
 
 VIEW, SUBJECTS = "treaty.core.access.authorized_view:", "treaty.core.access.private_subjects:"
 LAWS = frozenset(["1", "2", "3", "4", "5", "6", "root", "rights", "log"])
 """Whichever law breaks first; an error of the planted code itself is none."""
+LAW = "laws/test_private_subjects.py::test_"
 
 
 def private(name: str, does: str, target: str, old: str, new: str, first: int = ONE) -> Bug:
@@ -44,7 +43,7 @@ PRIVATE = (
         VIEW + "AuthorizedView.get",
         "if table is t.COUNTER and key[0] == t.IDS and (self._hiding or not",
         "if table is t.COUNTER and key[0] == t.IDS and (not",
-        149,
+        65,
     ),
     private(
         "a hidden subject is changed",
@@ -60,9 +59,9 @@ PRIVATE = (
         SUBJECTS + "refuse_unless_private_creator",
         'not access.may("create", subject, private=True)',
         'not access.may("create", subject)',
-        137,
+        77,
     ),
-    replace(
+    found_by(
         private(
             "a private draft is shown",
             "A draft of a public family is shown to all who may read that family.",
@@ -70,15 +69,53 @@ PRIVATE = (
             'access.may("read", request.subject, private=value is not None and value.private)',
             'access.may("read", request.subject)',
         ),
-        finder=by_tests(
-            "laws/test_private_subjects.py::test_a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it"
+        LAW + "a_private_draft_is_neither_read_nor_replaced_by_who_may_not_read_it",
+    ),
+    found_by(
+        private(
+            "an outcome tells of a private subject",
+            "An administrator by a wildcard reads what a command on a private subject was answered.",
+            "treaty.core.handlers.queries:get_outcome",
+            "if _may_hear(view, command.access, value)",
+            "if True",
         ),
+        LAW + "an_outcome_does_not_tell_of_a_private_subject",
     ),
     private(
-        "an outcome tells of a private subject",
-        "An administrator by a wildcard reads what a command on a private subject was answered.",
-        "treaty.core.handlers.queries:get_outcome",
-        "if _may_hear(view, command.access, value)",
-        "if True",
+        "an outcome forgets that it was about a private subject",
+        "What a command on a private subject was answered is told to everybody once the subject is gone.",
+        "treaty.core.outcomes:record_outcome",
+        "Outcome(sequence, kind, members, private)",
+        "Outcome(sequence, kind, members)",
+    ),
+    found_by(
+        private(
+            "an alias leads to a private subject",
+            "The alias of a private subject is shown to others, who are led to its name.",
+            SUBJECTS + "shown_value",
+            "if not hidden:",
+            "if True:",
+        ),
+        LAW + "the_alias_of_a_private_subject_leads_nowhere_for_who_may_not_read_it",
+    ),
+    found_by(
+        private(
+            "a config loses the alias that its writer does not see",
+            "Who changes the config of an alias takes from it what it says of a private subject.",
+            SUBJECTS + "keep_hidden_aliases",
+            "if kept else row",
+            "if False else row",
+        ),
+        LAW + "what_a_config_says_of_a_private_subject_stays_when_others_change_it",
+    ),
+    found_by(
+        private(
+            "a public schema refers to a private one",
+            "A schema that everybody may read names a private subject, and says by comparisons what is in it.",
+            "treaty.core.handlers.registration.state:refuse_private_targets",
+            "if is_private(view, target):",
+            "if False:",
+        ),
+        LAW + "a_public_schema_does_not_refer_to_a_private_one",
     ),
 )

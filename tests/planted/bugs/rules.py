@@ -52,7 +52,7 @@ RULES = (
             ),
         ),
         by_tests("behaviours/test_registry_aliases.py::test_importers_mean_the_subject_itself[memory]"),
-        also=by_lives(9, ANY),
+        also=by_lives(18, ANY),
     ),
     Bug(
         "policy: the oldest version is not compared",
@@ -112,7 +112,7 @@ RULES = (
                 'return Decision((*rows, Row("counter", ("ids", context, "", ""), None)), Deleted(()))',
             ),
         ),
-        by_lives(36, "4 log"),
+        by_lives(41, "4 log"),
     ),
     Bug(
         "overlay: an entry that was given up in the chain is still found",

@@ -33,7 +33,11 @@ SECRET, OPEN = Subject(".", "p/n/toy"), Subject(".", "p/m/toy")
 """A private family, and a public one with the same texts."""
 USER, USED = Subject(".", "p/r/avro"), Subject(".", "p/s/avro")
 """A private family, whose schemas refer to those of a public one."""
-FAMILIES = {SECRET: True, OPEN: False, USER: True, USED: False}
+HUSH = Subject(".", "p/h/avro")
+"""A private family, to which no public one may refer."""
+FAMILIES = {SECRET: True, OPEN: False, USER: True, USED: False, HUSH: True}
+NICK = Subject(".", "p/m/nick")
+"""At times the alias of a family."""
 
 
 def _user(
@@ -96,11 +100,15 @@ class Curious:
     chance: random.Random
     guids: list[str]
     """Those that were heard of."""
-    sent: list[tuple[str, str]] = field(default_factory=list)
-    """Ids and principals of commands."""
+    sent: list[tuple[Request[Any], str, Caller]] = field(default_factory=list)
+    """Commands, their ids and their senders."""
 
     def family(self) -> Subject:
-        return self.chance.choices(tuple(FAMILIES), (6, 3, 2, 2))[0]
+        return self.chance.choices(tuple(FAMILIES), (6, 3, 2, 2, 1))[0]
+
+    def named(self) -> Subject:
+        """A family, or the alias."""
+        return NICK if self.often(0.2) else self.family()
 
     def label(self) -> str:
         return self.chance.choice(LABELS[:5])
@@ -109,9 +117,12 @@ class Curious:
         if family == USER:
             text, kind, name = OUTER
             return Draft(text, kind, (Reference(name, USED.name, self.chance.choice([1, 1, -1])),))
-        return (
-            Draft(self.chance.choice(AVRO[:3]), "AVRO") if family == USED else Draft(self.chance.choice(TOY[:6]), "TOY")
-        )
+        if family == USED and self.often(0.15):
+            text, kind, name = OUTER
+            return Draft(text, kind, (Reference(name, HUSH.name, 1),))
+        if family in {USED, HUSH}:
+            return Draft(self.chance.choice(AVRO[:3]), "AVRO")
+        return Draft(self.chance.choice(TOY[:6]), "TOY")
 
     def id(self) -> int:
         return self.chance.randint(1, 9)
@@ -124,17 +135,24 @@ class Curious:
 
 
 def _publish(one: Curious) -> Request[Any]:
-    family = one.family()
-    return s.Publish(family, one.label(), one.draft(family), FAMILIES[family], patch=one.often(0.2))
+    family = one.named()
+    return s.Publish(family, one.label(), one.draft(family), FAMILIES.get(family), patch=one.often(0.2))
+
+
+def _alias(one: Curious) -> Request[Any]:
+    """Set or clear the alias, or another member of its config."""
+    target = one.chance.choice([SECRET, SECRET, OPEN, None, USER])
+    change = Config(level="FULL") if one.often(0.2) else Config(alias="" if target is None else target.name)
+    return q.DeleteConfig(q.Scope(*NICK)) if one.often(0.15) else q.SetConfig(q.Scope(*NICK), change)
 
 
 def _register(one: Curious) -> Request[Any]:
-    family = one.family()
+    family = one.named()
     return q.Register(family, one.draft(family), names=(("schemaver", one.label()),) if one.often(0.5) else ())
 
 
 def _look_up(one: Curious) -> Request[Any]:
-    family = one.family()
+    family = one.named()
     asked: list[Request[Any]] = [
         q.Lookup(family, one.draft(family), None, one.often(0.3)),
         g.FindSameSchema(".", one.draft(family)),
@@ -145,8 +163,10 @@ def _look_up(one: Curious) -> Request[Any]:
 
 
 def _outcome(one: Curious) -> Request[Any]:
-    command_id, principal = one.chance.choice(one.sent) if one.sent else ("none", "")
-    return q.GetOutcome(command_id, principal)
+    if not one.sent:
+        return q.GetOutcome("none", "")
+    _, command_id, sender = one.chance.choice(one.sent)
+    return q.GetOutcome(command_id, sender.principal)
 
 
 Made = Callable[[Curious], Request[Any]]
@@ -156,38 +176,41 @@ COMMANDS: Sequence[tuple[float, Made]] = (
     (1, lambda one: s.DeletePublished(one.family(), one.label())),
     (1, lambda _: s.DeletePublished(USED, "1-0-0")),
     (2, lambda one: s.PutDraft(one.family(), 1, "{}", one.often(0.7))),
-    (1, lambda one: q.DeleteVersion(one.family(), one.chance.choice([1, 2, -1]), permanent=one.often(0.4))),
-    (0.5, lambda one: g.RemoveSubject(one.family())),
+    (1, lambda one: q.DeleteVersion(one.named(), one.chance.choice([1, 2, -1]), permanent=one.often(0.4))),
+    (0.5, lambda one: g.RemoveSubject(one.named())),
     (0.5, lambda one: q.SetConfig(q.Scope(*one.family()), Config(level="FULL"))),
+    (2, _alias),
     (0.3, lambda one: q.SetMode(q.Scope(*one.family()), one.chance.choice([None, None, "READONLY"]))),
     (0.5, lambda one: g.ChangeSubject(one.family(), label_policy=one.chance.choice(["warn", "refuse"]))),
 )
 QUERIES: Sequence[tuple[float, Made]] = (
     (3, lambda one: s.ListPublished("p" if one.often(0.5) else "")),
-    (2, lambda one: s.GetPublished(one.family(), one.label())),
+    (2, lambda one: s.GetPublished(one.named(), one.label())),
     (1, lambda one: s.GetDraft(one.family(), 1)),
     (3, lambda one: q.ListSubjects(visible="all" if one.often(0.3) else "live")),
-    (2, lambda one: q.ListSchemas(latest=one.often(0.3))),
-    (1, lambda one: q.ListVersions(one.family(), "all")),
-    (1, lambda one: q.GetVersion(one.family(), one.chance.choice([1, 2, -1]))),
-    (3, lambda one: q.GetSchema(one.id(), one.family() if one.often(0.3) else None, max_id=one.often(0.5))),
+    (2, lambda one: q.ListSchemas(latest=one.often(0.3), aliases=one.often(0.5))),
+    (1, lambda one: q.ListVersions(one.named(), "all")),
+    (1, lambda one: q.GetVersion(one.named(), one.chance.choice([1, 2, -1]))),
+    (3, lambda one: q.GetSchema(one.id(), one.named() if one.often(0.3) else None, max_id=one.often(0.5))),
     (2, lambda one: q.GetGuid(one.guid())),
     (1, lambda one: q.GetGuidIds(one.guid())),
     (2, lambda one: q.UsesOf(one.id(), visible="all")),
-    (1, lambda one: q.ReferencedBy(one.family(), 1)),
+    (1, lambda one: q.ReferencedBy(one.named(), 1)),
     (4, _look_up),
     (1, lambda one: GetNamedVersion(one.family(), one.label())),
-    (1, lambda one: g.GetSubject(one.family())),
-    (1, lambda one: g.GetHistory(one.family())),
+    (1, lambda one: g.GetSubject(one.named())),
+    (1, lambda one: g.GetHistory(one.named())),
     (1, lambda one: x.ExportSubjects(Subject("*", ""))),
     (1, lambda one: x.ExportVersions(Subject("*", ""))),
     (1, lambda one: q.ListSettings()),
-    (1, lambda one: q.GetConfig(q.Scope(*one.family()), resolve=one.often(0.5))),
+    (1, lambda one: q.GetConfig(q.Scope(*one.named()), resolve=one.often(0.5))),
     (1, lambda one: q.GetMode(q.Scope(*one.family()), resolve=one.often(0.5))),
     (1, _outcome),
 )
 WRITING = 0.35
 """How many of the requests are commands."""
+REPEATED = 0.08
+"""How many are commands that were sent before."""
 
 
 def private_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
@@ -200,16 +223,19 @@ def private_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
 
 async def _client(life: Life, chance: random.Random, callers: Sequence[Caller]) -> None:
     one = Curious(chance, life.asker.guids)
-    for family in (USED, USER, SECRET, OPEN):
-        wanted = s.Publish(family, "1-0-0", one.draft(family), FAMILIES[family])
-        await life.ask(life.members[0], wanted, CallOptions("", None, life.new_id(), life.timeout))
+    for family in (HUSH, USED, USER, SECRET, OPEN):
+        first = s.Publish(family, "1-0-0", one.draft(family), FAMILIES[family])
+        await life.ask(life.members[0], first, CallOptions("", None, life.new_id(), life.timeout))
     for _ in range(TURNS):
         caller, writes = chance.choice(callers), one.often(WRITING)
         kinds = COMMANDS if writes else QUERIES
         (made,) = chance.choices([each for _, each in kinds], [often for often, _ in kinds])
-        command_id = life.new_id()
-        if writes:
-            one.sent.append((command_id, caller.principal))
+        wanted, command_id = made(one), life.new_id()
+        if one.sent and one.often(REPEATED):
+            wanted, command_id, sender = chance.choice(one.sent)
+            caller = Caller(sender.principal, caller.access)  # the same principal, whose rights have changed
+        elif writes:
+            one.sent.append((wanted, command_id, caller))
         call = CallOptions("", None, command_id, life.timeout, caller.principal, caller.access)
-        await life.ask(chance.choice(life.members), made(one), call)
+        await life.ask(chance.choice(life.members), wanted, call)
         await asyncio.sleep(0)

@@ -1,6 +1,7 @@
 """The dialect as an ASGI application: from a raw request to an endpoint, from its answer to a response."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 from starlette.requests import Request as HttpRequest
@@ -18,6 +19,7 @@ from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
 from treaty.api.request_scope import ROUTE, cache_permit_of
 from treaty.api.router import decode_path
 from treaty.core.registry import CALL, FRESH, AsyncRegistry
+from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION, V1, call_of, negotiate, readable, wants_page
 
@@ -42,7 +44,7 @@ class ConfluentDialect:
         try:
             exchange, endpoint = await self._exchange(http, wanted, details=details)
             result = await endpoint(exchange)
-            response = _response(exchange, result, media)
+            response = await run_by_size(exchange.size, partial(_response, exchange, result, media))
             accepted = http.headers.get("accept-encoding", "")
             await compression.compress_response(response, accepted)
         except PathNotFoundError as missing:

@@ -1,6 +1,7 @@
 """One request and its answer, as endpoints see them."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -9,11 +10,12 @@ from starlette.requests import Request as HttpRequest
 from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import ask_registry
+from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.node.large_work import run_by_size
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -60,6 +62,8 @@ class RequestContext:
     details: bool = False
     asked: Request[object] | None = None
     token: PositionToken | None = None
+    size: int = 0
+    """Characters of the schemas in the last answer."""
     hot: bool = field(default=False)
     """Whether the same request may be answered with the same bytes until the next commit."""
 
@@ -72,7 +76,7 @@ class RequestContext:
         """Ask the registry."""
         self.asked = request
         reply = await ask_registry(self.http.scope, self.registry, request, self.call)
-        self.token = reply.token
+        self.token, self.size = reply.token, answer_size(reply.answer)
         return reply.answer
 
     async def body(self, kind: type[B]) -> B:
@@ -84,7 +88,7 @@ class RequestContext:
         if not data.strip() or data.strip() == b"null":
             raise HttpError(422, "the body must not be null (was null)")
         try:
-            return msgspec.json.decode(data, type=kind)
+            return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
         except msgspec.ValidationError as wrong:
             raise HttpError(400, f"The body has a member of the wrong type: {wrong}") from None
         except msgspec.DecodeError as wrong:

@@ -3,6 +3,7 @@
 import logging
 import math
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 
 import msgspec
@@ -20,6 +21,7 @@ from treaty.api.router import decode_path
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry
 from treaty.core.requests import Request
+from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.headers import ALWAYS, COMMAND, DETAILS, POSITION, call_of, readable
 from treaty.wire.pravega.bodies import PravegaErrorBody
 from treaty.wire.pravega.errors import error_body, status_of
@@ -43,7 +45,8 @@ class PravegaDialect:
         exchange: PravegaExchange | None = None
         try:
             exchange, endpoint = self._exchange(http)
-            response = _response(exchange, await endpoint(exchange))
+            answer = await endpoint(exchange)
+            response = await run_by_size(exchange.size, partial(_response, exchange, answer))
             await compression.compress_response(response, http.headers.get("accept-encoding", ""))
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             response = self.error_response(failure, scope, exchange.asked if exchange else None)

@@ -1,8 +1,8 @@
 """One request and its answer, as endpoints see them."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -10,7 +10,7 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_body
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import ask_registry
+from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER, REQUEST_BYTES
 from treaty.core.messages.groups import GetOrdinal
@@ -20,6 +20,7 @@ from treaty.core.refusals import Invalid, VersionNotFound
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.node.large_work import run_by_size
 from treaty.wire.pravega.groups import context_of, subject_of
 from treaty.wire.pravega.policies import ordinals_in
 
@@ -50,6 +51,8 @@ class PravegaExchange:
     details: bool = False
     asked: Request[object] | None = None
     token: PositionToken | None = None
+    size: int = 0
+    """Characters and bytes of the schemas in the last answer."""
 
     @property
     def context(self) -> str:
@@ -65,7 +68,7 @@ class PravegaExchange:
         """Ask the registry."""
         self.asked = request
         reply = await ask_registry(self.http.scope, self.registry, request, self.call)
-        self.token = reply.token
+        self.token, self.size = reply.token, answer_size(reply.answer)
         return reply.answer
 
     async def versions_named(self, subject: Subject, *levels: Level) -> dict[int, VersionFound]:
@@ -85,9 +88,7 @@ class PravegaExchange:
         """
         data = await read_body(self.http, limit)
         try:
-            if len(data) > REQUEST_BYTES:
-                return await asyncio.to_thread(msgspec.json.decode, data, type=kind)
-            return msgspec.json.decode(data, type=kind)
+            return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
         except msgspec.ValidationError as wrong:
             why, allowed = f"it has a member of the wrong type: {wrong}", "the members of this path's body"
         except (msgspec.DecodeError, UnicodeDecodeError) as wrong:

@@ -1,6 +1,7 @@
 """Schemas of groups: added, found, read, deleted, and checked without being added."""
 
 from contextlib import suppress
+from functools import partial
 
 from treaty.api.pravega.descriptors import all_with_descriptors, with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
@@ -20,6 +21,8 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.refusals import AlreadyDeleted
 from treaty.core.requests import Check, Register, SubjectCreation
+from treaty.core.schema import Draft, Pairs
+from treaty.node.large_work import run_by_size
 from treaty.wire.pravega.bodies import (
     AddedToBody,
     CanReadBody,
@@ -53,16 +56,21 @@ async def list_versions(x: PravegaExchange) -> PravegaAnswer:
 
 async def add_schema(x: PravegaExchange) -> PravegaAnswer:
     """Adds a schema, unless the group has it; answers its version. 409 if the policy or the types of the group refuse it, 417 if its format does."""
-    draft, properties = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
+    draft, properties = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     added = await x.ask(
         Register(x.subject, draft, properties=properties, create_with=SubjectCreation(ORIGIN), require_subject=True)
     )
     return PravegaAnswer(201, version_body(added.version))
 
 
+async def _draft(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
+    size = len(body.schema_data or b"") if body is not None else 0
+    return await run_by_size(size, partial(draft_of, body))
+
+
 async def find_version(x: PravegaExchange) -> PravegaAnswer:
     """The newest version with this schema; its properties are not compared."""
-    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
+    draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     return PravegaAnswer(200, version_body(await x.ask(FindSameVersion(x.subject, draft))))
 
 
@@ -101,7 +109,7 @@ async def _delete(x: PravegaExchange, ordinal: int) -> PravegaAnswer:
 async def validate(x: PravegaExchange) -> PravegaAnswer:
     """Says whether a schema would be added, by this policy or that of the group; nothing is added."""
     body = await x.body(ValidateBody, OPAQUE_BODY_BYTES)
-    draft, _ = draft_of(body.schema_info)
+    draft, _ = await _draft(body.schema_info)
     level = None if body.compatibility is None else level_of(body.compatibility)
     group = await x.ask(GetSubject(x.subject))
     allowed = dict(group.properties).get(FORMAT, ANY_FORMAT)
@@ -114,7 +122,7 @@ async def validate(x: PravegaExchange) -> PravegaAnswer:
 
 async def can_read(x: PravegaExchange) -> PravegaAnswer:
     """Says whether a reader with this schema can read what the policy of the group lets writers write."""
-    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
+    draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     checked = await x.ask(CheckReading(x.subject, draft))
     return PravegaAnswer(200, CanReadBody(checked.compatible, _reasons(x, checked)))
 
@@ -126,7 +134,7 @@ def _reasons(x: PravegaExchange, checked: CompatibilityResult) -> list[str]:
 async def added_to(x: PravegaExchange) -> PravegaAnswer:
     """The groups of a namespace that have this schema, each with its newest version; deleted versions do not count."""
     context = x.context
-    draft, _ = draft_of(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
+    draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
     found = await x.ask(FindSameSchema(context, draft))
     return PravegaAnswer(
         200, AddedToBody({group_name(one.subject, context): version_body(one) for one in found.versions})

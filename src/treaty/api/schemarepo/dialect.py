@@ -1,6 +1,7 @@
 """The dialect of schema-repo and AVRO-1124 as an ASGI application."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -15,6 +16,7 @@ from treaty.api.schemarepo.routes import ROUTES, TextRoute
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, AsyncRegistry
 from treaty.core.requests import Request
+from treaty.node.large_work import run_by_size
 from treaty.wire.confluent.headers import ALWAYS, POSITION, call_of
 from treaty.wire.schemarepo.errors import print_error, report_error, report_status, status_of_error
 from treaty.wire.schemarepo.texts import JSON, MODEL, TEXT, TEXT_MEDIA, choose_media
@@ -40,7 +42,7 @@ class SchemaRepoDialect:
                 response = Response(None, 204, {**ALWAYS, "allow": http.scope["treaty.allow"]})
             else:
                 body = await route.endpoint(exchange)
-                response = _response(exchange, body)
+                response = await run_by_size(exchange.size, partial(_response, exchange, body))
                 await compression.compress_response(response, http.headers.get("accept-encoding", ""))
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             response = _error_response(failure, http, exchange.asked if exchange is not None else None)

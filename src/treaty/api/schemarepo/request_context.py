@@ -9,7 +9,7 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import announced_bytes, read_body
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import ask_registry
+from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
@@ -39,6 +39,8 @@ class SchemaRepoContext:
     """The media type of the answer."""
     asked: Request[object] | None = None
     token: PositionToken | None = None
+    size: int = 0
+    """Characters and bytes of the schemas in the last answer."""
     ignored: str = ""
     """The policy in force, where the request named another one without effect."""
 
@@ -46,7 +48,7 @@ class SchemaRepoContext:
         """Ask the registry."""
         self.asked = request
         reply = await ask_registry(self.http.scope, self.registry, request, call or self.call)
-        self.token = reply.token
+        self.token, self.size = reply.token, answer_size(reply.answer)
         return reply.answer
 
     async def text(self) -> str:

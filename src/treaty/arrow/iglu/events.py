@@ -76,10 +76,8 @@ class EventValidator:
     def _validate_column(self, name: str, column: pa.Array, found: list[list[Failure] | None]) -> None:
         data, places = bytes_of(column)
         nulls = column.is_null().to_pylist() if column.null_count else None
-        is_good, begin = self._strict.is_good, 0
-        for place, end in enumerate(places[1:]):
-            text, begin = data[begin:end], end
-            if (nulls is not None and nulls[place]) or is_good(text):
+        for place, text in self._strict.find_unsure(data, places):
+            if nulls is not None and nulls[place]:
                 continue
             failures = self._explain(text)
             if failures:

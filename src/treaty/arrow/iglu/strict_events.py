@@ -1,6 +1,6 @@
 """Says of texts of events whether they are good beyond doubt: each part is decoded as the type of its schema, which checks it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Union
 
@@ -49,13 +49,21 @@ class StrictEvents:
         self._decode = self._make_decoder()
         self._made, self._missed = 0, 0
 
-    def is_good(self, text: bytes) -> bool:
-        """Whether an event is good beyond doubt."""
-        try:
-            event = self._decode(text)
-            return not self._checks or self._is_checked(event)
-        except UNSURE:
-            return False
+    def find_unsure(self, data: memoryview, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield those of some events that are not good beyond doubt: their numbers and texts.
+
+        `places` says where in `data` each one begins and ends. What is learned meanwhile counts from the next event on.
+        """
+        begin = places[0]
+        for number, end in enumerate(places[1:]):
+            text, begin = data[begin:end], end
+            try:
+                event = self._decode(text)
+                if not self._checks or self._is_checked(event):
+                    continue
+            except UNSURE:
+                pass
+            yield number, bytes(text)
 
     def learn_value(self, uri: str, schema: PartSchema) -> None:
         """Know the schema of a good event that is no envelope."""
@@ -80,7 +88,7 @@ class StrictEvents:
             self._decode = self._make_decoder()
             self._made, self._missed = len(self._types), 0
 
-    def _make_decoder(self) -> Callable[[bytes], Any]:
+    def _make_decoder(self) -> Callable[[memoryview], Any]:
         kinds = [*self._single.values()]
         for uri, one in self._envelopes.items():
             inner: Any = _any_of(one.parts.values())

@@ -10,7 +10,7 @@ import click
 from treaty.cli.pipeline import context
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import as_json
-from treaty.cli.terminal.registry_url import remedy_of
+from treaty.cli.terminal.registry_url import describe_failure
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.refusals import RegistryError
 
@@ -43,7 +43,7 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
         try:
             seen = preview(described.pipeline, found, spark, topics)
         except RegistryError as error:
-            raise UnusableError(f"the registry does not answer: {error}; {remedy_of(error)}") from error
+            raise UnusableError(describe_failure(error)) from error
     fine = all(one.fine for one in seen)
     if as_json:
         screen.say_json({"name": described.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})

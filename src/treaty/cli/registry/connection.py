@@ -25,7 +25,7 @@ from treaty.wire.confluent.settings import exact_body
 from treaty.wire.confluent.versions import schema_body, version_body
 
 UNREACHABLE = "REGISTRY_UNREACHABLE"
-"""The rule of the error when the registry does not answer."""
+"""The rule of the error when the registry gives no result."""
 MANY_NAMES = 10
 """From this number of allowed names on, an error lists only similar ones."""
 REFUSED = 1
@@ -96,8 +96,7 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
             UNREACHABLE,
         ) from error
     except RegistryError as error:
-        message = f"the registry does not answer: {error}; {registry_url.remedy_of(error)}"
-        raise UnusableError(message, UNREACHABLE) from error
+        raise UnusableError(registry_url.describe_failure(error), UNREACHABLE) from error
 
 
 def parse_version(version: str) -> int | str:

@@ -11,7 +11,7 @@ from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.schemas.check_result import warn_of_union
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
-from treaty.cli.terminal.registry_url import connect_to, remedy_of
+from treaty.cli.terminal.registry_url import connect_to, describe_failure
 from treaty.cli.terminal.source import SchemaSource, UnusableError, display_path, find_format, read_sources
 from treaty.client.connection import Connection
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
@@ -121,7 +121,7 @@ def _ask_all(url: str, asked: Sequence[RegistryCheckOptions]) -> list[tuple[Regi
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(f"the registry does not answer: {error}; {remedy_of(error)}") from error
+        raise UnusableError(describe_failure(error)) from error
 
 
 def _connect(url: str) -> Connection:

@@ -16,6 +16,7 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.client.credentials import basic
 from treaty.client.properties import resolve_registry
+from treaty.client.protocol.attempt import NoResponseError
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
 from treaty.core.refusals import RegistryError
 
@@ -37,8 +38,14 @@ def connect_to(url: str, missing: MISSING = "refuse") -> Connection:
     return connect(read_settings(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
 
 
-def remedy_of(error: RegistryError) -> str:
-    """Return what may be done about a registry that does not answer."""
+def describe_failure(error: RegistryError, registry: str = "the registry") -> str:
+    """Return what failed: with a remedy if the registry did not answer; an answer with an error has its own."""
+    if not isinstance(error, NoResponseError) and not isinstance(error.__cause__, NoResponseError):
+        return f"the request to {registry} failed: {error}"
+    return f"{registry} does not answer: {error}; {_remedy_of(error)}"
+
+
+def _remedy_of(error: RegistryError) -> str:
     text = str(error)
     if "ame mismatch" in text or "IP address mismatch" in text:
         return "write the URL with a name that its certificate has"

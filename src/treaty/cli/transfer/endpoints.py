@@ -60,9 +60,7 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     except Refusal as error:
         raise UnusableError(f"the registry {shown} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(
-            f"the registry {shown} does not answer: {error}; {registry_url.remedy_of(error)}"
-        ) from error
+        raise UnusableError(registry_url.describe_failure(error, f"the registry {shown}")) from error
 
 
 def _read_settings(path: str) -> dict[str, str | float]:

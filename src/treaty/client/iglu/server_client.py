@@ -9,10 +9,13 @@ import urllib3
 
 from treaty.core.iglu_key import IgluKey, IgluKeyError
 from treaty.core.limits import IGLU_ANSWER_BYTES
+from treaty.wire.iglu.errors import NO_ENDPOINT
 
 JSON_SCHEMA = "jsonschema"
 SECONDS = 30.0
 """Seconds that one request may take."""
+_REFUSED = frozenset({401, 403, 404, 405})
+"""Statuses that another server, or another path of this one, answers too."""
 _LIST_BYTES = 64 * IGLU_ANSWER_BYTES
 """Bytes of the list of all schemas."""
 
@@ -40,6 +43,12 @@ class ServerAnswer:
             return json.loads(self.data)
         except ValueError:
             return None
+
+    @property
+    def is_of_iglu(self) -> bool:
+        """Whether it is an error at a path of Iglu's API: errors of Confluent's API and of others look different."""
+        body = self.body
+        return isinstance(body, dict) and body.get("message", NO_ENDPOINT) != NO_ENDPOINT and "error_code" not in body
 
     @property
     def message(self) -> str:
@@ -113,4 +122,14 @@ class IgluServer:
             raise IgluServerError(f"{url} can't be asked: {wrong}") from None
         if len(body) > limit:
             raise IgluServerError(f"{url}: the answer has more than {limit} bytes", answer.status)
-        return ServerAnswer(answer.status, body)
+        found = ServerAnswer(answer.status, body)
+        if found.status in _REFUSED and not found.is_of_iglu:
+            told = f"{url}: {found.status} {found.message}; no Iglu API answers there: {self._find_remedy()}"
+            raise IgluServerError(told, found.status)
+        return found
+
+    def _find_remedy(self) -> str:
+        base = self.url.rstrip("/")
+        if base.endswith("/api"):
+            return "check the host and the path; a server of Treaty has its Iglu API below http://host:port/api"
+        return f"its address ends in /api, so try {base}/api"

@@ -17,10 +17,12 @@ from treaty.client.iglu.registries import (
 )
 from treaty.core.iglu_key import IgluKey, IgluKeyError
 from treaty.core.limits import IGLU_FAMILY
+from treaty.core.messages.schemaver import GetPublished
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.refusals import NotFound, Refusal, RegistryError, Unavailable
+from treaty.core.refusals import Forbidden, NotFound, NotOffered, Refusal, RegistryError, SubjectNotFound, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.requests import ListSchemas
+from treaty.wire.iglu.documents import canonical_text
 
 _FORMAT = "jsonschema"
 _PAGE = 1000
@@ -36,15 +38,20 @@ def treaty_registry(
 ) -> IgluRegistry:
     """What `treaty.connect` opens, as a registry of class HTTP; the caller closes it.
 
-    A version is found by the ``self`` of its text, so only JSON Schemas are.
+    A version is found by its label, with what supersedes it; in a subject without labels, or where the registry has
+    Confluent's API alone, by the ``self`` of its text. So only JSON Schemas are.
     """
 
     def ask(question: RegistryQuestion) -> RegistryAnswer:
         form = question.format if isinstance(question, IgluKey) else _FORMAT
         if form != _FORMAT:
             return client_failure(f"schemas of the format {form!r} can't be found by their text; allowed is {_FORMAT}")
+        subject = Subject(context, f"{question.vendor}/{question.name}/{form}")
         try:
-            found = dict(_read_versions(registry, Subject(context, f"{question.vendor}/{question.name}/{form}")))
+            document = None if isinstance(question, ListKey) else _read_published(registry, subject, question)
+            if document is not None:
+                return document
+            found = dict(_read_versions(registry, subject))
         except NotFound:
             return NOT_FOUND
         except Refusal as error:
@@ -57,6 +64,18 @@ def treaty_registry(
         return SchemaDocument(found[question]) if question in found else NOT_FOUND
 
     return IgluRegistry(name, LocalSource(ask, blocks=True), priority, tuple(vendor_prefixes), REMOTE)
+
+
+def _read_published(registry: Registry, subject: Subject, key: IgluKey) -> SchemaDocument | None:
+    """The version with a label, as Iglu shows it; None where versions have no labels, or the caller may not read them.
+
+    Raises `NotFound` where there is no such label.
+    """
+    try:
+        found = registry.ask(GetPublished(subject, str(key.version))).answer
+    except (SubjectNotFound, Forbidden, NotOffered):
+        return None
+    return SchemaDocument(msgspec.json.decode(canonical_text(found)))
 
 
 def _read_versions(registry: Registry, subject: Subject) -> Iterator[tuple[IgluKey, Any]]:

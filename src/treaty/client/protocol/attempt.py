@@ -40,6 +40,10 @@ ABSENT = frozenset({405, 501})
 """Statuses of a server that lacks the route or method."""
 
 
+class NoResponseError(Unavailable):
+    """No node answered: there was no connection, or no response in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
     """The result of an attempt. `native`: it used Treaty's native API, not Confluent's API."""
@@ -157,7 +161,7 @@ def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A
     """Read an answer; returns its reply or error, and whether it is from a registry."""
     event = result.event
     if isinstance(event, NoResponse):
-        raise Unavailable(f"{base}: {event.message}")
+        raise NoResponseError(f"{base}: {event.message}")
     if not result.native and (event.status in ABSENT or (event.status == 204 and not is_command(request))):
         raise NotOffered(f"{base} does not have this operation (status {event.status})")
     try:

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from treaty.client.effects import Conversation, NoResponse, WaitSeconds
 from treaty.client.protocol.attempt import (
     AttemptResult,
+    NoResponseError,
     asked_pause,
     is_hopeless,
     may_be_done,
@@ -120,7 +121,7 @@ class _Attempts(Generic[A]):
 
     def final_error(self) -> RegistryError:
         """Return the error for a request without a reply."""
-        failure = self.failure or Unavailable(f"no answer within {self.call.timeout} s")
+        failure = self.failure or NoResponseError(f"no answer within {self.call.timeout} s")
         if not self.may_be_done or not is_command(self.request):
             return failure
         unknown = OutcomeUnknown(self.call.command_id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from treaty.core.access.private_subjects import OWNED, PublicView, hides_subjects, may_read, subject_of_row
+from treaty.core.access.private_subjects import OWNED, PublicView, hides_subjects, may_read, shown_value, subject_of_row
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.state import association_table, schemaver_tables
@@ -78,6 +78,7 @@ class AuthorizedView:
             subject = subject_of_row(table, key)
             if subject is not None and self._access.may("read", subject) and not self.reads(subject):
                 return None
+            return shown_value(self._base, self._access, table, key)
         return self._base.get(table, key)
 
     def _highest(self, context: str) -> int:
@@ -132,7 +133,10 @@ class AuthorizedView:
         at = WALKED.get(order)
         if at is None:
             return iter(())
-        return (key for key in keys if self._shows(key, at))
+        shown = (key for key in keys if self._shows(key, at))
+        if order is t.CONFIG and self._hiding:
+            return (key for key in shown if self.get(t.CONFIG, key) is not None)
+        return shown
 
     def _shows(self, key: Key, at: int) -> bool:
         if at == 1 and key[0] in {"context", "everywhere"}:

@@ -1,7 +1,8 @@
 """Private subjects: for callers who may not read them they do not exist."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from treaty.core.access.rights import Access
 from treaty.core.names import Subject, subject_of
@@ -9,9 +10,10 @@ from treaty.core.refusals import Forbidden
 from treaty.core.state import state_tables as t
 from treaty.core.state.api_key_table import SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
-from treaty.core.state.rows import Row
+from treaty.core.state.rows import Row, make_row
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED, SUPERSEDED_BY
 from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.values import ConfigValue
 from treaty.core.state.view import ALL_KEYS, View
 
 OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC, SUPERSEDED, DRAFT})
@@ -21,7 +23,12 @@ _ENTRIES: frozenset[t.AnyIndex] = frozenset(
     {t.VERSION_BY_SUBJECT, t.NAME_BY_VERSION, t.ENCODING_BY_VERSION, SUPERSEDED_BY}
 )
 """Indexes whose entries begin with context and subject."""
-_WALKED: dict[t.AnyTable | t.AnyIndex, int] = {t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1}
+_ALIASES = ("alias", "alias_for_deks")
+"""Members of a config that name a subject."""
+_UNSET = ConfigValue()
+_WALKED: dict[t.AnyTable | t.AnyIndex, int] = {
+    t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1
+}  # fmt: skip
 """The place of context and subject in a key or entry of an order."""
 
 
@@ -46,10 +53,38 @@ def hides_subjects(view: View, access: Access) -> bool:
     return not access.sees_private and next(view.walk(SUBJECT_PRIVATE, *ALL_KEYS), None) is not None
 
 
+def is_hidden(view: View, access: Access, subject: Subject) -> bool:
+    """Return whether a subject is private, and hidden from a caller."""
+    return not access.may("read", subject, private=True) and is_private(view, subject)
+
+
+def hidden_aliases(view: View, access: Access, key: Key) -> dict[str, Any]:
+    """Return the members of a config that name a subject which is hidden from a caller."""
+    value, own = view.get(t.CONFIG, cast("t.ScopeKey", key)), Subject(str(key[1]), str(key[2]))
+    named = {} if value is None else {one: getattr(value, one) for one in _ALIASES}
+    return {one: name for one, name in named.items() if name and is_hidden(view, access, own.sibling(name))}
+
+
+def shown_value(view: View, access: Access, table: Table[K, V], key: K) -> V | None:
+    """Return the value of a row without the names of hidden subjects. A config that has nothing else is missing: the alias of
+    a hidden subject is none.
+    """
+    value = view.get(table, key)
+    if value is None or table is not t.CONFIG:
+        return value
+    hidden = hidden_aliases(view, access, key)
+    if not hidden:
+        return value
+    nothing: dict[str, Any] = dict.fromkeys(hidden)
+    shown = replace(cast("ConfigValue", value), **nothing)
+    return None if shown == _UNSET else cast("V", shown)
+
+
 class PublicView:
     """A view without the private subjects that a caller may not read, for commands.
 
-    Their names are missing; their schemas and who refers to whom are there, because ids and deletions depend on them.
+    Their names are missing, as targets of aliases too; their schemas and who refers to whom are there, because ids and
+    deletions depend on them.
     """
 
     __slots__ = ("_access", "_base")
@@ -72,7 +107,8 @@ class PublicView:
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, or None."""
         subject = subject_of_row(table, key)
-        return None if subject is not None and self.hides(subject) else self._base.get(table, key)
+        hidden = subject is not None and self.hides(subject)
+        return None if hidden else shown_value(self._base, self._access, table, key)
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of rows that claim an index entry."""
@@ -98,7 +134,11 @@ class PublicView:
 
     def hides(self, subject: Subject) -> bool:
         """Return whether a subject is private, and hidden from the caller."""
-        return not self._access.may("read", subject, private=True) and is_private(self._base, subject)
+        return is_hidden(self._base, self._access, subject)
+
+    def hidden_aliases(self, key: Key) -> dict[str, Any]:
+        """Return the members of a config that name a hidden subject."""
+        return hidden_aliases(self._base, self._access, key)
 
 
 def subject_of_row(table: t.AnyTable, key: Key) -> Subject | None:
@@ -115,12 +155,37 @@ def subject_of_row(table: t.AnyTable, key: Key) -> Subject | None:
 
 
 def refuse_hidden_changes(view: PublicView, rows: Iterable[Row], principal: str, name: str) -> None:
-    """Raise `Forbidden` for a decision that would change a hidden subject."""
+    """Raise `Forbidden` for a decision that would change a hidden subject, or make an alias of one."""
     for row in rows:
         table = t.TABLES[row.table]
-        subject = subject_of_row(table, row.key)
-        if subject is not None and view.hides(subject):
-            raise _forbidden(principal, subject, name)
+        named = [subject_of_row(table, row.key), *_find_aliased(row)]
+        for subject in named:
+            if subject is not None and view.hides(subject):
+                raise _forbidden(principal, subject, name)
+
+
+def _find_aliased(row: Row) -> Iterator[Subject]:
+    """Return the subjects that a row of a config names."""
+    if isinstance(row.value, ConfigValue):
+        own = Subject(str(row.key[1]), str(row.key[2]))
+        names = (getattr(row.value, one) for one in _ALIASES)
+        yield from (own.sibling(name) for name in names if name)
+
+
+def keep_hidden_aliases(view: PublicView, rows: Iterable[Row]) -> Iterator[Row]:
+    """Return the rows of a decision, in which configs keep what the caller was not shown and did not replace."""
+    for row in rows:
+        hidden = view.hidden_aliases(row.key) if row.table == t.CONFIG.name else {}
+        value = cast("ConfigValue | None", row.value) or _UNSET
+        kept = {one: name for one, name in hidden.items() if getattr(value, one) is None}
+        yield make_row(t.CONFIG, cast("t.ScopeKey", row.key), replace(value, **kept)) if kept else row
+
+
+def touches_private(view: View, subject: Subject | None, rows: Iterable[Row]) -> bool:
+    """Return whether a command is about a private subject: the one that it names, or one whose rows it writes."""
+    touched = {subject, *(subject_of_row(t.TABLES[row.table], row.key) for row in rows)}
+    made = any(row.table == t.SUBJECT.name and getattr(row.value, "private", False) for row in rows)
+    return made or any(is_private(view, one) for one in touched if one is not None)
 
 
 def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str, name: str) -> None:

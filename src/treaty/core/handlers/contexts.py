@@ -16,7 +16,7 @@ from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
 from treaty.core.state.values import Context
-from treaty.core.state.view import View, span
+from treaty.core.state.view import View
 
 
 def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine) -> Decision[ContextMade]:
@@ -69,7 +69,7 @@ def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEn
     """
     request = command.request
     context = request.context
-    if any(view.walk(SUBJECT, *span((context,)))):
+    if view.count(SUBJECT, (context,)):  # those that the caller may not see, too
         raise NotEmpty.of(
             "CONTEXT_NOT_EMPTY",
             f"The specified context '{context}' is not empty.",

@@ -216,9 +216,12 @@ def get_outcome(
 
 
 def _may_hear(view: View, access: Access | None, outcome: Outcome) -> bool:
-    """Return whether a caller may hear the answer of a command: it may be about a private subject."""
+    """Return whether a caller may hear the answer of a command: it may be about a private subject, which may be gone by now."""
     base, _ = without_filter(view)
-    if access is None or not hides_subjects(base, access):
+    if access is None or not (outcome.private or hides_subjects(base, access)):
         return True
     subject = dict(outcome.members).get("subject")
-    return subject is not None and may_read(base, access, subject_of(subject))
+    if subject is None:
+        return access.sees_private
+    known = subject_of(subject)
+    return access.may("read", known, private=True) if outcome.private else may_read(base, access, known)

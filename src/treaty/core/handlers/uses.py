@@ -188,9 +188,10 @@ def subject_associated(subject: Subject) -> SubjectAssociated:
     )
 
 
-def _policy_used(policy: policy_table.PolicyKey, user: t.ScopeKey) -> NotPermitted:
+def _policy_used(view: View, policy: policy_table.PolicyKey, user: t.ScopeKey) -> NotPermitted:
     where = {"subject": f"subject {Subject(user.context, user.subject)}", "context": f"context {user.context}"}
-    scope = where.get(user.scope, "everything")
+    # the config of a private subject is missing from the view of who may not read it
+    scope = "a subject" if view.get(t.CONFIG, user) is None else where.get(user.scope, "everything")
     return NotPermitted.of(
         "POLICY_USED",
         f"The policy {policy.name} is used by the config of {scope}",
@@ -237,7 +238,7 @@ USES: tuple[Use, ...] = (
     Use(t.CODEC, t.SUBJECT, "goes along", lambda view, key, _: view.walk(t.CODEC, *subject_span(*key))),
     Use(
         t.CONFIG, policy_table.POLICY, "refuses", lambda view, key, _: view.find(t.CONFIG_BY_POLICY, key),
-        lambda _view, key, user, _going: _policy_used(key, user),
+        lambda view, key, user, _going: _policy_used(view, key, user),
     ),
     Use(
         association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),

@@ -5,6 +5,7 @@ from heapq import merge
 from itertools import chain, islice
 
 from treaty.core.answers import VersionFound
+from treaty.core.large_texts import refuse_large_text
 from treaty.core.limits import COUNTER
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
@@ -294,4 +295,7 @@ def _data_of(view: View, version: Version, schema: Schema) -> bytes | None:
     if version.content:
         content = view.get(CONTENT, ContentKey(version.content))
         return None if content is None else content.data
-    return opaque_bytes(schema.text) if schema.text.startswith(CODED) else None
+    if not schema.text.startswith(CODED):
+        return None
+    refuse_large_text(schema.text)
+    return opaque_bytes(schema.text)

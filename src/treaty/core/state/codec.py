@@ -11,7 +11,7 @@ in.
 import base64
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -20,6 +20,8 @@ V = TypeVar("V")
 Json = Any
 """What `json.loads` returns; stands only at this edge."""
 
+STEP_CHARACTERS = 65_536
+"""Characters of a string that are encoded at once where others may want their turn."""
 SHARED = 1_000
 """Values of one kind that rows share where the kind says `shared`; a removed one is read again."""
 _SCALARS = frozenset({str, int, bool, float})
@@ -42,6 +44,31 @@ class DecodeError(ValueError):
 def dumps(value: Json) -> str:
     """Return the canonical JSON text of a JSON value."""
     return "".join(_ONCE(value, 0)) if _ONCE else _ENCODER.encode(value)
+
+
+def dumps_in_steps(value: Json) -> str:
+    """Return the same text. A long string is encoded piece by piece, so that no other thread waits for all of it."""
+    return "".join(_pieces(value))
+
+
+def _pieces(value: Json) -> Iterator[str]:
+    if isinstance(value, str) and len(value) > STEP_CHARACTERS:
+        yield '"'
+        for at in range(0, len(value), STEP_CHARACTERS):
+            yield dumps(value[at : at + STEP_CHARACTERS])[1:-1]
+        yield '"'
+    elif isinstance(value, list | tuple):
+        for place, one in enumerate(value):
+            yield "," if place else "["
+            yield from _pieces(one)
+        yield "]" if value else "[]"
+    elif isinstance(value, dict):
+        for place, name in enumerate(sorted(value)):
+            yield f"{',' if place else '{'}{dumps(name)}:"
+            yield from _pieces(value[name])
+        yield "}" if value else "{}"
+    else:
+        yield dumps(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

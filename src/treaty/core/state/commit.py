@@ -3,8 +3,9 @@
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from treaty.core.state.codec import dumps
 from treaty.core.state.rows import EncodedRow
@@ -202,8 +203,15 @@ def is_undamaged(envelope: bytes) -> bool:
     return digest.digest() == envelope[start : start + 32]
 
 
-def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int] | None) -> Append:
-    """Build the append of `commits` on `base`; the first append of a log gives it its identity.
+def make_append(
+    base: Position,
+    attempt: bytes,
+    commits: tuple[Commit, ...],
+    roots: Mapping[str, int] | None,
+    write: Callable[[Any], str] = dumps,
+) -> Append:
+    """Build the append of `commits` on `base`, by `dumps` or a function like it; the first append of a log gives it its
+    identity.
 
     `roots` is what each table adds to the state root after it (see `treaty.core.state.root`). None repeats the root of
     the base: for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and
@@ -216,7 +224,7 @@ def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roo
         message = "the root of the base is not that of these rows: say what each table adds to it"
         raise ValueError(message)
     identity = base.identity if base.sequence else attempt
-    body = dumps([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
+    body = write([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
     head = _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, identity, attempt, base.digest, base.sequence + 1, len(commits))
     root = base.root if roots is None else as_root(roots)
     digest = hashlib.sha256(head + root + body).digest()

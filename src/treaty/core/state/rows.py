@@ -6,6 +6,7 @@ shown in the status (quarantine), and makes the node read-only.
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,15 +84,15 @@ def _digest_of(table: str, key: str, value: str | None) -> int:
     return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
-def encode_row(row: Row) -> EncodedRow:
-    """Return the portable form of a row; `decode_row` gives the same row back."""
+def encode_row(row: Row, write: Callable[[Any], str] = dumps) -> EncodedRow:
+    """Return the portable form of a row, by `dumps` or a function like it; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, UnreadableValue):
         return EncodedRow(row.table, key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
         members[name] = json.loads(text)
-    return EncodedRow(row.table, dumps(row.key), dumps(members))
+    return EncodedRow(row.table, dumps(row.key), write(members))
 
 
 def decode_row(encoded: EncodedRow) -> Row:

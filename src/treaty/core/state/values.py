@@ -290,11 +290,15 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command came to: the sequence of its commit and its answer, so that asking twice is harmless."""
+    """What a command came to: the sequence of its commit and its answer, so that asking twice is harmless.
+
+    One about a private subject is `private`, though the subject may be gone.
+    """
 
     sequence: int
     kind: str
     members: Pairs = field(default=())
+    private: bool = False
     extra: Extra = ()
 
 

@@ -4,6 +4,7 @@ import zlib
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 import zstandard
 
@@ -106,11 +107,13 @@ class BlockReader:
         self.data, self.ends, self.firsts, self.sums, self.dictionary = data, ends, firsts, sums, dictionary
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
         self._work = zstandard.ZstdDecompressor(dict_data=known)
+        self._turn = Lock()  # it works for one thread at a time
 
     def block(self, number: int) -> list[bytes]:
         """The lines of a block. Raises `BlockDamagedError`."""
         try:
-            return self._work.decompress(self.raw(number)).split(b"\n")
+            with self._turn:
+                return self._work.decompress(self.raw(number)).split(b"\n")
         except zstandard.ZstdError as error:
             raise BlockDamagedError(str(error)) from None
 

@@ -101,6 +101,7 @@ _CANON = {table: msgspec.json.Decoder(_mirror(TABLES[table].value, v=int)) for t
 class _Outcome(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     kind: str
     members: dict[str, str] = msgspec.field(default_factory=dict)
+    private: bool = False
     sequence: int
     v: int
 
@@ -158,7 +159,7 @@ def _quick_outcome(text: str) -> Outcome:
     members = tuple(found.members.items())
     if members != tuple(sorted(members)):
         raise _NoCompactFormError
-    return Outcome(found.sequence, found.kind, members)
+    return Outcome(found.sequence, found.kind, members, found.private)
 
 
 def _quick(table: str) -> Callable[[str], Value]:

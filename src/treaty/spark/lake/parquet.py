@@ -5,7 +5,7 @@ import json
 from functools import reduce
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
@@ -13,6 +13,8 @@ from treaty.spark.lake.changes import merge_columns
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 
 ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
+KEPT = f"{COLUMNS}/version=*"
+"""All sets of columns. Spark warns of a path that ends in the name of a hidden folder, and not of those inside."""
 
 
 def name(spark: SparkSession | None, table: LakeTable) -> str:
@@ -39,14 +41,7 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
 
     All sets of columns that were ever kept are put together, so that of two writers at one time none loses its columns.
     """
-    if is_missing(spark, f"{table.folder}/{COLUMNS}"):
-        return None
-    try:
-        rows = spark.read.schema("number INT, columns STRING").json(f"{table.folder}/{COLUMNS}").collect()
-    except AnalysisException as missing:
-        if missing.getCondition() != "PATH_NOT_FOUND":
-            raise
-        return None
+    rows = _read_kept(spark, table)
     kept = sorted((row["number"], row["columns"]) for row in rows if row["columns"])
     return reduce(merge_columns, (StructType.fromJson(json.loads(text)) for _, text in kept)) if kept else None
 
@@ -55,21 +50,21 @@ def store_columns(spark: SparkSession, table: LakeTable, columns: StructType) ->
     """Keep the columns that the table shall have, beside those it had."""
     now = columns.json()
     name_ = hashlib.sha256(now.encode()).hexdigest()[:16]
-    number = _read_last_version(spark, table) + 1
+    number = 1 + max((row["number"] or 0 for row in _read_kept(spark, table)), default=0)
     row = spark.createDataFrame([(number, now)], "number INT, columns STRING").coalesce(1)
     row.write.mode("overwrite").json(f"{table.folder}/{COLUMNS}/version={number}-{name_}")
 
 
-def _read_last_version(spark: SparkSession, table: LakeTable) -> int:
+def _read_kept(spark: SparkSession, table: LakeTable) -> list[Row]:
+    """Number and columns of every set of columns that was kept; one that is being written has neither."""
     if is_missing(spark, f"{table.folder}/{COLUMNS}"):
-        return 0
+        return []
     try:
-        rows = spark.read.schema("number INT").json(f"{table.folder}/{COLUMNS}").collect()
+        return spark.read.schema("number INT, columns STRING").json(f"{table.folder}/{KEPT}").collect()
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
-        return 0
-    return max((row["number"] for row in rows if row["number"] is not None), default=0)
+        return []
 
 
 def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:

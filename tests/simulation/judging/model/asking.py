@@ -43,3 +43,5 @@ class Yes:
     answer: Any
     repeated: bool = False
     """Whether the command was decided before."""
+    private: bool = False
+    """Whether a command was about a private subject."""

@@ -298,7 +298,7 @@ def make_context(past: Past, asking: Asking, request: q.MakeContext) -> Yes:
 def delete_context(past: Past, asking: Asking, request: q.DeleteContext) -> Yes:
     """Only an empty one; its settings go too. The default one stays, and so do its settings."""
     context = request.context
-    if any(subject.context == context for subject in past.subjects):
+    if past.count_subjects(context):
         raise No(NotEmpty, "CONTEXT_NOT_EMPTY", old=context)
     refuse_if_readonly(past, q.Scope(context))
     if context == ".":

@@ -93,11 +93,11 @@ def _take(past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], dig
         raise Broken("2", f"{asking.request} became the commit {commit.sequence}, and was decided before")
     mine = next((row.value for row in rows if row.value is not None and name_in(row) == asking.name), None)
     members = mine.members if isinstance(mine, values.Outcome) else ()
-    kept = Answered(asking.name, commit.sequence, (asking.request,), told.answer, members)
+    kept = Answered(asking.name, commit.sequence, (asking.request,), told.answer, members, told.private)
     dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.name)]
     after = past.then((*told.events, kept, *dropped), commit.sequence)
     _check_rows(past, after, told.events, commit, rows, digests)
-    if not isinstance(mine, values.Outcome) or not fits_row(told.answer, mine, commit.sequence):
+    if not isinstance(mine, values.Outcome) or not fits_row(kept, mine):
         raise Broken("2", f"the commit at {commit.sequence} remembers {mine} of {asking.request}, not {told.answer}")
     if not digests.fits_request(asking.request, members):
         raise Broken("2", f"the commit at {commit.sequence} remembers {mine}, the digest of another request")

@@ -25,7 +25,7 @@ from tests.simulation.judging.model import (
     seeing,
     versions_of_groups,
 )
-from tests.simulation.judging.model.aliases import follow_alias
+from tests.simulation.judging.model.aliases import follow_alias, named_subject
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
@@ -157,18 +157,22 @@ def decide(past: Past, asking: Asking) -> Yes | No:
     """What a request comes to."""
     rule = rule_of(asking.request)
     try:
-        if rule.writes and asking.name in past.outcomes:
-            return outcomes.recall(past, asking)
-        request = follow_alias(past, asking) if rule.follows_alias else asking.request
-        rights.refuse_unless_allowed(asking, request, rule.needs(request))
         shown = (seeing.decided_on if rule.writes else seeing.seen)(past, asking.access)
+        if rule.writes and asking.name in past.outcomes:
+            return outcomes.recall(shown, asking)
+        request = follow_alias(shown, asking) if rule.follows_alias else asking.request
+        rights.refuse_unless_allowed(asking, request, rule.needs(request))
         if rule.writes:
             rights.refuse_unless_publisher(shown, asking, request, rule.needs(request))
         done = rule.decide(shown, replace(asking, request=request), request)
         seeing.refuse_hidden(past, asking, done.events)
     except No as no:
         return no
-    return done
+    if not rule.writes:
+        return done
+    named = named_subject(request) if rule.follows_alias else None
+    private = seeing.is_about_private(past, named, done.events)
+    return replace(done, events=seeing.with_kept_aliases(past, asking, done.events), private=private)
 
 
 # ---------------------------------------------------------------------------------------------------- comparisons

@@ -238,6 +238,8 @@ class Answered:
     answer: Any
     members: Pairs = ()
     """The answer as its row has it."""
+    private: bool = False
+    """Whether it was about a private subject, which may be gone."""
 
 
 @dataclass(frozen=True, slots=True)

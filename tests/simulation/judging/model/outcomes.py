@@ -6,9 +6,10 @@ from typing import Any
 
 from tests.simulation.judging.model.asking import Asking, Yes, name_of
 from tests.simulation.judging.model.associating import Entries, Entry
-from tests.simulation.judging.model.events import Name
+from tests.simulation.judging.model.events import Answered, Name
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
+from tests.simulation.judging.model.seeing import hears_of_private
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
 from treaty.core import requests as q
@@ -54,8 +55,8 @@ def _bound_again(past: Past, answer: t.ResourceBound, name: Name) -> t.ResourceB
 
 def _version_again(past: Past, told: answers.VersionFound, name: Name) -> answers.VersionFound:
     """A subject that was deleted for good and made again gives the same ordinals to other versions."""
-    for one in past.versions:
-        if one.subject == subject_of(told.subject) and one.ordinal == told.ordinal:
+    for one in past.of(subject_of(told.subject)):
+        if one.ordinal == told.ordinal:
             found = replace(describe(one, names=True), deleted=False)
             same = (found.number, found.schema_id, found.guid) == (told.number, told.schema_id, told.guid)
             return found if same and not past.is_younger(one.subject, name) else bare(told)
@@ -67,11 +68,12 @@ def bare(told: answers.VersionFound) -> answers.VersionFound:
     return answers.VersionFound(told.subject, told.number, told.ordinal, told.schema_id, told.guid, format="", text="")
 
 
-def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
+def fits_row(kept: Answered, row: Outcome) -> bool:
     """Whether the row of an outcome says what the command was answered, at the sequence of its commit."""
+    answer: Any = kept.answer
     members = dict(row.members)
     members.pop("request", "")
-    if row.sequence != sequence:
+    if (row.sequence, row.private) != (kept.sequence, kept.private):
         return False
     if isinstance(answer, answers.RegisteredVersion):
         version = answer.version
@@ -109,6 +111,7 @@ def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
     kept = past.outcomes.get(name_of(principal, request.command_id))
     if kept is None:
         raise No(NotFound, "OUTCOME_UNKNOWN", version=request.command_id)
-    subject = dict(kept.members).get("subject")
-    told = past.tells_of(None if subject is None else subject_of(subject))
+    named = dict(kept.members).get("subject")
+    subject = None if named is None else subject_of(named)
+    told = hears_of_private(asking.access, subject) if kept.private else past.tells_of(subject)
     return Yes((), kept if told else replace(kept, members=()))

@@ -31,7 +31,7 @@ from tests.simulation.judging.model.making import Case, making_room, schema_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No, tag_of
-from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label
+from tests.simulation.judging.model.registering import admit, case_of, refuse_broken_label, refuse_private_targets
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
 from tests.simulation.judging.model.sameness import is_same_in
 from tests.simulation.judging.model.seeing import may_private
@@ -138,6 +138,7 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
         return Yes((), s.PublishedVersion(before, created=False))
     warnings: list[Finding] = []
     if not case.gives_ids:
+        refuse_private_targets(case, new)
         refuse_faults(subject, inspect(past, new, case.live, case.policy, case.home.types))
         checked = verdict(past, new, case.live, Bar(case.policy, case.config))
         if not checked.compatible:

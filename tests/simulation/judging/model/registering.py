@@ -273,6 +273,7 @@ def admit(
     if not case.gives_ids:
         refuse_internal_names(config, new)
         _refuse_strong_targets(case, new)
+        refuse_private_targets(case, new)
         number = next_number(past, request.subject)
         carried = carried_metadata(draft.metadata, metadata, config, number, asked=request.number != 0)
         new = new.carrying(carried, carried_rules(draft.rules, rules, config))
@@ -328,6 +329,15 @@ def refuse_broken_label(past: Past, subject: Subject, found: list[Finding]) -> N
     broken = any(one.rule == "SCHEMAVER_ADDITION" for one in found)
     if there is not None and there.label_policy == "refuse" and broken:
         raise No(Incompatible, "SCHEMAVER_ADDITION", subject=str(subject))
+
+
+def refuse_private_targets(case: Case, new: ReadDraft) -> None:
+    """What everybody may read refers to nothing that is private."""
+    home = case.past.subjects.get(case.request.subject) or case.request.create_with
+    for one in new.used if not home.private else ():
+        target = case.past.subjects.get(subject_of(one.subject, case.request.subject.context))
+        if target is not None and target.private:
+            raise No(NotPermitted, "REFERENCE_PRIVATE", path=f"/references/{one.name}")
 
 
 def _refuse_strong_targets(case: Case, new: ReadDraft) -> None:

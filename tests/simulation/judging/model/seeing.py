@@ -1,6 +1,7 @@
 """What somebody sees of the past: private subjects are for those alone whom a rule that names the vendor lets read them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tests.simulation.judging.model.asking import Asking
@@ -41,8 +42,37 @@ def sees_private(access: Any) -> bool:
     )
 
 
+def hears_of_private(access: Any, subject: Subject | None) -> bool:
+    """Whether somebody may hear what a command on a private subject was answered, whatever has become of the subject."""
+    if access is None:
+        return True
+    return sees_private(access) if subject is None else may_private(access, "read", subject)
+
+
 def _about(scope: q.Scope) -> Subject:
     return Subject(scope.context, scope.name or "")
+
+
+NAMING = ("alias", "alias_for_deks")
+"""What a config says of other subjects."""
+
+
+def _named(scope: q.Scope, config: values.ConfigValue | None) -> dict[str, Subject]:
+    """The subjects that a config names, by member."""
+    names = {member: getattr(config, member, None) for member in NAMING}
+    return {member: subject_of(name, scope.context) for member, name in names.items() if name}
+
+
+def _shown_configs(configs: dict[q.Scope, values.ConfigValue], hidden: Hidden) -> dict[q.Scope, values.ConfigValue]:
+    """Configs without those of hidden subjects and without their names; a config that says nothing else is not there."""
+    shown = {}
+    for scope, config in configs.items():
+        secret = [member for member, subject in _named(scope, config).items() if subject in hidden]
+        nothing: dict[str, Any] = dict.fromkeys(secret)
+        told = replace(config, **nothing) if secret else config
+        if _about(scope) not in hidden and not (secret and told == values.ConfigValue()):
+            shown[scope] = told
+    return shown
 
 
 # --------------------------------------------------------------------------------------------------------- queries
@@ -93,7 +123,7 @@ class SeenPast(Past):
 
     @property
     def configs(self) -> dict[q.Scope, values.ConfigValue]:
-        return {scope: one for scope, one in self._whole.configs.items() if _about(scope) not in self._hidden}
+        return _shown_configs(self._whole.configs, self._hidden)
 
     @property
     def modes(self) -> dict[q.Scope, str]:
@@ -151,7 +181,7 @@ class PublicPast(Past):
 
     @property
     def configs(self) -> dict[q.Scope, values.ConfigValue]:
-        return {scope: one for scope, one in super().configs.items() if _about(scope) not in self._hidden}
+        return _shown_configs(super().configs, self._hidden)
 
     @property
     def modes(self) -> dict[q.Scope, str]:
@@ -175,8 +205,35 @@ def refuse_hidden(past: Past, asking: Asking, events: Iterable[Event]) -> None:
             raise No(Forbidden, "RIGHTS", new=tag_of(type(asking.request)))
 
 
+def with_kept_aliases(past: Past, asking: Asking, events: Iterable[Event]) -> tuple[Event, ...]:
+    """What happens; a config keeps what it says of hidden subjects, unless it says something else in its place."""
+    hidden = hidden_from(past, asking.access)
+    return tuple(_kept(past, hidden, one) if isinstance(one, ConfigChanged) and hidden else one for one in events)
+
+
+def _kept(past: Past, hidden: Hidden, event: ConfigChanged) -> ConfigChanged:
+    old, new = past.configs.get(event.scope), event.config or values.ConfigValue()
+    secret = [member for member, subject in _named(event.scope, old).items() if subject in hidden]
+    same = {member: getattr(old, member) for member in secret if getattr(new, member) is None}
+    return replace(event, config=replace(new, **same)) if same else event
+
+
+def is_about_private(past: Past, named: Subject | None, events: Iterable[Event]) -> bool:
+    """Whether a command names, changes or makes a private subject."""
+    touched = {named}
+    for event in events:
+        subjects = (_about(event.scope),) if isinstance(event, ConfigChanged) else _touched(event)
+        touched.update(subjects)
+        if isinstance(event, SubjectMade) and event.value.private:
+            return True
+    there = (past.subjects.get(one) for one in touched if one is not None)
+    return any(one is not None and one.private for one in there)
+
+
 def _touched(event: Event) -> tuple[Subject, ...]:
-    if isinstance(event, ConfigChanged | ModeChanged):
+    if isinstance(event, ConfigChanged):
+        return (_about(event.scope), *_named(event.scope, event.config).values())
+    if isinstance(event, ModeChanged):
         return (_about(event.scope),)
     if isinstance(event, Associated):
         return (subject_of(event.key[2]),)

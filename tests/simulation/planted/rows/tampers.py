@@ -104,12 +104,14 @@ TAMPERS: Mapping[str, Tamper] = {
 """How rows are changed, by the law that this breaks."""
 
 
-def planted(rule: str) -> Callable[[View, Command[Any], Decision[Any]], Decision[Any]]:
+def planted(rule: str) -> Callable[..., Decision[Any]]:
     """The end of every decision that writes, with a tamper."""
     tamper = TAMPERS[rule]
 
-    def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
-        told = original(view, command, decision)
+    def record_outcome(
+        view: View, command: Command[Any], decision: Decision[Any], *, private: bool = False
+    ) -> Decision[Any]:
+        told = original(view, command, decision, private=private)
         return Decision(tuple(_kept(told.rows, tamper)), told.answer)
 
     return record_outcome

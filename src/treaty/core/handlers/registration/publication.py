@@ -13,7 +13,7 @@ from treaty.core.handlers.drafts.version_identity import with_text
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.patches import patch_rows
 from treaty.core.handlers.registration.register import admit_draft, label_findings, read_new, refuse_unfit
-from treaty.core.handlers.registration.state import RegistrationState, case_of
+from treaty.core.handlers.registration.state import RegistrationState, case_of, refuse_private_targets
 from treaty.core.handlers.schemaver.label_order import label_exists
 from treaty.core.handlers.schemaver.labels import live_labels, parse_label, parse_name
 from treaty.core.handlers.schemaver.queries import describe_published
@@ -115,6 +115,7 @@ def _patch(
         return Decision((), PublishedVersion(before, created=False))
     warnings: tuple[Finding, ...] = ()
     if not case.importing:
+        refuse_private_targets(view, case.request, new.used)
         refuse_unfit(view, case, new, engine)
         warnings = label_findings(view, case.request.subject, label, new, engine)
     rows, version = patch_rows(view, command, one, new, policy=case.policy, imported=case.importing)

@@ -27,6 +27,7 @@ from treaty.core.handlers.registration.state import (
     case_of,
     refuse_by_mode,
     refuse_far_time,
+    refuse_private_targets,
     refuse_unexpected,
 )
 from treaty.core.handlers.schema_ids import new_version, next_number
@@ -106,6 +107,7 @@ def admit_draft(
         raise other
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
+        refuse_private_targets(view, request, new.used)
         number = partial(next_number, view, request.subject)
         metadata = metadata_for(draft.metadata, inherited[0], case.config, number, asked=bool(request.number))
         new = with_extras(new, metadata, rules_for(draft.rules, inherited[1], case.config))

@@ -1,7 +1,9 @@
 """What is known of a registration while it is decided, and what refuses it before its schema is read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from treaty.core.access.private_subjects import is_private
 from treaty.core.answers import Config
 from treaty.core.command import Command
 from treaty.core.handlers.drafts.version_identity import VersionRules, policy_for, version_rules
@@ -10,7 +12,8 @@ from treaty.core.handlers.versions import Kept, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.refusals import NotLatest, NotPermitted
 from treaty.core.requests import Register, Scope
-from treaty.core.state.values import ConfigValue, PolicyValue, Schema
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.values import ConfigValue, PolicyValue, Schema, StoredReference
 from treaty.core.state.view import View
 
 NEXT = -1
@@ -81,6 +84,23 @@ def refuse_unexpected(case: RegistrationState) -> None:
             new=f"{expected.by} {expected.value}",
             allowed="read the latest version and decide again",
         )
+
+
+def refuse_private_targets(view: View, request: Register, references: Iterable[StoredReference]) -> None:
+    """Raise `NotPermitted` where a schema that everybody may read would refer to a private one, and so name it."""
+    home = view.get(SUBJECT, request.subject) or request.create_with
+    for one in () if home.private else references:
+        target = request.subject.sibling(one.subject)
+        if is_private(view, target):
+            raise NotPermitted.of(
+                "REFERENCE_PRIVATE",
+                f"Subject '{request.subject}' is public and cannot refer to the private subject '{target}'",
+                path=f"/references/{one.name}",
+                subject=str(request.subject),
+                old="private",
+                new=f"{target} version {one.version}",
+                allowed="a public subject; or a private subject for the schema that refers to it",
+            )
 
 
 def refuse_far_time(case: RegistrationState, command: Command[Register]) -> None:

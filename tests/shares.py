@@ -1,0 +1,81 @@
+"""Tests of which `make test` runs a share: one parameter in so many, drawn by the seed of the run. `make soak` runs the rest.
+
+What is left out carries the marks `soak` and `rest`. A test is here when its parameters are alike, so that a change that
+breaks one breaks most of them, and when all of them together cost seconds.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable
+
+import pytest
+
+SHARES = {
+    "behaviours/test_listings::test_more_settings_than_a_page_has": 4,
+    "behaviours/test_registry_formats::test_shared_references_cost_what_they_are": 4,
+    "conformance/test_avro_limits::test_what_is_large_and_legal_gets_advice_columns_and_values": 4,
+    "conformance/test_avro_limits::test_what_is_large_and_legal_is_read_printed_and_compared": 4,
+    "conformance/test_jsonschema_compat::test_what_is_called_compatible_breaks_no_value": 5,
+    "conformance/test_jsonschema_compat_limits::test_hostile_pairs_are_judged": 4,
+    "conformance/test_jsonschema_limits::test_a_bomb_among_stored_schemas_is_refused_or_read": 4,
+    "conformance/test_jsonschema_limits::test_what_is_hostile_and_legal_is_handled_or_refused_by_name": 4,
+    "conformance/test_protobuf_data::test_what_is_large_is_handled_in_all_ways": 4,
+    "conformance/test_protobuf_limits::test_a_bomb_is_refused_by_name": 4,
+    "conformance/test_protobuf_limits::test_the_references_of_a_hostile_text_can_be_asked_for": 4,
+    "conformance/test_protobuf_wire::test_without_a_rule_something_breaks": 3,
+    "confluent/test_conversations::test_with_a_process_of_its_own": 4,
+    "docs/test_spark_programs::test_a_program_of_a_page_prints_what_the_page_says": 3,
+    "docs/test_spark_programs::test_an_example_runs_and_shows_what_it_is_for": 3,
+    "docs/test_from_pages::test_every_command_runs": 3,
+    "kafka/test_any::test_the_laws_hold": 2,
+    "laws/test_admission::test_every_level_under_every_strictness": 3,
+    "owner/test_owner::test_the_laws_hold": 2,
+    "planted/test_planted_bugs::test_the_simulation_finds_it_too": 3,
+    "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
+    "real/test_event_pipelines::test_each_event_is_in_one_table_once_though_batches_are_cut_off": 2,
+    "real/test_group_races::test_of_those_who_race_one_is_right_everywhere": 2,
+    "real/test_kafka_away::test_a_broker_that_went_away_and_came_back": 2,
+    "real/test_lakes::test_a_batch_that_comes_twice_is_written_once": 3,
+    "real/test_lakes::test_a_table_grows_in_breadth_and_width_and_old_rows_stay": 3,
+    "real/test_lakes::test_writers_at_one_time_lose_neither_rows_nor_columns": 3,
+    "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
+    "real/test_log_upgrade::test_a_topic_of_format_1_is_upgraded_and_refused_by_nodes": 2,
+    "real/test_newer_rows::test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
+    "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
+    "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
+    "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,
+    "real/test_registry_topic::test_a_compacted_topic_comes_over_and_goes_back": 3,
+    "real/test_spark_damage::test_500_bad_rows_are_each_classified_and_no_neighbour_is_touched": 3,
+    "real/test_spark_encode::test_each_bad_row_is_told_and_no_neighbour_is_touched": 3,
+    "real/test_spark_encode::test_what_is_read_is_what_was_written": 3,
+    "real/test_spark_kafka::test_a_topic_becomes_a_table_and_the_table_a_topic": 3,
+    "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
+    "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
+    "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
+}
+"""One of how many parameters of a test is run."""
+
+REST = (pytest.mark.soak, pytest.mark.rest)
+"""Marks of a parameter that stands for many: most of the seeds of a test that has some in `make test`."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Mark what is left out, before tests are chosen by their marks."""
+    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        name = f"{item.path.parent.name}/{item.path.stem}::{item.name.partition('[')[0]}"
+        if name in SHARES and item.get_closest_marker("soak") is None:
+            groups[name].append(item)
+    for name, found in groups.items():
+        for item in _rest(found, SHARES[name], f"{name} {config.getoption('randomly_seed', 'default')}"):
+            for mark in REST:
+                item.add_marker(mark)
+
+
+def _rest(items: list[pytest.Item], of: int, seed: str) -> Iterable[pytest.Item]:
+    """All but one item in so many, and all but one of fewer."""
+    first = random.Random(seed).randrange(min(of, len(items)))
+    for place, item in enumerate(sorted(items, key=lambda one: one.nodeid)):
+        if place % of != first:
+            yield item
