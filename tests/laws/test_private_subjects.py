@@ -222,6 +222,17 @@ def test_a_public_schema_does_not_refer_to_a_private_one(bench: Bench) -> None:
     assert isinstance(verdict(bench, Publish(USER, "1-0-1", draft), None), Decision)
 
 
+def test_who_may_change_settings_by_a_wildcard_and_read_nothing_sees_no_private_subject(bench: Bench) -> None:
+    blind = Access((AccessRule(("user:root",), with_included(["config", "mode", "delete"]), ("*",), ("*",)),))
+    bench.do(SetConfig(Scope(*USER), Config(level="FULL")))
+    bench.do(SetMode(Scope(*USER), "READWRITE"))
+    assert told(bench, GetConfig(Scope(*USER)), blind) is SettingNotFound
+    assert told(bench, GetMode(Scope(*USER)), blind) is SettingNotFound
+    assert told(bench, GetConfig(Scope(*USED)), blind).config.level == "NONE"
+    bench.do(SetConfig(Scope(*NICK), Config(alias=USER.name, normalize=True)))
+    assert told(bench, GetConfig(Scope(*NICK)), blind).config.alias is None
+
+
 def test_a_policy_a_mode_and_a_context_are_not_told_by_private_subjects(bench: Bench) -> None:
     bench.do(CreatePolicy("strict", PolicyValue()))
     bench.do(SetConfig(Scope(*USER), Config(follows="strict")))

@@ -132,7 +132,7 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/treaty/v1/ask", {"operation": "list-groups", "request": {}}),
     ("POST", "/treaty/v1/ask", {"operation": "list-settings", "request": {}}),
     ("POST", "/treaty/v1/ask", {"operation": "uses-of", "request": {"schema_id": 3}}),
-    ("POST", "/treaty/v1/ask", {"operation": "get-published", "request": {"subject": {"context": ".", "name": FAMILY}, "label": "1-0-0"}}),
+    ("POST", "/treaty/v1/ask", {"operation": "get-published", "request": {"subject": [".", FAMILY], "label": "1-0-0"}}),
 )  # fmt: skip
 """Reads through every API."""
 CHANGES: tuple[tuple[str, str, Any], ...] = (

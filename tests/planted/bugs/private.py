@@ -90,6 +90,16 @@ PRIVATE = (
     ),
     found_by(
         private(
+            "who reads nothing sees a private subject",
+            "Who may change settings by a wildcard, and read nothing, sees those of a private subject.",
+            VIEW + "AuthorizedView.get",
+            "is_hidden(self._base, self._access, subject)",
+            'self._access.may("read", subject) and not self.reads(subject)',
+        ),
+        LAW + "who_may_change_settings_by_a_wildcard_and_read_nothing_sees_no_private_subject",
+    ),
+    found_by(
+        private(
             "an alias leads to a private subject",
             "The alias of a private subject is shown to others, who are led to its name.",
             SUBJECTS + "shown_value",

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from treaty.core.access.private_subjects import OWNED, PublicView, hides_subjects, may_read, shown_value, subject_of_row
+from treaty.core.access.private_subjects import (
+    OWNED,
+    PublicView,
+    hides_subjects,
+    is_hidden,
+    may_read,
+    shown_value,
+    subject_of_row,
+)
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.state import association_table, schemaver_tables
@@ -76,7 +84,7 @@ class AuthorizedView:
             return Counter(self._highest(str(key[1])))  # type: ignore[return-value]  # the table's value
         if self._hiding:
             subject = subject_of_row(table, key)
-            if subject is not None and self._access.may("read", subject) and not self.reads(subject):
+            if subject is not None and is_hidden(self._base, self._access, subject):
                 return None
             return shown_value(self._base, self._access, table, key)
         return self._base.get(table, key)
