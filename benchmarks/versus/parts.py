@@ -57,7 +57,7 @@ class Asked:
     @property
     def unit(self) -> str:
         """The unit of what an operation takes."""
-        return "1,000 instructions" if self.callgrind else "us CPU"
+        return "k instructions" if self.callgrind else "us CPU"
 
     def spent(self) -> float:
         """Return the seconds of CPU, or thousands of millions of instructions, that this process has used."""
