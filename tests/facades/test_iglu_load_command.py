@@ -23,6 +23,11 @@ place = "bad"
     ("old", "new", "said"),
     [
         ('resolver = "resolver.json"', "", "resolver is missing"),
+        (
+            "",
+            "",
+            "resolver.json cannot be read: No such file or directory; give the file of a resolver's configuration",
+        ),
         ('checkpoint = "checkpoint"', "", "checkpoint is missing"),
         ('checkpoint = "checkpoint"', 'checkpoint = "c"\nbad_rows = "other"', "allowed are failures, snowplow"),
         ('checkpoint = "checkpoint"', 'checkpoint = "c"\nkeep = ["value"]', "value is named by columns and by keep"),

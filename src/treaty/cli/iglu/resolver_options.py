@@ -47,7 +47,7 @@ class ResolverSource:
             raise click.UsageError("no registry is named; give --resolver FILE, --registry URL or --treaty URL")
         options = ResolverOptions(algorithm=self.algorithm)
         try:
-            config = ResolverConfig() if self.config is None else load_resolver_config(self.config)
+            config = ResolverConfig() if self.config is None else _load_config(self.config)
             with ExitStack() as stack:
                 more = [_open_place(place, self.apikey) for place in self.registries]
                 for url in self.treaty:
@@ -57,6 +57,15 @@ class ResolverSource:
         except (ResolverConfigError, OSError, ValueError, RegistryError) as error:
             where = f"{self.config}: " if self.config and isinstance(error, ResolverConfigError) else ""
             raise UnusableError(f"{where}{error}") from error
+
+
+def _load_config(path: str) -> ResolverConfig:
+    try:
+        return load_resolver_config(path)
+    except OSError as error:
+        raise UnusableError(
+            f"{path} cannot be read: {error.strerror}; give the file of a resolver's configuration, or name registries"
+        ) from error
 
 
 def _open_place(place: str, apikey: str | None) -> IgluRegistry:
