@@ -35,7 +35,7 @@ MODULES = {
 BY_NAME = {"abuse", "http_large", "million", "loop"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows",)}
+OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows", "part")}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -61,8 +61,8 @@ def main() -> int:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("durable", "contend", "start"),
-        help="log: these figures alone; may be given several times (default: all)",
+        choices=("durable", "contend", "start", "validated", "shredded"),
+        help="log, events: these figures alone; may be given several times (default: all)",
     )
     parser.add_argument(
         "--rows", type=int, help="spark, events: records for each figure (default: 2000000 and 1000000)"
