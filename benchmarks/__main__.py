@@ -35,10 +35,12 @@ MODULES = {
 BY_NAME = {"abuse", "http_large", "million", "loop"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows",)}
+OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows", "part")}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+VERSUS = "versus: "
+"""What the names of comparisons of two checkouts begin with."""
 
 
 def main() -> int:
@@ -61,8 +63,8 @@ def main() -> int:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("durable", "contend", "start"),
-        help="log: these figures alone; may be given several times (default: all)",
+        choices=("durable", "contend", "start", "validated", "shredded"),
+        help="log, events: these figures alone; may be given several times (default: all)",
     )
     parser.add_argument(
         "--rows", type=int, help="spark, events: records for each figure (default: 2000000 and 1000000)"
@@ -80,7 +82,7 @@ def main() -> int:
     for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
         results[name] = measured(name, **options)
         if not asked.no_write:  # at once, so that a run that is stopped keeps what it has
-            write(RESULTS, sections(RESULTS) | {name: section(name, results[name])})
+            write(RESULTS, sections(RESULTS) | {name: section(name, MODULES[name], results[name])})
     show(results)
     return 0
 
@@ -120,7 +122,7 @@ def cells(row: Row, *, limit: bool = False) -> tuple[str, ...]:
     return row.name, f"{row.value:.4g} {row.unit}", baseline, ratio, goal, met, *([row.limit] if limit else [])
 
 
-def section(name: str, rows: list[Row]) -> str:
+def section(name: str, about: str, rows: list[Row]) -> str:
     """One benchmark as Markdown, with the date and the machine it ran on."""
     when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     busy = f"load average {os.getloadavg()[2]:.1f} from other programs and this one"
@@ -129,9 +131,7 @@ def section(name: str, rows: list[Row]) -> str:
     head = (*HEAD, LIMIT) if limits else HEAD
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(cells(row, limit=limits)) + " |" for row in rows]
-    return (
-        f"## {name}\n\n{MODULES[name][0].upper()}{MODULES[name][1:]}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
-    )
+    return f"## {name}\n\n{about[0].upper()}{about[1:]}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
 
 
 def sections(path: Path) -> dict[str, str]:
@@ -143,9 +143,10 @@ def sections(path: Path) -> dict[str, str]:
 
 
 def write(path: Path, parts: dict[str, str]) -> None:
-    """Write the results, in the order of the table of modules."""
+    """Write the results: in the order of the table of modules, then those of `benchmarks.versus`."""
     head = "# Results\n\nWritten by `make bench`. A ratio is value / baseline within one run; lower is better unless a goal says >=.\n"
-    body = "\n".join(parts[name] for name in MODULES if name in parts)
+    names = (*MODULES, *sorted(name for name in parts if name.startswith(VERSUS)))
+    body = "\n".join(parts[name] for name in names if name in parts)
     path.write_text(f"{head}\n{body}", encoding="utf-8")
 
 

@@ -29,6 +29,7 @@ SHARES = {
     "docs/test_from_pages::test_every_command_runs": 3,
     "kafka/test_any::test_the_laws_hold": 2,
     "laws/test_admission::test_every_level_under_every_strictness": 3,
+    "laws/test_owner_reading::test_a_planted_bug_is_found": 2,
     "owner/test_owner::test_the_laws_hold": 2,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
@@ -52,6 +53,7 @@ SHARES = {
     "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
+    "simulation/test_planted::test_a_planted_bug_is_found": 2,
 }
 """One of how many parameters of a test is run."""
 

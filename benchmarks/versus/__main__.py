@@ -4,6 +4,12 @@ Every part is measured in a fresh process of each checkout, in turns, so that wh
 A ratio is after / before of one turn; the table shows the median of the turns and an interval that holds the true median
 with 95 % at least (the sign test; with fewer than six turns it is the least and the greatest ratio). Times are CPU, user
 and system: on a busy machine their ratios mean something, wall time does not.
+
+With `--by instructions` the parts inside, file and server count the instructions that a process executes instead, under
+callgrind of valgrind. What else the machine does cannot change these, so one turn of 48 operations tells a difference
+of one per cent. A process is then about fifty times slower: batches that end after some time hold fewer commands, and
+what the kernel and the disk do is not counted. Hashes count for more than they cost, because valgrind has none of the
+processor's own instructions for them.
 """
 
 import argparse
@@ -21,9 +27,13 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import __main__ as results
+from benchmarks.row import Row
+
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = {
     "inside": "in process, memory log",
+    "file": "in process, SQLite",
     "server": "over HTTP, SQLite",
     "rows": "start",
     "start": "start",
@@ -32,6 +42,8 @@ MEASURED = {
 """The parts with figures, and what stands before the names of these."""
 LARGE = {"rows", "start", "memory"}
 """Those that need the large logs."""
+COUNTED = ("inside", "file", "server")
+"""Those whose instructions can be counted."""
 ONCE = {"rows"}
 """Those that come to the same each time, and are measured once."""
 LIMIT = 1.05
@@ -84,21 +96,44 @@ def main() -> int:
     parser.add_argument(
         "--part", action="append", choices=tuple(MEASURED), help="only this; may be given several times"
     )
+    parser.add_argument(
+        "--by", choices=("cpu", "instructions"), default="cpu", help="what is measured (default: cpu); see above"
+    )
+    parser.add_argument("--write", metavar="TITLE", help="write the figures into RESULTS.md under this title too")
     parser.add_argument("--json", action="store_true", help="print JSON, with the values of all turns")
     given = parser.parse_args()
     sides = (given.before.resolve(), given.after.resolve())
     for one in sides:
         if not (one / "src" / "treaty" / "__init__.py").exists():
             parser.error(f"{one} is no checkout of Treaty")
+    counted = given.by == "instructions"
+    parts = given.part or (COUNTED if counted else tuple(MEASURED))
+    if counted and not set(parts) <= set(COUNTED):
+        parser.error(f"--by instructions measures the parts {', '.join(COUNTED)} only")
     with tempfile.TemporaryDirectory(prefix="treaty-versus-") as folder:
-        run = Run(sides, folder, given.count, given.subjects, given.size)
-        found = list(run.compare(given.part or tuple(MEASURED), given.runs))
+        callgrind = make_callgrind(Path(folder)) if counted else ""
+        run = Run(sides, folder, given.count, given.subjects, given.size, callgrind)
+        found = list(run.compare(parts, given.runs))
+    if given.write:
+        rows = [Row(one.name, median(one.after), one.unit, median(one.before), one.ratio, LIMIT) for one in found]
+        about = f"the same work in two checkouts, {given.runs} turns: {given.after.name}, against {given.before.name}"
+        name = f"{results.VERSUS}{given.write}"
+        results.write(results.RESULTS, results.sections(results.RESULTS) | {name: results.section(name, about, rows)})
     if given.json:
         listed = [{**asdict(one), "ratio": one.ratio, "interval": one.interval} for one in found]
         print(json.dumps({"limit": LIMIT, "cores": os.cpu_count(), "load": os.getloadavg()[2], "figures": listed}))
     else:
         show(found)
     return int(any(one.ratio > LIMIT for one in found))
+
+
+def make_callgrind(folder: Path) -> str:
+    """Return a program that runs this Python under callgrind, and counts nothing until it is asked to."""
+    made = folder / "python"
+    options = f"--tool=callgrind --fair-sched=try --instr-atstart=no --callgrind-out-file={folder}/%p"
+    made.write_text(f'#!/bin/sh\nexec valgrind -q {options} {sys.executable} "$@"\n')
+    made.chmod(0o755)
+    return str(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +145,7 @@ class Run:
     count: int
     subjects: int
     size: int
+    callgrind: str = ""
 
     def compare(self, parts: Sequence[str], runs: int) -> Iterator[Compared]:
         """The figures of some parts."""
@@ -131,10 +167,12 @@ class Run:
         """One part of one checkout, in a process of its own that sees nothing of the other one."""
         checkout = self.sides[side]
         asked = {"count": self.count, "subjects": self.subjects, "size": self.size, "folder": f"{self.folder}/{side}"}
+        asked["callgrind"] = self.callgrind
+        python = self.callgrind if self.callgrind and part != "server" else sys.executable
         program = Path(__file__).with_name("parts.py")
         place = f"{checkout / 'src'}{os.pathsep}{checkout}"
         done = subprocess.run(
-            [sys.executable, "-P", str(program), part, json.dumps(asked), str(checkout)],
+            [python, "-P", str(program), part, json.dumps(asked), str(checkout)],
             cwd=self.folder, env={**os.environ, "PYTHONPATH": place, "TREATY_SCHEMAS": str(self.size), "PYTHONHASHSEED": "0"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip

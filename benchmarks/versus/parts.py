@@ -2,6 +2,9 @@
 
 It is run by its path, with the checkout to be measured on PYTHONPATH: `treaty`, and the benchmarks that fill logs and
 make requests, are those of that checkout. What is measured, and how, is said here and is the same for both.
+
+Where instructions are counted, a thousand of them stand for a microsecond of CPU: the measured process runs under
+callgrind, which writes to a file what it has counted whenever it is asked to.
 """
 
 import asyncio
@@ -9,11 +12,13 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +51,17 @@ class Asked:
     size: int
     folder: str
     """Where the large logs of this checkout lie, filled by the part ``fill``."""
+    callgrind: str = ""
+    """The program that runs Python under callgrind; empty where CPU is measured, not instructions."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of what an operation takes."""
+        return "k instructions" if self.callgrind else "us CPU"
+
+    def spent(self) -> float:
+        """Return the seconds of CPU, or thousands of millions of instructions, that this process has used."""
+        return _callgrind(os.getpid(), self.callgrind).spent() if self.callgrind else time.process_time()
 
     @property
     def rounds(self) -> list[range]:
@@ -63,6 +79,41 @@ class Asked:
         return f"{self.folder}/aided/log.db"
 
 
+class _Callgrind:
+    """Counts the instructions of a process that runs under callgrind, from now on."""
+
+    def __init__(self, pid: int, folder: Path) -> None:
+        self._pid, self._folder = pid, folder
+        self._own = self._total = 0
+        self._control("--instr=on")
+        for _ in range(2):
+            spent = self._dump()
+        self._own = spent if pid == os.getpid() else 0
+
+    def spent(self) -> float:
+        """Return thousands of millions of instructions; without what a process spends on asking about itself."""
+        self._total += self._dump() - self._own
+        return self._total / 1e9
+
+    def _dump(self) -> int:
+        """Return the instructions since the dump before."""
+        self._control("--dump")
+        (dump,) = self._folder.glob(f"{self._pid}.*")
+        with dump.open("rb") as file:
+            file.seek(-100, os.SEEK_END)
+            counted = int(file.read().rpartition(b"totals: ")[2].split()[0])
+        dump.unlink()
+        return counted
+
+    def _control(self, command: str) -> None:
+        subprocess.run(["callgrind_control", command, str(self._pid)], check=True, capture_output=True)
+
+
+@cache
+def _callgrind(pid: int, program: str) -> _Callgrind:
+    return _Callgrind(pid, Path(program).parent)
+
+
 Figures = Mapping[str, tuple[float, str]]
 """By name: a value and its unit."""
 
@@ -76,9 +127,15 @@ Pairs = list[tuple[str, str]]
 """Subjects and texts."""
 
 
-def inside(asked: Asked) -> Figures:
+def file(asked: Asked) -> Figures:
+    """The registry in this process, over a SQLite file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return inside(asked, f"sqlite://{folder}/registry.db")
+
+
+def inside(asked: Asked, log: str = "memory:") -> Figures:
     """The registry in this process, over a log in memory: all that a command costs beside HTTP and the disk."""
-    with connect("memory:") as registry:
+    with connect(log) as registry:
         register.fill(registry, register.texts(0, asked.subjects))
         registry.set_config("", Config(level="BACKWARD"))
 
@@ -95,15 +152,19 @@ def inside(asked: Asked) -> Figures:
             rounds = []
             for numbers in asked.rounds:
                 pairs = [pair(number) for number in numbers]
-                begun = time.process_time()
+                begun = asked.spent()
                 work(pairs)
-                rounds.append(time.process_time() - begun)
-            return min(rounds) / asked.count * 1e6, "us CPU"
+                rounds.append(asked.spent() - begun)
+            return min(rounds) / asked.count * 1e6, asked.unit
 
         return {
             "look-up": spent(lambda pairs: [registry.lookup(*one) for one in pairs], known),
             "latest version": spent(lambda pairs: [registry.version(name) for name, _ in pairs], known),
             "version by number": spent(lambda pairs: [registry.version(name, 1) for name, _ in pairs], known),
+            "schema by id": spent(lambda pairs: [registry.ask(GetSchema(1)) for _ in pairs], known),
+            "commit of one setting": spent(
+                lambda pairs: [registry.set_config(name, Config(level="FULL")) for name, _ in pairs], fresh
+            ),
             "register a new subject": spent(lambda pairs: register.fill(registry, pairs), fresh),
             f"register into {asked.subjects:,} subjects, BACKWARD": spent(
                 lambda pairs: register.fill(registry, pairs), added
@@ -126,25 +187,28 @@ def server(asked: Asked) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         log = f"sqlite://{folder}/registry.db"
         http.fill(log, asked.subjects)
+        if asked.callgrind:
+            sys.executable = asked.callgrind
+            load.Server.cpu = lambda one: _callgrind(one.pid, asked.callgrind).spent()  # type: ignore[assignment,method-assign]
         with load.treaty(log) as one:
             load.ask(one.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
             third = asked.subjects // ROUNDS
             first = [_asked(one, by_number, range(turn * third, (turn + 1) * third)) for turn in range(ROUNDS)]
-            figures = {"version by number, asked for the first time": (min(first), "us CPU")}
+            figures = {"version by number, asked for the first time": (min(first), asked.unit)}
             hot = f"GET /schemas/ids/1 HTTP/1.1\r\n{http.HEADERS}".encode()
             for name, data in (("schema by id", hot), ("version by number", by_number(0, 0))):
                 http.warm(one, data)
                 count = asked.count * HOT_SHARE
                 reads = [load.same(one, data, count=count, connections=CONNECTIONS) for _ in range(ROUNDS)]
-                figures[f"hot read, {name}"] = (min(reads), "us CPU")
+                figures[f"hot read, {name}"] = (min(reads), asked.unit)
             for name, make in kinds.items():
                 rounds = [_asked(one, make, numbers, asked.subjects) for numbers in asked.rounds]
-                figures[name] = (min(rounds), "us CPU")
+                figures[name] = (min(rounds), asked.unit)
     return figures
 
 
 def _asked(one: load.Server, make: Callable[[int, int], bytes], numbers: range, subjects: int = FRESH) -> float:
-    """Microseconds of CPU for each of some requests."""
+    """Microseconds of CPU, or thousands of instructions, for each of some requests."""
     return load.different(one, [make(number % subjects, number) for number in numbers], CONNECTIONS)[0] * 1000
 
 
@@ -251,6 +315,7 @@ def _shared(pid: int) -> float:
 
 PARTS: Mapping[str, Callable[[Asked], Figures]] = {
     "inside": inside,
+    "file": file,
     "server": server,
     "fill": fill,
     "start": start,

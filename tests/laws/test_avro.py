@@ -66,6 +66,43 @@ def test_canonical_text_is_canonical(seed: int) -> None:
     assert parse_schema(meaning(once), strict=False) == parse_schema(meaning(once), strict=True)
 
 
+READ_OTHERWISE = (
+    '{"type":"record","name":"A","namespace":"n","aliases":[".B"],"fields":[]}',
+    '{"type":"record","name":"A","fields":[{"name":"x","type":["null","double"],"weight":1e999}]}',
+    '{"type":"record","name":"A","fields":[{"name":"x","type":"B"},{"name":"y","type":{"type":"fixed","name":"B","size":1}}]}',
+    '{"type":"record","name":"A","fields":['
+    + ",".join(f'{{"name":"{name}","type":{{"type":"fixed","name":"B","size":1}}}}' for name in "xy")
+    + "]}",
+)
+"""Schemas whose canonical text is read as another one."""
+
+
+def read_twice(text: str) -> tuple[AvroSchema, AvroSchema]:
+    """What is taken for the canonical text of a schema right after it was printed, and what reading that gives."""
+    printed = meaning(FORMAT.show(model(text), False).canonical)
+    return FORMAT.parse(printed, False), parse_schema(printed, strict=False)
+
+
+@given(seeds)
+def test_a_text_that_was_just_printed_is_what_reading_it_gives(seed: int) -> None:
+    taken, read = read_twice(json.dumps(schema_of(seed)))
+
+    assert (repr(taken), taken.text) == (repr(read), read.text)
+
+
+@pytest.mark.parametrize("text", READ_OTHERWISE)
+def test_a_text_that_is_read_as_another_schema_is_read(text: str) -> None:
+    taken, read = read_twice(text)
+
+    assert repr(taken) == repr(read) != repr(model(text))
+
+
+def test_a_plain_text_that_was_just_printed_is_not_read_again() -> None:
+    schema = model('{"type": "record", "name": "A", "fields": [{"name": "x", "type": ["null", "int"]}]}')
+
+    assert FORMAT.parse(meaning(FORMAT.show(schema, False).canonical), False).root is schema.root
+
+
 @given(seeds)
 def test_white_space_and_the_order_of_known_members_do_not_count(seed: int) -> None:
     node = schema_of(seed)

@@ -13,9 +13,11 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.messages.api_keys import ApiKeyFound
+from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.messages.groups import CreateSubject, GroupSettings, RemoveSubject
 from treaty.core.messages.policies import CreatePolicy, DeletePolicy
 from treaty.core.messages.schemaver import DeletePublished, GetDraft, GetPublished, Publish, PutDraft
+from treaty.core.messages.transfers import ExportSubjects, ImportSubject
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, NotEmpty, NotFound, NotPermitted, Referenced, SettingNotFound
 from treaty.core.requests import (
@@ -181,6 +183,27 @@ def test_an_outcome_about_a_private_subject_stays_private_after_it_is_gone(bench
         assert told(bench, GetOutcome(command_id, "")).members == (), command_id
         assert told(bench, GetOutcome(command_id, ""), every).members, command_id
     assert told(bench, GetOutcome("used", "")).members, "a public one is no secret where nothing private is left"
+
+
+def test_an_export_names_no_private_subject_that_is_gone(bench: Bench) -> None:
+    for name, private in (("p/gone/avro", True), ("p/open/avro", False)):
+        subject = Subject(".", name)
+        bench.do(CreateSubject(subject, GroupSettings("confluent"), private=private))
+        bench.do(Register(subject, RECORD))
+        bench.do(AssignEncoding(subject, 0, ""))
+        bench.do(DeleteSubject(subject))
+        bench.do(DeleteSubject(subject, permanent=True, force=True))
+    bench.do(DeletePublished(USER, "1-0-0"))
+    bench.do(RemoveSubject(USER))
+    exported = ExportSubjects(Subject("*", ""))
+    every = {one.subject: one for one in told(bench, exported, VENDOR).subjects if one.removed}
+    assert {name: one.private for name, one in every.items()} == {"p/gone/avro": True, "p/open/avro": False}
+    assert [one.subject for one in told(bench, exported).subjects if one.removed] == ["p/open/avro"]
+    target, gone = Bench(), every["p/gone/avro"]
+    target.do(SetMode(Scope("."), "IMPORT"))
+    target.do(ImportSubject(Subject(".", gone.subject), gone.settings, gone.highest, gone.private, removed=True))
+    assert [one.private for one in told(target, exported, None).subjects] == [True]
+    assert told(target, exported).subjects == ()
 
 
 def test_a_repeated_command_is_answered_without_what_its_sender_may_not_read_now(bench: Bench) -> None:

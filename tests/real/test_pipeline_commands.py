@@ -197,6 +197,8 @@ class Keys:
         return found
 
 
+@pytest.mark.soak  # `test_pipelines` has topics, `test_spark_kafka` headers, and the commands are those of the test before
+@pytest.mark.rest
 def test_topics_of_a_pattern_whose_keys_are_named_in_headers(
     spark: SparkSession, kafka: "Kafka", tmp_path: Path, figure: Callable[[str], None]
 ) -> None:

@@ -289,6 +289,8 @@ def test_a_plan_of_an_older_format_replays_its_batch_and_then_the_stream_is_plan
     assert formats_of(plans) == {0: 3, 1: 5}
 
 
+@pytest.mark.soak  # the test before is planned anew as well, with something new
+@pytest.mark.rest
 def test_a_stream_whose_registry_has_nothing_new_is_planned_anew_too(topic: Topic, registry: Connection) -> None:
     first, plans = put(registry, V1), topic.root / "checkpoint" / PLANS
     topic.write(topic.sound(first, 1, 10))

@@ -55,7 +55,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
         found = operation.handler(
             shown, command if request is command.request else replace(command, request=request), engine
         )
-        decision = finish_work(found) if isinstance(found, Generator) else found
+        decision = found if isinstance(found, Decision) else finish_work(found)
         if access is not None and operation.writes:
             decision = _check_rows(shown, command, decision, operation.name)
     except UnansweredError as open_:

@@ -11,6 +11,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 """Invisible characters, and those that change the direction of text; with them different names look equal."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters as in Java, and lone surrogates."""
 
 
 class Subject(NamedTuple):
@@ -47,14 +49,9 @@ def context_of(text: str) -> str:
 
 def is_subject_name(name: str) -> bool:
     """Return whether a subject name is allowed: no control characters, no reserved word."""
-    return name not in {"__GLOBAL", "__EMPTY"} and not any(map(_is_control, name))
+    return name not in {"__GLOBAL", "__EMPTY"} and _CONTROL.search(name) is None
 
 
 def is_visible(name: str) -> bool:
     """Return whether every character of a name is visible and in reading order."""
     return _INVISIBLE.search(name) is None
-
-
-def _is_control(char: str) -> bool:
-    """Return whether a character is a control character as in Java, or a lone surrogate."""
-    return char < " " or "\x7f" <= char < "\xa0" or "\ud800" <= char < "\ue000"

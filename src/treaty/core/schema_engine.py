@@ -26,7 +26,7 @@ class ResolvedReference:
     meaning: "ResolvedSchema"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ResolvedSchema:
     """A text of a format with its resolved references; equal if the digests are equal.
 
@@ -34,23 +34,31 @@ class ResolvedSchema:
     may change.
     """
 
-    format: str = field(compare=False)
-    text: str = field(compare=False)
-    bindings: tuple[ResolvedReference, ...] = field(default=(), compare=False)
-    digest: bytes = field(init=False, compare=True, repr=False)
+    format: str
+    text: str
+    bindings: tuple[ResolvedReference, ...] = ()
+    _digest: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the digest. References have theirs, so the cost is linear in the text. Raises `LargeTextError` in the
-        event loop.
-        """
+        """Raise `LargeTextError` in the event loop for a text whose digest takes long."""
         refuse_large_text(self.text)
+
+    @property
+    def digest(self) -> bytes:
+        """The digest, computed once. References have theirs, so the cost is linear in the text."""
+        if self._digest:
+            return self._digest
         state = hashlib.sha256()
         for part in (self.format.encode(), self.text.encode("utf-8", "surrogatepass")):
             state.update(len(part).to_bytes(8, "big") + part)
         for bound in self.bindings:
             name = bound.name.encode("utf-8", "surrogatepass")
             state.update(len(name).to_bytes(8, "big") + name + bound.meaning.digest)
-        object.__setattr__(self, "digest", state.digest())
+        object.__setattr__(self, "_digest", state.digest())
+        return self._digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResolvedSchema) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return int.from_bytes(self.digest[:8], "big")

@@ -1,7 +1,6 @@
 """Step budgets: work on schemas is counted in steps and stops at the budget."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from treaty.core.limits import INLINE_STEPS
@@ -61,23 +60,31 @@ def spend(steps: int) -> None:
         found.spend(steps)
 
 
-@contextmanager
-def use_budget(budget: StepBudget) -> Iterator[StepBudget]:
+class _CurrentBudget:
+    """The work inside is counted on a budget, and then on the one around it, if that pays for it."""
+
+    __slots__ = ("_budget", "_outer", "_token")
+
+    def __init__(self, budget: StepBudget, outer: StepBudget | None = None) -> None:
+        self._budget, self._outer = budget, outer
+
+    def __enter__(self) -> StepBudget:
+        self._token = _CURRENT.set(self._budget)
+        return self._budget
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._token)
+        if self._outer is not None:
+            self._outer.spent += self._budget.spent
+
+
+def use_budget(budget: StepBudget) -> AbstractContextManager[StepBudget]:
     """Count the work inside on this budget alone."""
-    token = _CURRENT.set(budget)
-    try:
-        yield budget
-    finally:
-        _CURRENT.reset(token)
+    return _CurrentBudget(budget)
 
 
-@contextmanager
-def limit_steps(steps: int, limit: str) -> Iterator[StepBudget]:
+def limit_steps(steps: int, limit: str) -> AbstractContextManager[StepBudget]:
     """Allow the work inside so many steps, and no more than the work around it has left, which pays for them."""
     outer = current_budget()
     inner = StepBudget(steps, limit) if steps < outer.left else StepBudget(outer.left, outer.limit)
-    try:
-        with use_budget(inner):
-            yield inner
-    finally:
-        outer.spent += inner.spent
+    return _CurrentBudget(inner, outer)

@@ -190,7 +190,7 @@ NO_KEYS = MetadataCipher()
 # ----------------------------------------------------------------------------------------------- where values stand
 
 
-def _is_sensitive(value: Value) -> bool:
+def _is_sensitive(value: Value | None) -> bool:
     """Return whether a row may contain a sensitive value."""
     match value:
         case Schema(metadata=metadata):
@@ -198,9 +198,9 @@ def _is_sensitive(value: Value) -> bool:
         case ConfigValue(default_metadata=under, override_metadata=over):
             return any(one is not None and one.sensitive for one in (under, over))
         case Outcome(members=members):
-            return any(
-                name == "answer" and ('"sensitive"' in text or text.startswith(SEALED)) for name, text in members
-            )
+            for name, text in members:
+                if name == "answer":
+                    return '"sensitive"' in text or text.startswith(SEALED)
     return False
 
 
@@ -236,7 +236,7 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
 
     def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
         verdict = decide(decrypt_view(cipher, view), command, engine)
-        if not isinstance(verdict, Decision) or not verdict.rows:
+        if not isinstance(verdict, Decision) or not any(_is_sensitive(row.value) for row in verdict.rows):
             return verdict
         try:
             rows = tuple(encrypted for row in verdict.rows for encrypted in cipher.encrypt(row, view))

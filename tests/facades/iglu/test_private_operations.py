@@ -63,7 +63,8 @@ async def furnish(it: Door, *, with_private: bool) -> None:
     gone = Draft('{"type":"string","description":"SECRETWORD"}', "JSON")
     await do(g.CreateSubject(GONE, g.GroupSettings("iglu"), private=True))
     await do(q.Register(GONE, gone), "registered")
-    for request in (q.DeleteSubject(GONE), g.RemoveSubject(GONE)):
+    await do(e.AssignEncoding(GONE, 0, ""))
+    for request in (q.DeleteSubject(GONE), q.DeleteSubject(GONE, permanent=True, force=True), g.RemoveSubject(GONE)):
         await do(request)
 
 

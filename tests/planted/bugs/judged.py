@@ -135,7 +135,7 @@ JUDGED = (
         "outcomes:_too_old",
         "islice(entries, OUTCOMES_DROPPED)",
         "islice(entries, 0)",
-        5,
+        6,
     ),
     rule(
         "rule: metadata is not inherited",

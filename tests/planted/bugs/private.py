@@ -100,6 +100,16 @@ PRIVATE = (
     ),
     found_by(
         private(
+            "an export names a private subject that is gone",
+            "The counter of encoding ids, which stays when a private subject is removed, is exported to everybody.",
+            "treaty.core.handlers.groups.exports:export_subjects",
+            "value is not None or not one.private or _sees_private(command.access, subject)",
+            "True",
+        ),
+        LAW + "an_export_names_no_private_subject_that_is_gone",
+    ),
+    found_by(
+        private(
             "an alias leads to a private subject",
             "The alias of a private subject is shown to others, who are led to its name.",
             SUBJECTS + "shown_value",

@@ -112,7 +112,7 @@ RULES = (
                 'return Decision((*rows, Row("counter", ("ids", context, "", ""), None)), Deleted(()))',
             ),
         ),
-        by_lives(41, "4 log"),
+        by_lives(43, "4 log"),
     ),
     Bug(
         "overlay: an entry that was given up in the chain is still found",

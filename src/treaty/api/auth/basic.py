@@ -8,9 +8,13 @@ import asyncio
 import base64
 import binascii
 import logging
+import os
+import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +33,8 @@ log = logging.getLogger("treaty.auth")
 
 THREADS = 2
 """Threads of a worker that check passwords; bcrypt releases the GIL."""
+NICENESS = 5
+"""Niceness of these threads on Linux, so that the event loop has priority; those that wait for it hold no lock."""
 TRUST_SECONDS = 86_400.0
 """Seconds for which credentials that were correct once have priority."""
 WRONG_SECONDS = 10.0
@@ -66,7 +72,9 @@ class _Users:
     """Credentials that were correct once; they are still checked."""
     queue: PasswordQueue = field(init=False)
     checks: dict[bytes, "asyncio.Task[AuthenticatedPrincipal | AuthenticationFailure]"] = field(default_factory=dict)
-    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password"))
+    threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password", initializer=_give_way)
+    )
 
     def __post_init__(self) -> None:
         self.right, self.wrong = CredentialCache(self.clock), CredentialCache(self.clock)
@@ -134,6 +142,13 @@ class _Users:
     def close(self) -> None:
         self.queue.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _give_way() -> None:
+    """Lower the priority of this thread; elsewhere than on Linux it would be that of the process."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def _pair(header: bytes) -> tuple[str, bytes] | AuthenticationFailure:

@@ -1,6 +1,7 @@
 """The dialect as an ASGI application: from a raw request to an endpoint, from its answer to a response."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -33,6 +34,8 @@ class ConfluentDialect:
     registry: AsyncRegistry
     incompatible: int = INCOMPATIBLE
     """The error code of a schema that breaks the policy; clients of older servers know another one."""
+    printing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a part of a list is printed."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -90,7 +93,7 @@ class ConfluentDialect:
         if wanted is None:
             raise HttpError(406, NOT_ACCEPTABLE)
         call = call_of(http.headers.get, query.get("consistency") or "")
-        return RequestContext(self.registry, http, found.values, query, call, details), endpoint
+        return RequestContext(self.registry, http, found.values, query, call, details, self.printing), endpoint
 
 
 def _answer_methods(allow: str) -> Endpoint:

@@ -1,5 +1,6 @@
 """One request and its answer, as endpoints see them."""
 
+import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -60,6 +61,8 @@ class RequestContext:
     query: Query
     call: CallOptions
     details: bool = False
+    printing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a part of a list is printed; all requests of a server share it."""
     asked: Request[object] | None = None
     token: PositionToken | None = None
     size: int = 0

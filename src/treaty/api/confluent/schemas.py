@@ -2,22 +2,24 @@
 
 import asyncio
 import re
-from dataclasses import replace
 
 from treaty.api.confluent.query import integer
 from treaty.api.confluent.request_context import PlainText, RequestContext
 from treaty.api.confluent.views import apply_view, formats, qualify_references
 from treaty.core import requests as q
+from treaty.core.answers import Versions
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.wire.confluent.listings import PlaceBody, UseBody
-from treaty.wire.confluent.versions import listed_bodies, schema_body
+from treaty.wire.confluent.versions import SchemaBody, listed_bodies, schema_body
 
 _GUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
 ESTABLISHED = ("JSON", "PROTOBUF", "AVRO")
 """Names of formats in the order in which Confluent's registry lists them."""
 LISTED = 1000
 """Schemas in one page of ``GET /schemas`` at most."""
+LISTED_AT_ONCE = 200
+"""Schemas of such a page that are printed in one turn of the event loop."""
 
 
 async def list_schemas(x: RequestContext) -> object:
@@ -41,10 +43,16 @@ async def list_schemas(x: RequestContext) -> object:
         lifecycles=tuple(word.upper() for word in x.query.all("lifecycle") if word),
     )
     told = await x.ask(request)
-    versions = tuple([await apply_view(x, version) for version in told.versions])
-    await asyncio.sleep(0)  # what is done with so many is done in several turns
-    bodies = listed_bodies(replace(told, versions=versions), details=x.details)
-    await asyncio.sleep(0)
+    bodies: list[SchemaBody] = []
+    for start in range(0, len(told.versions), LISTED_AT_ONCE):
+        part = slice(start, start + LISTED_AT_ONCE)
+        versions = told.versions[part]
+        if x.query.get("format"):
+            versions = tuple([await apply_view(x, version) for version in versions])
+        some = Versions(versions, told.aliases[part], told.associations[part])
+        async with x.printing:  # however many clients ask, one turn has a part of one list
+            bodies += listed_bodies(some, details=x.details)
+            await asyncio.sleep(0)
     return bodies
 
 

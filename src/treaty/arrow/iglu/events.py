@@ -34,6 +34,7 @@ that supersedes the one that it names, `path` the place inside its data, `detail
 VALIDATORS = 4
 """Validators that a process keeps."""
 Failure = dict[str, str | None]
+_ENCODE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,7 @@ class EventValidator:
         if checker.schema is None:
             return
         try:
-            compiled = checker.schema.compiled
-            is_valid = size is not None and compiled.is_surely_valid(data, size)
-            violations = () if is_valid else compiled.find_violations(data)
+            violations = checker.schema.compiled.find_violations(data, size)
         except SchemaIssuesError as error:
             yield {**_invalid_schema(uri, error, checker.used), "part": part}
             return
@@ -196,4 +195,4 @@ def _violation(part: str, uri: str, used: str, violations: tuple[DataViolation, 
 
 
 def _compact(details: dict[str, Any], used: str) -> str:
-    return json.dumps({**details, "supersededBy": used} if used else details, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODE({**details, "supersededBy": used} if used else details)

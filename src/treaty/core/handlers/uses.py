@@ -11,6 +11,7 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Literal
 
+from treaty.core.access.private_subjects import is_private
 from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Referenced, Refusal, SubjectAssociated
@@ -274,9 +275,17 @@ def goes_with_versions(view: View, subject: Subject) -> bool:
 
 
 def remove_subject(view: View, subject: Subject) -> list[Row]:
-    """Return the tombstones for a subject whose versions are all removed: its row, and what goes along with it."""
+    """Return the rows that remove a subject whose versions are all removed: its row, and what goes along with it. The
+    counter of encoding ids stays, and says whether the subject was private.
+    """
     along = users_of(view, t.SUBJECT, subject, "goes along", GoingRows(subjects=frozenset((subject,))))
-    return [make_tombstone(t.SUBJECT, subject), *(make_tombstone(use.user, key) for use, key in along)]
+    kept, counter = t.encodings_key(subject), view.get(t.COUNTER, t.encodings_key(subject))
+    private = counter is not None and is_private(view, subject)
+    return [
+        make_tombstone(t.SUBJECT, subject),
+        *(make_tombstone(use.user, key) for use, key in along),
+        *([make_row(t.COUNTER, kept, replace(counter, private=True))] if counter is not None and private else []),
+    ]
 
 
 def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:

@@ -84,7 +84,7 @@ class JsonCodec:
         found: dict[str, Json] = {}
         for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
             member = getattr(value, name)
-            if member != default or type(member) is not type(default):
+            if member is not default and (member != default or type(member) is not type(default)):
                 found[name] = to_json(member) if to_json else member
         return found
 

@@ -124,7 +124,7 @@ class DictTables:
         """Return the value of a row, or None where there is no row."""
         rows = self._tables.get(table.name)
         value = None if rows is None else rows.get(key)
-        if value is None and key in self._unreadable.get(table.name, ()):
+        if value is None and self._unreadable and key in self._unreadable.get(table.name, ()):
             raise self._unreadable_row(table.name, key)
         return value  # type: ignore[return-value]  # rows of a table have its values
 

@@ -191,11 +191,12 @@ class Counter:
     `core.counters`).
 
     `reserved` are ranges of ids above it, lowest and highest, that count as given: a repair by hand leaves them
-    (see `core.state.reserved`).
+    (see `core.state.reserved`). A `private` one is left of a private subject that is gone.
     """
 
     highest: int
     reserved: tuple[tuple[int, int], ...] = ()
+    private: bool = False
     extra: Extra = ()
 
 

@@ -31,31 +31,45 @@ _PLAIN: Mapping[str, str] = {kind: f'"{kind}"' for kind in KINDS}
 
 def print_schema(schema: AvroSchema, known: Collection[str] = ()) -> str:
     """The text of a schema; the types in `known` appear by name only, every other one where it is first used."""
+    return print_plainly(schema, known)[0]
+
+
+def print_plainly(schema: AvroSchema, known: Collection[str] = ()) -> tuple[str, bool]:
+    """The same text, and whether a parser surely reads an equal schema from it.
+
+    True if each definition is printed as a definition and each reference as a name, and the schema has no alias of a type
+    and no infinite number, which are printed in another form.
+    """
     printer = _Printer(schema.names, set(known))
     printer.write(schema.root, None, 1)
-    return "".join(printer.parts)
+    text = "".join(printer.parts)
+    return text, printer.plain and not known and 'Infinity"' not in text
 
 
 class _Printer:
     """Appends the parts of one text; `known` grows by each name that has been printed."""
 
-    __slots__ = ("_known", "_names", "parts")
+    __slots__ = ("_known", "_names", "parts", "plain")
 
     def __init__(self, names: Mapping[str, NamedType], known: set[str]) -> None:
         self._names = names
         self._known = known
         self.parts: list[str] = []
+        self.plain = True
+        """Whether no definition was printed as a name or the other way round, and no type has an alias."""
 
     def write(self, node: AvroType, space: str | None, depth: int) -> None:
         """Append one type as it stands inside the namespace `space`."""
-        if isinstance(node, AvroPrimitive) and not node.props:
-            self.parts.append(_PLAIN[node.kind])
+        plain = _print_plain(node, depth)
+        if plain is not None:
+            self.parts.append(plain)
             return
         if isinstance(node, AvroReference):
             if node.full in self._known:
                 self.parts.append(print_string(name_within(node.full, space)))
                 return
             node = self._names[node.full]
+            self.plain = False
         if depth > SCHEMA_DEPTH:
             message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
             raise text_error("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
@@ -82,17 +96,15 @@ class _Printer:
     def _union(self, node: AvroUnion, space: str | None, depth: int) -> None:
         separator = "["
         for branch in node.branches:
-            if type(branch) is AvroPrimitive and not branch.props:
-                self.parts.append(separator + _PLAIN[branch.kind])
-            else:
-                self.parts.append(separator)
-                self.write(branch, space, depth + 1)
+            self.parts.append(separator)
+            self.write(branch, space, depth + 1)
             separator = ","
         self.parts.append("]" if node.branches else "[]")
 
     def _named(self, node: NamedType, space: str | None, depth: int) -> None:
         if node.full in self._known:
             self.parts.append(print_string(name_within(node.full, space)))
+            self.plain = False
             return
         self._known.add(node.full)
         inner = space_of(node.full) or None
@@ -112,16 +124,16 @@ class _Printer:
         else:
             self.parts.append(f',"size":{node.size}')
         aliases = [print_string(name_within(alias, inner)) for alias in node.aliases]
+        self.plain = self.plain and not aliases
         self._close(node.props, f',"aliases":[{",".join(aliases)}]' if aliases else "")
 
     def _fields(self, fields: tuple[Field, ...], space: str | None, depth: int) -> None:
         parts = self.parts
         separator = ',"fields":['
         for field in fields:
-            if isinstance(field.type, AvroPrimitive) and not field.type.props:
-                parts.append(f'{separator}{{"name":{print_string(field.name)},"type":{_PLAIN[field.type.kind]}')
-            else:
-                parts.append(f'{separator}{{"name":{print_string(field.name)},"type":')
+            plain = _print_plain(field.type, depth + 3)
+            parts.append(f'{separator}{{"name":{print_string(field.name)},"type":{plain or ""}')
+            if plain is None:
                 self.write(field.type, space, depth + 3)
             separator = ","
             if field.doc is not None:
@@ -132,13 +144,30 @@ class _Printer:
                 parts.append(f',"order":"{field.order}"')
             if field.aliases:
                 parts.append(f',"aliases":[{",".join(map(print_string, field.aliases))}]')
-            self._close(field.props)
+            if field.props:
+                self._close(field.props)
+            else:
+                parts.append("}")
         parts.append("]" if fields else ',"fields":[]')
 
     def _close(self, props: Props, rest: str = "") -> None:
         for name, value in props:
             self.parts.append(f",{print_string(name)}:{print_json(value)}")
         self.parts.append(rest + "}")
+
+
+def _print_plain(node: AvroType, depth: int) -> str | None:
+    """The text of a primitive without properties, or of a union of such, as most fields have it; None for other types."""
+    if type(node) is AvroPrimitive:
+        return None if node.props else _PLAIN[node.kind]
+    if type(node) is not AvroUnion or depth > SCHEMA_DEPTH:
+        return None
+    words = []
+    for branch in node.branches:
+        if type(branch) is not AvroPrimitive or branch.props:
+            return None
+        words.append(_PLAIN[branch.kind])
+    return f"[{','.join(words)}]"
 
 
 def name_within(full: str, space: str | None) -> str:

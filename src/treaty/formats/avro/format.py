@@ -1,8 +1,10 @@
 """Avro as a `Format`: the record of functions that the other packages use."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from treaty.formats.avro.canonical import print_schema
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.avro.canonical import print_plainly, print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.example import generate_example
@@ -13,9 +15,18 @@ from treaty.formats.avro.lint.evolution import EVOLUTION
 from treaty.formats.avro.lint.places import list_elements
 from treaty.formats.avro.lint.portability import PORTABILITY
 from treaty.formats.avro.logical_types import from_logical, to_logical
-from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.model import (
+    PRIMITIVES,
+    AvroEnum,
+    AvroFixed,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 from treaty.formats.avro.normal_form import to_normal_form
-from treaty.formats.avro.parser import parse_schema
+from treaty.formats.avro.parser import parse_schema, spend_reading
 from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
 from treaty.formats.avro.tags import list_entities, write_tags
@@ -41,29 +52,40 @@ LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMEN
 """Every lint, off unless it is asked for."""
 
 
-_LAST: list[tuple[AvroSchema | None, SchemaTexts | None]] = [(None, None)]
-"""The schema that was printed last: one in normal form is asked for twice in a row, as it is and in that form."""
+_NOTHING = AvroSchema(PRIMITIVES["null"], {}), SchemaTexts("", "", "")
+_LAST: list[tuple[AvroSchema, SchemaTexts, bool]] = [(*_NOTHING, False)]
+"""The schema that was printed last, and whether its canonical text is read as an equal one. One in normal form is asked
+for twice in a row, as it is and in that form; and a new one is compared right after it was read as it was sent.
+"""
+
+
+def parse(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa: FBT001 - the signature of `Format.parse`
+    """The model of a text and its references; see `parse_schema`. The canonical text that was printed last is not read."""
+    last, texts, is_equal = _LAST[0]
+    if strict or not is_equal or resolved.bindings or texts.canonical != resolved.text:
+        return parse_schema(resolved, strict)
+    spend_reading(resolved.text)
+    return replace(last, text=resolved.text)
 
 
 def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with references inlined, the top-level type's full name and its fields."""
     chosen = to_normal_form(schema) if normalize else schema
-    last, texts = _LAST[0]
-    if last is chosen and texts is not None:
-        return texts
-    texts = _print_texts(chosen)
-    _LAST[0] = (chosen, texts)
+    last, texts, _ = _LAST[0]
+    if last is not chosen:
+        texts, is_equal = _print_texts(chosen)
+        _LAST[0] = (chosen, texts, is_equal and chosen is schema)
     return texts
 
 
-def _print_texts(chosen: AvroSchema) -> SchemaTexts:
-    canonical = print_schema(chosen, chosen.outside)
+def _print_texts(chosen: AvroSchema) -> tuple[SchemaTexts, bool]:
+    canonical, is_equal = print_plainly(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root
     name = root.full if isinstance(root, AvroRecord | AvroEnum | AvroFixed | AvroReference) else ""
     top = chosen.names[root.full] if isinstance(root, AvroReference) else root
     fields = tuple(field.name for field in top.fields) if isinstance(top, AvroRecord) else ()
-    return SchemaTexts(canonical, resolved, name, fields, _type_names(root))
+    return SchemaTexts(canonical, resolved, name, fields, _type_names(root)), is_equal
 
 
 def _type_names(root: AvroType) -> tuple[str, ...]:
@@ -76,7 +98,7 @@ def _type_names(root: AvroType) -> tuple[str, ...]:
 
 FORMAT = Format(
     name="AVRO",
-    parse=parse_schema,
+    parse=parse,
     show=print_texts,
     references=find_references,
     compare=compare,

@@ -1,7 +1,6 @@
 """The immutable form of an Avro schema: types that refer to named types by name, so that recursion is a plain value."""
 
 import enum
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -117,8 +116,6 @@ NamedType = AvroRecord | AvroEnum | AvroFixed
 ResolvedType = AvroPrimitive | AvroArray | AvroMap | AvroUnion | NamedType
 AvroType = ResolvedType | AvroReference
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
 KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 PRIMITIVES: Mapping[str, AvroPrimitive] = {kind: AvroPrimitive(kind) for kind in KINDS}
 """The primitives without properties, one object each."""
@@ -158,8 +155,8 @@ def is_name(name: str) -> bool:
 
     A letter beyond the basic plane is not one there, because Java looks at halves of its surrogate pair.
     """
-    if _PLAIN.fullmatch(name):
-        return True
+    if name.isascii():
+        return name.isidentifier()
     if not name or name[0].isdecimal():
         return False
     return all((char.isalpha() or char.isdecimal() or char == "_") and char <= "\uffff" for char in name)

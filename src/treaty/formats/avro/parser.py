@@ -28,7 +28,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa:
     names: dict[str, NamedType] = {}
     outside = frozenset(_parse_references(resolved, names))
     reader = SchemaParser(names, strict)
-    spend(len(resolved.text) // _PER_STEP)
+    spend_reading(resolved.text)
     value = read_json(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
         root = reader.whole(value)
@@ -38,6 +38,11 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa:
     if reader.forward:
         read_json(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
     return schema
+
+
+def spend_reading(text: str) -> None:
+    """Count the steps of reading a text."""
+    spend(len(text) // _PER_STEP)
 
 
 def _add_positions(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
@@ -51,7 +56,7 @@ def _add_positions(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
 def _parse_references(resolved: ResolvedSchema, names: dict[str, NamedType]) -> Iterator[str]:
     """Read the references into `names`; the full names of their top-level types."""
     for bound in _list_references(resolved.bindings, set(), 1):
-        spend(len(bound.meaning.text) // _PER_STEP)
+        spend_reading(bound.meaning.text)
         try:
             root = SchemaParser(names, strict=False).whole(read_json(bound.meaning.text, _STORED_BYTES))
         except InvalidSchemaError as wrong:

@@ -1,5 +1,7 @@
 """One schema text read into types, as strict as the Java library and with every fault's place."""
 
+from itertools import permutations
+
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, SCHEMA_MEMBERS, SCHEMA_NAMES
 from treaty.formats.avro.defaults import DefaultChecker, parse_double
@@ -35,6 +37,8 @@ _RESERVED = frozenset({"doc", "fields", "items", "name", "namespace", "size", "s
 _RESERVED_ENUM = _RESERVED | {"default"}
 _RESERVED_FIELD = frozenset({"default", "doc", "name", "order", "type", "aliases"})
 _ORDERS = frozenset({"ascending", "descending", "ignore"})
+_PAIRS = {(one.kind, other.kind): (one, other) for one, other in permutations(PRIMITIVES.values(), 2)}
+"""Branches of the unions of two primitives, by their kinds."""
 _LARGEST_FIXED = 2_147_483_639
 """The longest array that the Java library makes."""
 
@@ -151,11 +155,10 @@ class SchemaParser:
         return AvroReference(full)
 
     def _union(self, node: list[Json], space: str | None, path: ValuePath) -> AvroUnion:
+        if len(node) == 2 and type(node[0]) is type(node[1]) is str and (pair := _PAIRS.get((node[0], node[1]))):
+            return AvroUnion(pair)  # what most unions are
         self._count(node, "branches", path)
-        branches: list[AvroType] = [PRIMITIVES[one] for one in node if type(one) is str and one in PRIMITIVES]
-        if len(branches) == len(node) == len(set(map(id, branches))):
-            return AvroUnion(tuple(branches))
-        branches = []
+        branches: list[AvroType] = []
         for at, branch in enumerate(node):
             branches.append(self._type(branch, space, (path, at)))
         union = AvroUnion(tuple(branches))
@@ -268,8 +271,7 @@ class SchemaParser:
         return self._define(record, path)
 
     def _field(self, node: Json, space: str | None, path: ValuePath) -> Field:
-        name = _text(node, "name") if type(node) is dict else None
-        if name is None or type(node) is not dict:
+        if type(node) is not dict or type(name := node.get("name")) is not str:
             raise _ParseError("FIELD_NAME_MISSING", path, "the field has no name")
         if "type" not in node:
             raise _ParseError("FIELD_TYPE_MISSING", path, f"the field {_shorten_value(name)} has no type")
@@ -291,7 +293,7 @@ class SchemaParser:
                     "DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shorten_value(default)} is not a number"
                 )
             default = number
-        aliases = self._aliases(node, path)
+        aliases = self._aliases(node, path) if "aliases" in node else ()
         field = Field(name, kind, _text(node, "doc"), default, order, aliases, _props(node, _RESERVED_FIELD))
         if default is not ABSENT and self._strict:
             self._check_default(field, path)

@@ -243,12 +243,10 @@ def _find_code(plan: DecodePlan) -> Column:
     the tail is somewhere else.
     """
     made = F.col(DECODED)
-    lost, overflow = find_lost_digits(made, plan), find_overflow(made, plan)
-    damage = [F.col(WRONG_TEXT), *([] if overflow is None else [overflow])]
-    intact = _has_tail(plan, made)
+    lost, intact = find_lost_digits(made, plan), _has_tail(plan, made)
     if lost is not None:
         intact = intact & ~lost
-    malformed = join_conditions([made[read_avro_part(plan).tail].isNull(), intact, *damage], Column.__or__)
+    malformed = join_conditions([made[read_avro_part(plan).tail].isNull(), intact, F.col(WRONG_TEXT)], Column.__or__)
     code = F.when(malformed, "MALFORMED")
     return (code if lost is None else code.when(_has_tail(plan, made), "INVALID")).otherwise("TRAILING")
 

@@ -178,6 +178,8 @@ class NumbersReserved:
     subject: Subject
     generation: int
     highest: HighestNumbers
+    private: bool = False
+    """Whether they are those of a private subject that was removed elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from tests.simulation.judging.model.events import (
 )
 from tests.simulation.judging.model.labelling import drafts, superseding
 from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.reserving import is_left_of_private
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
 from treaty.core.state import values
@@ -90,7 +91,8 @@ def fact(past: Past, place: Place) -> object:
     if table == "counter":
         highest = _highest(past, key)
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
-        return None if highest is None else values.Counter(highest, aside)
+        private = key[0] == "encodings" and is_left_of_private(past, Subject(str(key[1]), str(key[2])))
+        return None if highest is None else values.Counter(highest, aside, private)
     return "no rule of the model makes such a row"
 
 
@@ -193,6 +195,7 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from (("encoding", (*event.subject, one.encoding)) for one in made_for)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
+            yield "counter", ("encodings", *event.subject, 0, "")
             home = before.subjects.get(event.subject)
             for made in before.made_in(event.subject):
                 yield from _counters_of(made, home.generation if home else -1)

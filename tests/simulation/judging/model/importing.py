@@ -23,8 +23,10 @@ from tests.simulation.judging.model.making import making_room, refuse_many_conte
 from tests.simulation.judging.model.naming import computed_names, refuse_bad_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.reserving import is_left_of_private
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
 from tests.simulation.judging.model.sameness import is_same
+from tests.simulation.judging.model.seeing import hears_of_private
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS, config_in_force, mode_in_force, policy_in_force
 from tests.simulation.judging.model.subjects import refuse_bad_subject
@@ -63,15 +65,21 @@ def _exported(past: Past, prefix: Subject, subjects: Iterable[Subject]) -> list[
 def export_subjects(past: Past, asking: Asking, request: x.ExportSubjects) -> Yes:
     named = _exported(past, request.prefix, {*past.subjects} | past.encoded)
     there = [one for one in named if request.after is None or one > request.after]
+    there = [one for one in there if one in past.subjects or _may_hear_of_removed(past, asking, one)]
     told = tuple(_tell_subject(past, one) for one in there[: max(0, min(request.limit, limits.EXPORT_PAGE))])
     return Yes((), x.ExportedSubjects(told))
+
+
+def _may_hear_of_removed(past: Past, asking: Asking, subject: Subject) -> bool:
+    return not is_left_of_private(past, subject) or hears_of_private(asking.access, subject)
 
 
 def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
     home = past.subjects.get(subject)
     if home is None:
         used = x.HighestNumbers(encoding=past.highest_encoding(subject))
-        return x.ExportedSubject(str(subject), g.GroupSettings("confluent"), used, removed=True)
+        private = is_left_of_private(past, subject)
+        return x.ExportedSubject(str(subject), g.GroupSettings("confluent"), used, private=private, removed=True)
     kinds = {(one.version.format, one.version.type_name) for one in past.made_in(subject)}
     kinds |= {
         (format_, name)
@@ -151,7 +159,7 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
     if rises or not request.removed:
         _refuse_unless_giving(past, subject)
     if request.removed:
-        reserved = NumbersReserved(subject, 0 if there is None else there.generation, highest)
+        reserved = NumbersReserved(subject, 0 if there is None else there.generation, highest, request.private)
         return _import_removed(past, subject, settings, (reserved,) if rises else ())
     events: list[Event] = []
     if subject.context not in past.contexts:

@@ -1,8 +1,16 @@
 """Ids that lie far above the rest of their context: a repair lowers the counter of ids below them and keeps them aside."""
 
-from tests.simulation.judging.model.events import IdsFreed, Restored
+from tests.simulation.judging.model.events import (
+    EncodingMade,
+    IdsFreed,
+    NumbersReserved,
+    Restored,
+    SubjectMade,
+    SubjectPurged,
+)
 from tests.simulation.judging.model.past import Past
 from treaty.core.limits import ID_GAP
+from treaty.core.names import Subject
 
 
 def freed(past: Past, context: str) -> IdsFreed | None:
@@ -30,6 +38,21 @@ def freed(past: Past, context: str) -> IdsFreed | None:
         else:
             ranges.append((one, one))
     return IdsFreed(context, near[-1] if near else 0, tuple(sorted({*aside, *ranges})))
+
+
+def is_left_of_private(past: Past, subject: Subject) -> bool:
+    """Whether the highest encoding id of a name is what is left of a private subject."""
+    highest, private, left = -1, False, False
+    for event in past.events:
+        if isinstance(event, SubjectMade) and event.subject == subject:
+            private = event.value.private
+        elif isinstance(event, SubjectPurged) and event.subject == subject:
+            left = left or (private and highest >= 0)
+        elif isinstance(event, EncodingMade) and event.subject == subject:
+            highest, left = max(highest, event.encoding), False
+        elif isinstance(event, NumbersReserved) and event.subject == subject and event.highest.encoding > highest:
+            highest, left = event.highest.encoding, event.private
+    return left
 
 
 def is_within(schema_id: int, ranges: tuple[tuple[int, int], ...]) -> bool:

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version, subject_of_key
 from treaty.core.messages.encodings import CodecType
@@ -63,7 +64,9 @@ def export_subjects(
             break
         if subject.name.startswith(request.prefix.name) and reads(subject):
             value = base.get(SUBJECT, subject)
-            found.append(_describe_removed(base, subject) if value is None else _describe_subject(base, subject, value))
+            one = _describe_removed(base, subject) if value is None else _describe_subject(base, subject, value)
+            if value is not None or not one.private or _sees_private(command.access, subject):
+                found.append(one)
         yield
     return Decision((), ExportedSubjects(tuple(found)))
 
@@ -92,7 +95,12 @@ def _with_removed(view: View, prefix: Subject, low: Key | None) -> Iterator[Subj
 def _describe_removed(view: View, subject: Subject) -> ExportedSubject:
     counter = view.get(COUNTER, encodings_key(subject))
     highest = HighestNumbers(encoding=-1 if counter is None else counter.highest)
-    return ExportedSubject(str(subject), GroupSettings("confluent"), highest, removed=True)
+    private = counter is not None and counter.private
+    return ExportedSubject(str(subject), GroupSettings("confluent"), highest, private=private, removed=True)
+
+
+def _sees_private(access: Access | None, subject: Subject) -> bool:
+    return access is None or access.may("read", subject, private=True)
 
 
 def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> ExportedSubject:

@@ -69,7 +69,8 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
     _refuse_policy(request)
     there = view.get(SUBJECT, subject)
     highest = HighestNumbers(encoding=request.highest.encoding) if request.removed else request.highest
-    raised = _raise_counters(view, subject, view.sequence + 1 if there is None else there.generation, highest)
+    generation = view.sequence + 1 if there is None else there.generation
+    raised = _raise_counters(view, subject, generation, highest, private=request.removed and request.private)
     if raised or not (there or request.removed):
         refuse_unless_importing(view, subject)
     if request.removed or (there is not None and not raised):
@@ -101,7 +102,9 @@ def _refuse_policy(request: ImportSubject) -> None:
         )
 
 
-def _raise_counters(view: View, subject: Subject, generation: int, highest: HighestNumbers) -> tuple[Row, ...]:
+def _raise_counters(
+    view: View, subject: Subject, generation: int, highest: HighestNumbers, *, private: bool
+) -> tuple[Row, ...]:
     """Rows of the counters that are behind."""
     wanted = [(ordinals_key(subject, generation), highest.ordinal), (encodings_key(subject), highest.encoding)]
     wanted += [(types_key(subject, generation, format_, name), number) for format_, name, number in highest.types]
@@ -111,7 +114,7 @@ def _raise_counters(view: View, subject: Subject, generation: int, highest: High
         refuse_far(subject, key.kind, there, number)
         if number > there:
             raised[key] = number
-    return tuple(make_row(COUNTER, key, Counter(number)) for key, number in raised.items())
+    return tuple(make_row(COUNTER, key, Counter(number, private=private)) for key, number in raised.items())
 
 
 # --------------------------------------------------------------------------------------------------------- versions

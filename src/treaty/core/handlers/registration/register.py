@@ -63,21 +63,23 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
         if request.require_subject:
             raise no_subject(request.subject)
         refuse_bad_settings(request.create_with, engine, CREATION)
-    request = replace(request, draft=with_text(request.draft, engine))
+    draft = with_text(request.draft, engine)
+    if draft is not request.draft:
+        request = replace(request, draft=draft)
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
     made = created_config(view, request.subject, request.create_with.policy, engine)
     case = case_of(view, request, made)
     refuse_unexpected(case)
     refuse_invisible_name(view, request.subject, imported=case.importing)
-    there = _already_there(view, case, engine)
+    there, known = _already_there(view, case, engine)
     if there is not None and is_same_label(view, request, there):
         return _name_existing(view, case, there)
     refuse_by_mode(case)
     refuse_far_time(case, command)
     draft = _with_tags(view, case, _complete_draft(case), engine)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
-    return admit_draft(view, command, case, draft, engine, inherited=last)
+    return admit_draft(view, command, case, draft, engine, inherited=last, known=known)
 
 
 def admit_draft(
@@ -89,14 +91,17 @@ def admit_draft(
     *,
     inherited: tuple[Metadata | None, RuleSet | None],
     label: SchemaVer | None = None,
+    known: ParsedDraft | None = None,
 ) -> Decision[RegisteredVersion]:
     """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
 
-    `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication.
+    `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication, `known` is the
+    draft of the request as it was read strictly.
     """
     request = case.request
     refuse_other_format(view, request.subject, draft.format, request.create_with)
-    new = read_new(view, case, draft, engine)
+    is_known = known is not None and known.draft is draft and not (case.importing or draft.references)
+    new = read_new(view, case, draft, engine, known if is_known else None)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
         raise other
@@ -177,8 +182,9 @@ def _name_existing(view: View, case: RegistrationState, there: Kept) -> Decision
     return Decision(rows, RegisteredVersion(replace(told, names=names), created=False))
 
 
-def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> Kept | None:
-    """The live version that the draft is, just as sent; only asked where the config changes nothing of it.
+def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> tuple[Kept | None, ParsedDraft | None]:
+    """The live version that the draft is, just as sent; only asked where the config changes nothing of it. And the draft
+    as it was read for that, strictly.
 
     This comes before the mode, and before a number that guards: what is there already is no change.
     """
@@ -187,9 +193,9 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
     rules = (case.config.default_rules, case.config.override_rules)
     tags = request.add_tags or request.remove_tags or request.propagate_tags
     if case.latest is None or not request.draft.text or tags or any((*extras, *rules)):
-        return None
+        return None, None
     if case.importing and request.number > 0 and version_with_number(view, request.subject, request.number) is None:
-        return None  # nothing has the number that is given; the text need not be read for that
+        return None, None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
         one = read(
@@ -203,8 +209,8 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
             rules=case.rules,
         )
         if not isinstance(one, InvalidText):
-            return _find_same(view, case, one)
-    return None
+            return _find_same(view, case, one), one if strict else None
+    return None, None
 
 
 def _find_same(view: View, case: RegistrationState, one: ParsedDraft) -> Kept | None:
@@ -254,10 +260,12 @@ def _complete_draft(case: RegistrationState) -> Draft:
     )
 
 
-def read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
-    """Return a draft as it would be stored. Raises `InvalidSchema`."""
+def read_new(
+    view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine, known: ParsedDraft | None = None
+) -> ParsedDraft:
+    """Return a draft as it would be stored; one that is `known` is read already. Raises `InvalidSchema`."""
     strict = not case.importing and case.config.validate_new_schemas is not False
-    new = read(
+    new = known or read(
         view,
         case.request.subject,
         draft,

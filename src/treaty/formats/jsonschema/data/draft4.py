@@ -78,15 +78,20 @@ class Draft4Schema:
     model: JsonSchema
     weight: int | None
 
-    def find_violations(self, value: Json) -> tuple[DataViolation, ...]:
-        """Return what is wrong with a value; empty if it is valid. Raises `SchemaIssuesError` if that takes too long."""
-        if is_too_deep(value, self.depth):
-            return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
-        steps = self._count_steps(value)
+    def find_violations(self, value: Json, size: int | None = None) -> tuple[DataViolation, ...]:
+        """Return what is wrong with a value; empty if it is valid. Raises `SchemaIssuesError` if that takes too long.
+
+        `size` is that of the text of a value which surely does not nest too deep; less is counted then.
+        """
+        steps = None if size is None or self.weight is None else self.weight * size
+        if steps is None or steps > _CALM:
+            if is_too_deep(value, self.depth):
+                return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
+            steps = self._count_steps(value)
         try:
             if self.compiled.is_valid(value):
                 return ()
-            if steps <= _ALL_VIOLATIONS:
+            if steps <= _ALL_VIOLATIONS or self._count_steps(value) <= _ALL_VIOLATIONS:
                 errors = list(islice(self.compiled.iter_errors(value), FAULTS))
             else:
                 self.compiled.validate(value)
