@@ -29,8 +29,8 @@ GENERATIONS = (
         (
             Edit(
                 REMOVAL + "remove_subject",
-                "return [make_tombstone(t.SUBJECT, subject),",
-                "return [make_tombstone(t.SUBJECT, subject), make_tombstone(t.COUNTER, t.encodings_key(subject)),",
+                "make_tombstone(t.SUBJECT, subject),",
+                "make_tombstone(t.SUBJECT, subject), make_tombstone(t.COUNTER, t.encodings_key(subject)),",
             ),
         ),
         by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),
