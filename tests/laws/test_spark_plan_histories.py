@@ -1,6 +1,8 @@
 """Random histories of a schema: whatever the versions, the woven plan reads each as fastavro resolves it by itself."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
+from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
+from treaty.spark.engines.empty_lists import INSIDE, wrap_empty_lists
 
 HISTORIES = 150
 
@@ -72,3 +76,57 @@ def test_fifty_versions_are_read_as_fastavro_reads_them(first: int, figure: Call
             assert decode(value) == (expected, None), f"seed {seed}, frame {turn}"
             rows += 1
     figure(f"histories of 50 versions from {first}: {rows} rows")
+
+
+def unwrapped(value: Any) -> Any:
+    """A value without records around the fields that Spark's engine wraps."""
+    if isinstance(value, dict):
+        return (
+            unwrapped(value[INSIDE])
+            if value.keys() == {INSIDE}
+            else {key: unwrapped(one) for key, one in value.items()}
+        )
+    return type(value)(map(unwrapped, value)) if isinstance(value, list | tuple) else value
+
+
+def bad_defaults(reader: str) -> set[str]:
+    """The fields of unions with an empty list as their default, which Avro's reader for Java fails at."""
+    return {
+        field["name"]
+        for node in walk(json.loads(reader))
+        if isinstance(node, dict)
+        for field in node.get("fields", ())
+        if isinstance(field["type"], list) and field.get("default") == []
+    }
+
+
+def walk(node: Any) -> Iterator[Any]:
+    yield node
+    for one in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from walk(one)
+
+
+@pytest.mark.parametrize("seeds", [(2, 1021), pytest.param(range(1_000, 1_200), marks=pytest.mark.soak)])
+def test_wrapping_empty_lists_changes_no_value(seeds: Iterable[int]) -> None:
+    """Avro's reader for Java finds no default any more that it fails at, and what is read without it stays the same."""
+    wrapped = 0
+    for seed in seeds:
+        texts, values = long_history(seed, 2)
+        known = [
+            RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parse_avro(text))
+            for place, text in enumerate(texts)
+        ]
+        plan = compose(known, merge([parse_avro(text) for text in texts]))
+        assert isinstance(plan.recipe, AvroFormatPlan)
+        recipe = wrap_empty_lists(plan.recipe)
+        assert wrap_empty_lists(recipe) is recipe, f"seed {seed}"
+        if recipe is plan.recipe:
+            continue
+        wrapped += 1
+        paths = {one.path[-1] for one in recipe.layouts if not one.fields}
+        assert paths, f"seed {seed}"
+        assert bad_defaults(plan.recipe.reader_text) - bad_defaults(recipe.reader_text) == paths, f"seed {seed}"
+        before, after = make_decoder(plan), make_decoder(replace(plan, recipe=recipe))
+        for turn, value in enumerate(values):
+            assert unwrapped(after(value)) == before(value), f"seed {seed}, frame {turn}"
+    assert wrapped

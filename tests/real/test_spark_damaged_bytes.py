@@ -147,6 +147,65 @@ def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
     figure(f"{len(cases)} histories of 50 versions from seed {first}: {rows} rows alike in every engine")
 
 
+EMPTY: tuple[tuple[str, list[Any], list[Any]], ...] = (
+    ("one", [{"type": "array", "items": "int"}, "null"], []),
+    ("two", [{"type": "array", "items": "string"}, "string"], []),
+)
+"""Fields of unions whose default is an empty list."""
+
+
+def nesting(unit: str, *fields: Any) -> str:
+    """Records in every place where one can stand, each with these fields, and with times in this unit."""
+    at = {"type": "long", "logicalType": f"timestamp-{unit}"}
+
+    def like(name: str, *more: Any) -> Any:
+        return json.loads(record(("n", "int"), ("at", at), *more, *fields, name=name))
+
+    right = {"type": "record", "name": "Right", "fields": [{"name": "r", "type": "string"}]}
+    given = ("given", "shop.Item", {"n": 5, "at": 5, "one": [4], "two": []})
+    omitted = ("omitted", ["shop.Value", "null"], {"n": 6, "at": 6, "two": ["x"]})
+    return record(
+        ("nested", like("In", ("whens", [{"type": "array", "items": at}, "null"], []))),
+        ("list", {"type": "array", "items": like("Item")}),
+        ("map", {"type": "map", "values": ["null", like("Value")]}),
+        ("either", [like("Left"), right]),
+        ("lists", [{"type": "array", "items": ["null", "shop.Item"]}, "null"], []),
+        *((given, omitted) if fields else ()),
+        *fields,
+    )
+
+
+def nested(inner: Any, either: Any, **more: Any) -> Any:
+    """A record of `nesting` with this one in all places."""
+    some = {"list": [inner, inner], "map": {"a": inner, "b": None}, "lists": [None, inner]}
+    return {"nested": {**inner, "whens": [7]}, "either": either, **some, **more}
+
+
+def test_an_empty_list_as_the_default_of_a_union_is_read_where_a_writer_lacks_the_field(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Avro's reader for Java makes that list from the type of the field, and fails where it is a union."""
+    old, new = nesting("micros"), nesting("nanos", *EMPTY)
+    lacks = {"n": 1, "at": 7}
+    has = {**lacks, "one": None, "two": "text"}
+    more = {"given": has, "omitted": None, "one": [1, 2], "two": ["a"]}
+    frames = [frame(1, old, nested(lacks, ("shop.Left", lacks)))]
+    frames += [frame(2, new, nested(has, one, **more)) for one in (("shop.Left", has), ("shop.Right", {"r": "r"}))]
+
+    before, after = (
+        record(("mixed", [json.loads(record(("n", "int"), *fields, name="In")), {"type": "long", "logicalType": unit}]))
+        for unit, fields in (("timestamp-millis", ()), ("timestamp-micros", EMPTY))
+    )
+    mixed = [frame(1, before, {"mixed": one}) for one in ({"n": 1}, 5)]
+    bare_, late = record(("n", "int")), record(("n", "int"), *EMPTY)
+    cases = [
+        Case("everywhere", planned(old, new, reader=parse_avro(new)), frames),
+        Case("in a hidden field", planned(before, after), mixed),
+        Case("a single shape", planned(bare_, reader=parse_avro(late)), [frame(1, bare_, {"n": 3})]),
+    ]
+    assert compared(spark, tmp_path, cases) == (6, 6)
+
+
 def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's multiplication ended the job."""
 

@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
-from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
+from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
+from treaty.spark.engines.empty_lists import INSIDE, wrap_empty_lists
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text
 from treaty.spark.frames import map_frame_id
@@ -21,10 +22,10 @@ from treaty.spark.frames import map_frame_id
 
 def remove_hidden_fields(envelope: Column, plan: DecodePlan, value: Column) -> Column:
     """The record of an envelope, without hidden fields; `value` is the frame, whose id says which field counts."""
-    assert isinstance(plan.recipe, AvroFormatPlan)
-    mender = _RecordRepair(plan.recipe, value)
-    if plan.recipe.whole:
-        return mender.at(envelope[plan.recipe.whole], ())
+    recipe = read_avro_part(plan)
+    mender = _RecordRepair(recipe, value)
+    if recipe.whole:
+        return mender.at(envelope[recipe.whole], ())
     return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.engine_columns))
 
 
@@ -35,13 +36,16 @@ class _RecordRepair:
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
-        if not any(one.path[: len(path)] == path for one in self.recipe.repairs):
+        below = [one for one in self.recipe.layouts if one.path[: len(path)] == path]
+        if not below:
             return part
-        layout = next((one for one in self.recipe.layouts if one.path == path), None)
+        layout = next((one for one in below if one.path == path), None)
+        if layout is not None and not layout.fields:
+            return self.at(part[INSIDE], (*path, INSIDE))
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
-        steps = {one.path[len(path)] for one in self.recipe.repairs if one.path[: len(path)] == path}
+        steps = {one.path[len(path)] for one in below}
         if steps == {"[]"}:
             return F.transform(part, lambda item: self.at(item, (*path, "[]")))
         if steps == {"{}"}:
@@ -52,11 +56,14 @@ class _RecordRepair:
 
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
         """One field of a record: from its hidden field for the writers that fill that one."""
-        chosen = self.at(record[name], (*path, name))
+        place = (*path, name)
+        chosen = self.at(record[name], place)
+        inside = (*place, INSIDE) if RepairedRecord(place, ()) in self.recipe.layouts else place
         for one in self.recipe.repairs:
             if one.path == path and one.field == name:
                 mine = F.substring(self.value, 1, 5).isin([make_header(number) for number in one.ids])
-                chosen = F.when(mine, convert_hidden(record[one.hidden], one)).otherwise(chosen)
+                hidden = self.at(record[one.hidden], inside)
+                chosen = F.when(mine, convert_hidden(hidden, one)).otherwise(chosen)
         return chosen
 
 
@@ -103,12 +110,12 @@ MOST = (2**63 - 1) // 1000
 
 def find_overflow(envelope: Column, plan: DecodePlan) -> Column | None:
     """Whether a hidden field holds a number that its conversion has no room for; never null. None where none can."""
-    assert isinstance(plan.recipe, AvroFormatPlan)
-    whole = plan.recipe.whole
+    recipe = read_avro_part(plan)
+    whole = recipe.whole
     record = envelope[whole] if whole else envelope
     found = [
         _any_at(record, one.path, lambda owner, one=one: _any_leaf(owner[one.hidden], one.type, _exceeds))  # type: ignore[misc]  # of this turn
-        for one in plan.recipe.repairs
+        for one in recipe.repairs
         if one.how.split(",")[0].split(":")[1].endswith("nanos")
     ]
     return join_conditions(found, Column.__or__) if found else None
@@ -116,12 +123,12 @@ def find_overflow(envelope: Column, plan: DecodePlan) -> Column | None:
 
 def find_lost_digits(envelope: Column, plan: DecodePlan) -> Column | None:
     """Whether a hidden field holds a time with digits that its conversion would cut; never null. None where none can."""
-    assert isinstance(plan.recipe, AvroFormatPlan)
-    whole = plan.recipe.whole
+    recipe = read_avro_part(plan)
+    whole = recipe.whole
     record = envelope[whole] if whole else envelope
     found = [
         _any_at(record, one.path, lambda owner, one=one: _any_leaf(owner[one.hidden], one.type, _has_rest))  # type: ignore[misc]  # of this turn
-        for one in plan.recipe.exact_repairs
+        for one in recipe.exact_repairs
     ]
     return join_conditions(found, Column.__or__) if found else None
 
@@ -161,9 +168,9 @@ WRONG_TEXT = "_treaty_wrong_text"
 
 
 def read_avro_part(plan: DecodePlan) -> AvroFormatPlan:
-    """What an Avro plan holds for Avro only."""
+    """What an Avro plan holds for Avro only, with fields in records of their own where Spark's Avro needs that."""
     assert isinstance(plan.recipe, AvroFormatPlan)
-    return plan.recipe
+    return wrap_empty_lists(plan.recipe)
 
 
 def make_ending_bytes(plan: DecodePlan) -> bytes:
@@ -208,7 +215,7 @@ def decode_record(plan: DecodePlan, value: Column) -> Column:
     recipe = nest_record(read_avro_part(plan))
     nested = replace(plan, recipe=recipe)
     good = F.filter(F.array(decode_envelope(nested, value)), lambda made: is_good_envelope(nested, made))
-    if recipe.repairs:
+    if recipe.layouts:
         good = F.transform(good, lambda made: read_envelope(nested, made, value))
         return F.get(good, F.lit(0))
     return read_envelope(nested, F.get(good, F.lit(0)), value)
