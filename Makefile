@@ -66,7 +66,7 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --budget=quick
 
-test: $(STAMP) ## All tests but the soak, in twenty minutes
+test: $(STAMP) ## All tests but the soak, in half an hour on two cores
 	@failed=""; \
 	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) --durations=25 --budget=test || failed="without a JVM"; \
 	$(BIN)/python -m tests.servers.archive; \
