@@ -1,6 +1,6 @@
 """A commit batch: commands decided one after the other, each on an overlay of those before, and sent as one append."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,7 +18,7 @@ from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
-from treaty.node.schema_service import PinnedAnswers, SchemaSession
+from treaty.node.schema_service import SchemaSession, SessionEngine, answered_engine
 from treaty.node.status import NodeCounts
 
 Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
@@ -82,7 +82,7 @@ def prepare(command: QueuedCommand, tables: Tables, decide: Decide) -> PreparedD
     Its questions about schemas go to the pool.
     """
     try:
-        result = decide(Overlay(tables), command.command, PinnedAnswers(command.session))
+        result = decide(Overlay(tables), command.command, answered_engine(command.session))
         rows = result.rows if isinstance(result, Decision) else ()
         encoded = tuple(encode_row(row, dumps_in_steps) for row in rows)
     except Exception:  # noqa: BLE001 - it fails again where it is answered
@@ -222,31 +222,14 @@ class _FirstQuestionError(Exception):
     """The first question was asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class _FirstQuestion:
-    """A `SchemaEngine` that answers only the first question of a decision, which parses the text."""
+def _first_question_engine(session: SchemaSession) -> SessionEngine:
+    """Return an engine that answers only the first question of a decision, which parses the text."""
 
-    session: SchemaSession
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        """Names of the installed formats."""
-        return self.session.formats
-
-    @property
-    def validators(self) -> frozenset[str]:
-        """Names of the installed validators."""
-        return self.session.validators
-
-    @property
-    def id_schemes(self) -> Mapping[str, str]:
-        """Installed id schemes, each with its package."""
-        return self.session.id_schemes
-
-    def ask(self, question: Question) -> Answer | None:
-        """Have the answer cached; the decision is made later."""
-        self.session.ask(question)
+    def ask(question: Question) -> Answer | None:
+        session.ask(question)  # the answer is kept; the decision is made later
         raise _FirstQuestionError
+
+    return SessionEngine(session, ask)
 
 
 def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide) -> None:
@@ -256,4 +239,4 @@ def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide
     for command in commands:
         if not command.is_over and not command.session.pinned:
             with suppress(Exception):  # the decision meets it again
-                decide(tables, command.command, _FirstQuestion(command.session))
+                decide(tables, command.command, _first_question_engine(command.session))

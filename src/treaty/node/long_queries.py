@@ -20,7 +20,7 @@ from treaty.core.state.view import View
 from treaty.node.encryption import MetadataCipher, decrypt_view
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.schema_service import PinnedAnswers, SchemaSession
+from treaty.node.schema_service import SchemaSession, answered_engine
 
 SLICE_SECONDS = 0.002
 """Seconds of work between two pauses."""
@@ -133,7 +133,7 @@ class LongQueries:
                 with in_event_loop():
                     next(work)
             except LargeTextError:
-                again = decide_with_pauses(view, command, PinnedAnswers(session))
+                again = decide_with_pauses(view, command, answered_engine(session))
                 return await self._environment.run_large(partial(finish_work, again))
             except StopIteration as ended:
                 result: Decision[Any] | Refusal | OpenQuestions = ended.value

@@ -26,7 +26,7 @@ from treaty.node.long_queries import LongQueries
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
-from treaty.node.schema_service import PinnedAnswers, SchemaService, SchemaSession
+from treaty.node.schema_service import SchemaService, SchemaSession, answered_engine
 from treaty.node.segment.manager import StateFileManager
 from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
@@ -250,7 +250,7 @@ class Node:
             token = self.follower.position.token
         except LargeTextError:
             async with self.follower.paused():
-                work = partial(self._decide, self._tables, command, PinnedAnswers(session))
+                work = partial(self._decide, self._tables, command, answered_engine(session))
                 result, token = await self._environment.run_large(work), self.follower.position.token
         return Reply(result.answer, token) if isinstance(result, Decision) else result
 

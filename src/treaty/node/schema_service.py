@@ -233,9 +233,13 @@ class SchemaSession:
         self.rounds += 1
         self._read, self._budget = 0, StepBudget()
 
+    def recall(self, question: Question) -> Answer | None:
+        """Return an answer that was given before, or None; on any thread."""
+        return self.pinned.get(key_of(question)) or self.service.recall(question)
+
     def ask(self, question: Question) -> Answer | None:
         """Return the answer if it is cached or small; characters and steps in the event loop are bounded."""
-        answer = self.pinned.get(key_of(question)) or self.service.recall(question)
+        answer = self.recall(question)
         if answer is None:
             size = weight(question)
             if self._read + size > self.service.inline_bytes:
@@ -253,10 +257,11 @@ class SchemaSession:
 
 
 @dataclass(frozen=True, slots=True)
-class PinnedAnswers:
-    """A `SchemaEngine` for a decision on a thread: it answers what the service has answered before, and nothing else."""
+class SessionEngine:
+    """A `SchemaEngine` with the formats of a session, which answers in a way of its own."""
 
     session: SchemaSession
+    ask: Callable[[Question], Answer | None]
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -273,9 +278,10 @@ class PinnedAnswers:
         """Id schemes that are here, each with its package."""
         return self.session.id_schemes
 
-    def ask(self, question: Question) -> Answer | None:
-        """Return the answer, if there is one."""
-        return self.session.pinned.get(key_of(question)) or self.session.service.recall(question)
+
+def answered_engine(session: SchemaSession) -> SessionEngine:
+    """Return the engine of a decision on a thread: it answers what was answered before, and nothing else."""
+    return SessionEngine(session, session.recall)
 
 
 # ------------------------------------------------------------------------------------- services over the installed formats
