@@ -25,13 +25,12 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.settings import own_alias
-from treaty.core.large_texts import refuse_large_text
+from treaty.core.large_texts import refuse_large_draft
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.requests import Request, Scope
-from treaty.core.schema import Draft
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
@@ -45,7 +44,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
     only for that view; the log rejects an append to any other state.
     """
     operation, access = OPERATIONS[type(command.request)], command.access
-    _refuse_large_draft(command.request)
+    refuse_large_draft(command.request)
     try:
         shown = _writable_view(view, access) if operation.writes else readable_view(view, access)
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
@@ -83,13 +82,6 @@ def decide_with_pauses(
     except Refusal as refusal:
         return refusal
     return decision
-
-
-def _refuse_large_draft(request: object) -> None:
-    draft = getattr(request, "draft", None)
-    if isinstance(draft, Draft):
-        refuse_large_text(draft.text)
-        refuse_large_text(draft.data or b"")
 
 
 # ------------------------------------------------------------------------------------------- rights that follow from rows

@@ -11,6 +11,7 @@ from typing import Any
 from treaty.core import answers
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version
+from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.messages.associations import (
     AssociatedSubject,
@@ -97,7 +98,8 @@ def request_digest(request: object) -> str:
     """Return a digest of a request, by which a different request with the same id is detected."""
     operation = OPERATIONS.get(type(request))
     plain = ["" if operation is None else operation.name, encode_message(request)]
-    return hashlib.sha256(dumps_in_steps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    text = dumps_in_steps(plain) if has_large_draft(request) else dumps(plain)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:

@@ -183,9 +183,12 @@ def keep_hidden_aliases(view: PublicView, rows: Iterable[Row]) -> Iterator[Row]:
 
 def touches_private(view: View, subject: Subject | None, rows: Iterable[Row]) -> bool:
     """Return whether a command is about a private subject: the one that it names, or one whose rows it writes."""
+    if [row for row in rows if row.table == t.SUBJECT.name and getattr(row.value, "private", False)]:
+        return True
+    if next(view.walk(SUBJECT_PRIVATE, *ALL_KEYS), None) is None:
+        return False
     touched = {subject, *(subject_of_row(t.TABLES[row.table], row.key) for row in rows)}
-    made = any(row.table == t.SUBJECT.name and getattr(row.value, "private", False) for row in rows)
-    return made or any(is_private(view, one) for one in touched if one is not None)
+    return any(is_private(view, one) for one in touched if one is not None)
 
 
 def refuse_private_creation(rows: Iterable[Row], access: Access, principal: str, name: str) -> None:
