@@ -63,7 +63,7 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo
 
-quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
+quick: $(STAMP) ## Tests that are quick and need no JVM, in about four minutes
 	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --budget=quick
 
 test: $(STAMP) ## All tests but the soak, in half an hour on two cores
