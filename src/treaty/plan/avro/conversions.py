@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import (
     AvroArray,
     AvroFixed,
@@ -15,10 +16,10 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
-from treaty.plan.avro.flat import is_null
+from treaty.formats.avro.parser import parse_schema
+from treaty.plan.avro.flat import flatten_schema, is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical
 from treaty.plan.format_plans import ALLOW, AvroFormatPlan, FieldRepair, RepairedRecord
-from treaty.plan.registry_queries import parse_avro
 
 Path = tuple[str, ...]
 """Steps into a value: a field or a member of a choice by its name, ``[]`` for items of an array, ``{}`` for values of a map."""
@@ -51,7 +52,7 @@ def list_conversions(plan: AvroFormatPlan) -> Mapping[FieldRepair, tuple[LeafCon
     """The leaves to convert, for each repair of a plan: where its hidden field and the field itself differ."""
     if not plan.repairs:
         return {}
-    reader = parse_avro(plan.reader_text)
+    reader = flatten_schema(parse_schema(ResolvedSchema("AVRO", plan.reader_text), False))
     top = reader.root
     if plan.whole:
         top = _list_types(_find_record(reader, top, ()))[plan.whole]
