@@ -180,7 +180,7 @@ class StateFileManager:
             await self._write(BACKGROUND)
 
     async def _change_over(self, follower: Follower, found: StateFile) -> None:
-        """Have the tables stand on a newer file; one that is damaged, or not what the log has, is dropped."""
+        """Change over to a newer file; one that is damaged, or not what the log has, is dropped."""
         is_wrong = False
 
         def ready(
