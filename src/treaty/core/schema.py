@@ -1,11 +1,11 @@
 """Drafts: schemas as clients send them, with text, references, metadata and rules."""
 
-import base64
 import binascii
 from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.core.refusals import TooLarge
+from treaty.core.state.codec import decode_base64, encode_base64
 
 SEALED = "treaty-sealed:"
 """Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""
@@ -132,8 +132,8 @@ def opaque_text(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return CODED + base64.b64encode(data).decode()
-    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) or needs_coding(text) else text
+        return CODED + encode_base64(data)
+    return CODED + encode_base64(data) if text.startswith(CODED) or needs_coding(text) else text
 
 
 def needs_coding(text: str) -> bool:
@@ -160,7 +160,7 @@ def opaque_bytes(text: str) -> bytes:
     """Return the bytes that the text of an opaque schema stands for."""
     if text.startswith(CODED):
         try:
-            return base64.b64decode(text.removeprefix(CODED), validate=True)
+            return decode_base64(text.removeprefix(CODED))
         except binascii.Error:
             pass
     return text.encode("utf-8", "surrogatepass")

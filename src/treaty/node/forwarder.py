@@ -73,7 +73,7 @@ class CommandForwarder:
         self._queue = queue
         self._follower = follower
         self._log = log
-        self._batcher = None if transport is None else PeerBatcher(transport)
+        self._batcher = None if transport is None else PeerBatcher(transport, run_large)
         self._counts = counts
         self._decide = decide
         self._run_large = run_large
@@ -190,7 +190,7 @@ class CommandForwarder:
             self._counts.handed += departed
             return departed
 
-        outgoing = batcher.add(address, forwarded, max(0.0, left), leaves)
+        outgoing = await batcher.add(address, forwarded, max(0.0, left), leaves)
         self._out[outgoing] = (lambda: command.is_over), address
         self._watch()
         try:
@@ -311,7 +311,7 @@ class CommandForwarder:
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
         forwarded = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
-        outgoing = batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
+        outgoing = await batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
         self._out[outgoing] = over, address
         self._watch()
         try:

@@ -12,6 +12,9 @@ import pytest
 
 from tests.behaviours.nodes.lives import change_over, desk, file_of, lagging, living, post, virtual, way, world
 from tests.simulation.disk import Disk
+from treaty.api import peer
+from treaty.api.peer import PeerAuthenticator, PeerEndpoint
+from treaty.core.command import Command
 from treaty.core.decide import decide
 from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS, LOOP_BYTES
@@ -29,6 +32,8 @@ from treaty.node.environment import Environment, real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
 from treaty.node.segment import layered
+from treaty.wire.peer.batch import decode_batch, encode_batch, encode_command
+from treaty.wire.peer.message import PATH, SECRET, DeclinedReply, ForwardedCommand
 
 LARGE = "[" + ",".join(f'"{"name" * 20}{number}"' for number in range(2_000)) + "]"
 
@@ -248,6 +253,41 @@ async def test_the_tables_of_a_newer_file_are_made_where_no_request_waits(monkey
         assert not rows[False]
         assert answered == [1], "a query meanwhile sees the tables of before"
         assert late.follower.position == node.follower.position
+
+
+def test_a_large_batch_of_another_node_is_read_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+
+    def note(*given: Any) -> Any:
+        threads.append(current_thread().name)
+        return decode_batch(*given)
+
+    async def take(forwarded: ForwardedCommand) -> DeclinedReply:
+        return DeclinedReply(forwarded.command.command_id)
+
+    async def send_to(endpoint: PeerEndpoint, text: str) -> bytes:
+        command = Command(Register(subject_of("s"), Draft(text)), "mine", 1)
+        body = encode_batch([encode_command(ForwardedCommand(command, 5.0, 9, place=START.token))])
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(SECRET.lower().encode(), b"secret")]
+        await endpoint({"type": "http", "method": "POST", "path": PATH, "headers": headers}, receive, send)
+        return b"".join(one.get("body", b"") for one in sent)
+
+    async def run() -> None:
+        endpoint = PeerEndpoint(take, PeerAuthenticator((b"secret",)))
+        for text in ("small", "x" * LOOP_BYTES):
+            assert b"mine" in await send_to(endpoint, text)
+
+    monkeypatch.setattr(peer, "decode_batch", note)
+    asyncio.run(run())
+    assert threads == ["MainThread", "treaty-large_0"]
 
 
 def test_findings_with_long_paths_are_bounded_together_and_the_first_is_listed() -> None:
