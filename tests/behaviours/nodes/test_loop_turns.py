@@ -32,6 +32,7 @@ from treaty.node.environment import Environment, real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
 from treaty.node.segment import layered
+from treaty.node.segment.layered import LayeredTables
 from treaty.wire.peer.batch import decode_batch, encode_batch, encode_command
 from treaty.wire.peer.message import PATH, SECRET, DeclinedReply, ForwardedCommand
 
@@ -221,6 +222,25 @@ async def test_many_rows_are_decoded_before_the_tables_take_them(monkeypatch: py
         assert await change_over(late, tables, file)
         assert len(pauses) > follower.AHEAD_ROWS
         assert late.follower.position == node.follower.position == disk.tip
+
+
+@virtual
+async def test_a_large_row_of_a_state_file_is_read_on_a_thread_once() -> None:
+    disk, steps = Disk(9), list[str]()
+    async with living(way(disk)) as writer:
+        await writer.ask(post("s", LARGE))
+        await writer.ask(post("small"))
+    tables = LayeredTables(small=0)
+    tables.stand_on(*file_of(disk))
+    node = Node(way(disk), desk(), noting_work(steps), tables)
+    await node.start()
+    try:
+        await node.follower.catch_up()
+        for _ in range(2):
+            assert (await node.ask(GetVersion(subject_of("s"), 1))).answer.text == LARGE
+        assert steps == ["large"]
+    finally:
+        await node.close()
 
 
 @virtual
