@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import Scheduling
 
+from tests.slow import QUICK
 from tests.together import Together
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-pytest_plugins = ["tests.costs", "tests.slow", "tests.shares"]
+pytest_plugins = ["tests.costs", "tests.shares"]
 
 settings.register_profile(
     "repeatable",
@@ -31,14 +32,6 @@ settings.register_profile("share", settings.get_profile("repeatable"), max_examp
 settings.register_profile("long", settings.get_profile("repeatable"), derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 
-LONG = {
-    "test_the_laws_hold",
-    "test_the_laws_hold_in_a_few_lives",
-    "test_the_laws_hold_in_the_first_lives",
-    "test_code",
-    "test_libraries_live_in_their_rooms",
-}
-"""Tests that take seconds and are part of `make quick`: they follow those that are slow."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
@@ -61,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test.
     """
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.name.partition("[")[0] not in LONG))
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.name.partition("[")[0] not in QUICK))
     for item in items:
         if item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.slow import name_of
+from tests.slow import SLOW, name_of
 
 SHARES = {
     "behaviours/test_every_operation::test_any_request_goes_through_every_door": 3,
@@ -72,6 +72,13 @@ SHARES = {
 
 REST = (pytest.mark.soak, pytest.mark.rest)
 """Marks of a parameter that stands for many: most of the seeds of a test that has some in `make test`."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What is known to be slow is marked, before tests are chosen by their marks."""
+    if name_of(item.path, item.name) in SLOW:
+        item.add_marker(pytest.mark.slow)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,12 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-import pytest
-
 NAMES = Path(__file__).with_name("slow.txt")
-MOST = 0.5
+MOST = 0.35
 """CPU seconds that a test may cost in `make quick`."""
-CASES = 8
+CASES = 6
 """Of each test `make quick` runs so many parameters at most (`--cases`)."""
 QUICK = {"test_the_laws_hold_in_a_few_lives", "test_the_laws_hold_in_the_first_lives"}
 """Tests that may cost more: the lives of the simulations, which see the most."""
@@ -32,13 +30,6 @@ def read_names() -> frozenset[str]:
 
 
 SLOW = read_names()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """What is known to be slow is marked, before tests are chosen by their marks."""
-    if name_of(item.path, item.name) in SLOW:
-        item.add_marker(pytest.mark.slow)
 
 
 def choose(costs: Iterable[tuple[str, float, float]]) -> set[str]:

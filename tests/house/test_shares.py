@@ -1,5 +1,6 @@
 """The tests of which a run has a share, and those that are known to be slow, are there: after a renaming all of them would run."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,16 @@ ROOT = Path(__file__).parents[2]
 
 def is_there(name: str) -> bool:
     file, _, test = name.partition("::")
-    return any(
-        f"def {test}(" in one.read_text("utf-8")
-        for room in ("tests", "plugins")
-        for one in (ROOT / room).rglob(f"{file}.py")
-    )
+    return any(f"def {test}(" in text for text in texts().get(file, ()))
+
+
+@cache
+def texts() -> dict[str, list[str]]:
+    """The texts of all files with tests, by their folder and name."""
+    found: dict[str, list[str]] = {}
+    for path in (*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("plugins/*/tests/test_*.py")):
+        found.setdefault(f"{path.parent.name}/{path.stem}", []).append(path.read_text("utf-8"))
+    return found
 
 
 @pytest.mark.parametrize("name", SHARES)
