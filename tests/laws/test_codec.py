@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.laws.test_peer_words import of
+from treaty.core import schema
 from treaty.core.declarations.operation import Operation
 from treaty.core.limits import OPAQUE_BYTES
 from treaty.core.messages.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
+from treaty.core.schema import decode_base64, encode_base64
 from treaty.core.state import codec
 from treaty.core.state.codec import DecodeError, decode_message, dumps, dumps_in_steps, encode_message
 
@@ -90,10 +92,10 @@ def travelled(value: Any) -> Any:
 @given(st.binary(max_size=40))
 def test_base64_in_steps_is_base64(data: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec, "STEP_BYTES", 6)
-        text = codec.encode_base64(data)
+        patch.setattr(schema, "STEP_BYTES", 6)
+        text = encode_base64(data)
         assert text == base64.b64encode(data).decode()
-        assert codec.decode_base64(text) == data
+        assert decode_base64(text) == data
         for wrong in (
             text + text if text.endswith("=") else text + "=",
             text[:5],
@@ -101,7 +103,7 @@ def test_base64_in_steps_is_base64(data: bytes) -> None:
             text + "é",
         ):
             with suppress(ValueError):
-                assert codec.decode_base64(wrong) == _decode(wrong)
+                assert decode_base64(wrong) == _decode(wrong)
 
 
 def _decode(text: str) -> bytes | None:
@@ -120,7 +122,7 @@ def test_no_step_of_base64_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(base64, "b64encode", note)
     monkeypatch.setattr(base64, "b64decode", note)
-    codec.encode_base64(bytes(OPAQUE_BYTES))
-    codec.decode_base64("A" * OPAQUE_BYTES)
+    encode_base64(bytes(OPAQUE_BYTES))
+    decode_base64("A" * OPAQUE_BYTES)
     assert sum(steps) == 2 * OPAQUE_BYTES
-    assert max(steps) <= codec.STEP_BYTES // 3 * 4
+    assert max(steps) <= schema.STEP_BYTES // 3 * 4

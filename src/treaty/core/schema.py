@@ -1,17 +1,19 @@
 """Drafts: schemas as clients send them, with text, references, metadata and rules."""
 
+import base64
 import binascii
 from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.core.refusals import TooLarge
-from treaty.core.state.codec import decode_base64, encode_base64
 
 SEALED = "treaty-sealed:"
 """Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""
 
 CODED = "data:;base64,"
 """What the text of an opaque schema begins with where its bytes are no UTF-8 text, or begin so themselves."""
+STEP_BYTES = 196_608
+"""Bytes that are printed in base64 at once; a multiple of three."""
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
@@ -121,6 +123,20 @@ def refuse_many_references(count: int) -> None:
     """Raise `TooLarge` for a schema with too many references."""
     if count > REFERENCES:
         raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")
+
+
+def encode_base64(data: bytes) -> str:
+    """Return bytes in base64, printed in steps between which other threads get their turn."""
+    steps = range(0, len(data), STEP_BYTES)
+    return b"".join([base64.b64encode(data[at : at + STEP_BYTES]) for at in steps]).decode()
+
+
+def decode_base64(text: str) -> bytes:
+    """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none."""
+    if 0 <= text.find("=") < len(text) - 2:
+        raise binascii.Error("there is more behind the padding")
+    size = STEP_BYTES // 3 * 4
+    return b"".join([base64.b64decode(text[at : at + size], validate=True) for at in range(0, len(text), size)])
 
 
 def opaque_text(data: bytes) -> str:

@@ -8,8 +8,6 @@ over them. There are two forms: `encode` and `decode` for what is stored, which 
 in.
 """
 
-import base64
-import binascii
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -17,14 +15,14 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from treaty.core.schema import decode_base64, encode_base64
+
 V = TypeVar("V")
 Json = Any
 """What `json.loads` returns; stands only at this edge."""
 
 STEP_CHARACTERS = 65_536
 """Characters of a string that are encoded at once where others may want their turn."""
-STEP_BYTES = 196_608
-"""Bytes that are printed in base64 at once; a multiple of three."""
 SHARED = 1_000
 """Values of one kind that rows share where the kind says `shared`; a removed one is read again."""
 _SCALARS = frozenset({str, int, bool, float})
@@ -47,20 +45,6 @@ class DecodeError(ValueError):
 def dumps(value: Json) -> str:
     """Return the canonical JSON text of a JSON value."""
     return "".join(_ONCE(value, 0)) if _ONCE else _ENCODER.encode(value)
-
-
-def encode_base64(data: bytes) -> str:
-    """Return bytes in base64, printed in steps between which other threads get their turn."""
-    steps = range(0, len(data), STEP_BYTES)
-    return b"".join([base64.b64encode(data[at : at + STEP_BYTES]) for at in steps]).decode()
-
-
-def decode_base64(text: str) -> bytes:
-    """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none."""
-    if 0 <= text.find("=") < len(text) - 2:
-        raise binascii.Error("there is more behind the padding")
-    size = STEP_BYTES // 3 * 4
-    return b"".join([base64.b64decode(text[at : at + size], validate=True) for at in range(0, len(text), size)])
 
 
 def dumps_in_steps(value: Json) -> str:
