@@ -261,17 +261,22 @@ async def test_the_tables_of_a_newer_file_are_made_where_no_request_waits(monkey
             is_away[0] = False
 
     async with living(way(disk)) as node, lagging(disk) as (late, tables):
-        await node.ask(post("first"))
-        await late.follower.catch_up()
+        for name in ("first", "second"):
+            await node.ask(post(name))
+            await late.follower.catch_up()
         file = file_of(disk)
         await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(20)))
-        read = layered._read
+        read, before = layered._read, tables._over
+        assert before.size
         monkeypatch.setattr(layered, "_read", note)
         late.follower._environment = replace(world(), run_large=run_large)
         assert await change_over(late, tables, file)
         assert rows[True] > 20
         assert not rows[False]
-        assert answered == [1], "a query meanwhile sees the tables of before"
+        first, last = answered
+        assert first == 2, "a query meanwhile sees the tables of before"
+        assert last == node.follower.position.sequence, "the rows of before are let go of after that"
+        assert not before.size
         assert late.follower.position == node.follower.position
 
 

@@ -41,7 +41,7 @@ WRONG = "raise wrong"
 def compile_reader(writer: AvroSchema, reader: AvroSchema, *, is_patient: bool = False) -> Read:
     """The program for payloads of the writer's root as values of the reader's root.
 
-    A patient one goes on after a leaf that is no value of its new type, and raises at the end: only where that leaf is
+    A patient one continues after a leaf that is no value of its new type, and raises at the end: only where that leaf is
     still there, and was not replaced by another value of the same key in a map.
     """
     return _ReaderCompiler(writer, reader, is_patient=is_patient).program()

@@ -65,7 +65,7 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
         return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
 
     @cache
-    def read_patiently(branch: int) -> Read:
+    def read_all_leaves(branch: int) -> Read:
         return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, is_patient=True)
 
     @cache
@@ -80,7 +80,7 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
         try:
             found, end = run(value)
         except Exception as fault:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
-            again = _try(read_patiently(branch), value) if has_maps and isinstance(fault, ValueError) else None
+            again = _try(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
             if again is None:
                 refused = not isinstance(fault, UnicodeDecodeError) and value[:5] in partly
                 return None, RESOLUTION if refused and _is_whole(skip(branch), value) else "MALFORMED"
