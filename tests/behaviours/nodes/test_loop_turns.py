@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from threading import current_thread
@@ -17,7 +18,7 @@ from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS, LOOP_BYTES
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetOutcome, GetVersion, Lookup, Register
+from treaty.core.requests import GetOutcome, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import START, make_append
 from treaty.core.state.root import roots_with
@@ -27,6 +28,7 @@ from treaty.node import follower, writer
 from treaty.node.environment import Environment, real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
+from treaty.node.segment import layered
 
 LARGE = "[" + ",".join(f'"{"name" * 20}{number}"' for number in range(2_000)) + "]"
 
@@ -214,6 +216,38 @@ async def test_many_rows_are_decoded_before_the_tables_take_them(monkeypatch: py
         assert await change_over(late, tables, file)
         assert len(pauses) > follower.AHEAD_ROWS
         assert late.follower.position == node.follower.position == disk.tip
+
+
+@virtual
+async def test_the_tables_of_a_newer_file_are_made_where_no_request_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, is_away, rows = Disk(9), [False], Counter[bool]()
+    answered: list[int] = []
+
+    def note(*given: Any) -> Any:
+        rows[is_away[0]] += 1
+        return read(*given)
+
+    async def run_large(work: Callable[[], Any]) -> Any:
+        answered.append((await late.ask(GetSchema(1), CallOptions(consistency="eventual"))).token.sequence)
+        is_away[0] = True
+        try:
+            return work()
+        finally:
+            is_away[0] = False
+
+    async with living(way(disk)) as node, lagging(disk) as (late, tables):
+        await node.ask(post("first"))
+        await late.follower.catch_up()
+        file = file_of(disk)
+        await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(20)))
+        read = layered._read
+        monkeypatch.setattr(layered, "_read", note)
+        late.follower._environment = replace(world(), run_large=run_large)
+        assert await change_over(late, tables, file)
+        assert rows[True] > 20
+        assert not rows[False]
+        assert answered == [1], "a query meanwhile sees the tables of before"
+        assert late.follower.position == node.follower.position
 
 
 def test_findings_with_long_paths_are_bounded_together_and_the_first_is_listed() -> None:

@@ -25,6 +25,7 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
+from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
 
 Read = Callable[[bytes], tuple[Any, int]]
@@ -101,7 +102,10 @@ class _ReaderCompiler:
         if place is None:
             self.code.add(WRONG)
             return
-        self.value(writer, new.branches[place], to)
+        chosen = new.branches[place]
+        if isinstance(chosen, AvroPrimitive) and has_one_column(new, self.reader.names):
+            chosen = AvroPrimitive(chosen.kind)
+        self.value(writer, chosen, to)
         if wrapped := member.write(place, to):
             self.code.add(f"{to} = {wrapped}")
 

@@ -34,8 +34,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     sentences = {make_header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> RowResult:
-        found = None if value is None else envelope(value)
-        if value is None or found is None:
+        if value is None or (found := envelope(value)) is None:
             return NOTHING
         made, code = found
         if code:
