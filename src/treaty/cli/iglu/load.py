@@ -15,7 +15,7 @@ import click
 from treaty.cli.iglu.resolver_options import ResolverSource
 from treaty.cli.pipeline.context import FAILED, start_spark
 from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable, substitute_variables
-from treaty.cli.pipeline.ending import end_with_spark, hush_reports
+from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -87,7 +87,7 @@ def _stop_on_signals(query: Any, ending: Event) -> Iterator[None]:
 
     def stop(_number: int, _frame: object) -> None:
         ending.set()
-        hush_reports()
+        silence_libraries()
         query.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

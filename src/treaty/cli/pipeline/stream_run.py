@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.pipeline import context
-from treaty.cli.pipeline.ending import end_with_spark, hush_reports
+from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -167,7 +167,7 @@ def _handle_signals(ending: Event) -> Iterator[None]:
 
     def asked(number: int, frame: FrameType | None) -> None:
         ending.set()
-        hush_reports()
+        silence_libraries()
         for one, handler in before.items():
             signal.signal(one, handler)
 

@@ -81,8 +81,8 @@ def validate_self_describing(
 def find_schemas(frame: DataFrame, columns: Iterable[str]) -> frozenset[str]:
     """Return the URIs of schemas that columns of JSON name; runs a job.
 
-    Each task tells its own in one row, so that rows need no exchange. One more than the limit is told at most, which refuses
-    the batch.
+    Each task returns its own in one row, so that no exchange is needed; at most one more than the limit, which refuses the
+    batch.
     """
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
