@@ -91,7 +91,7 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 	step ruff check .; \
 	step mypy; \
 	step lint-imports; \
-	step python -m pytest -q -p no:randomly tests/house; \
+	step python -m pytest -q -p no:randomly --budget=check tests/house; \
 	if [ -n "$$failed" ]; then echo "== not clean:$$failed" >&2; exit 1; fi; echo "== all clean"
 
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md

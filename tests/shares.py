@@ -43,6 +43,7 @@ SHARES = {
     "nodes/test_state_file::test_damage_inside_is_found_and_everything_is_read_from_the_log": 3,
     "owner/test_owner::test_a_planted_bug_is_found": 3,
     "owner/test_owner::test_the_laws_hold": 4,
+    "planted/test_planted_bugs::test_a_planted_bug_is_found": 3,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
     "real/test_event_pipelines::test_each_event_is_in_one_table_once_though_batches_are_cut_off": 2,
