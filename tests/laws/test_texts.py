@@ -128,6 +128,16 @@ def test_rows_that_come_to_another_root_change_nothing(rows: list[EncodedRow], m
         assert tables.position == at(live(rows))
 
 
+@given(some, some)
+def test_tables_after_an_own_append_are_held_against_its_root(rows: list[EncodedRow], more: list[EncodedRow]) -> None:
+    after = at(live([*rows, *more]))
+    for tables in (DictTables(), LayeredTables(small=0)):
+        tables.load(rows, at(live(rows)))
+        assert tables.advance(more, after, own=True)
+        holds(tables, live([*rows, *more]))
+        assert not tables.advance((), Position(b"i" * 16, 2, b"e" * 32, b"r" * 32), own=True)
+
+
 @given(some)
 def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[EncodedRow]) -> None:
     texts = live(rows)

@@ -15,6 +15,7 @@ from treaty.core.state.tables import read
 from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
+from treaty.node.own_append import OwnAppend
 from treaty.node.status import NodeCounts
 
 log = logging.getLogger("treaty.node")
@@ -74,7 +75,7 @@ class Follower:
         self._barrier_task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
         self._pausing = asyncio.Lock()
-        self._expected: Mapping[EncodedRow, Row] | None = None
+        self._expected: OwnAppend | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._ends: OrderedDict[int, bytes] = OrderedDict()
 
@@ -265,8 +266,11 @@ class Follower:
             self._counts.reloads += 1
             self._ends.clear()
             put()
-        elif not self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows)):
-            return False
+        else:
+            known = await self._read_ahead(delta.rows)
+            own = self._expected is not None and self._expected.is_all_of(delta, self.position)
+            if not self.tables.advance(delta.rows, delta.tip, known, own=own):
+                return False
         self.proven, self.wrong = True, None
         if self.position != before or delta.reload:
             self._announce()
@@ -317,7 +321,7 @@ class Follower:
         """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all
         are applied in one turn of the event loop.
         """
-        expected = self._expected or {}
+        expected = {} if self._expected is None else self._expected.decoded
         large = [row for row in rows if len(row.value or "") > LOOP_BYTES and not (expected and row in expected)]
         if len(rows) < AHEAD_ROWS and not large:
             return expected
@@ -344,9 +348,9 @@ class Follower:
         for callback in self._callbacks:
             callback()
 
-    def expect(self, rows: Mapping[EncodedRow, Row] | None) -> None:
-        """Pass the decoded rows of this node's append in flight, so that they need not be decoded again."""
-        self._expected = rows
+    def expect(self, append: OwnAppend | None) -> None:
+        """Pass this node's append in flight, so that nothing of it need be worked out again."""
+        self._expected = append
 
     # ---------------------------------------------------------------------------------------------------- following
 

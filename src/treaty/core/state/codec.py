@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
+from itertools import compress
+from operator import attrgetter, is_not
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 V = TypeVar("V")
@@ -35,6 +37,8 @@ _Encode = Callable[[Any], Json]
 _Decode = Callable[[Json], Any]
 _Member = tuple[str, Any, _Encode | None, _Decode]
 """A member's name, its default, and its two converters; the first is None where the value is its own JSON value."""
+_Reader = tuple[tuple[_Member, ...], Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]
+"""The members of a kind, what reads all of them from a value, and their defaults."""
 
 
 class DecodeError(ValueError):
@@ -78,13 +82,16 @@ class JsonCodec:
     pairs_as_object: bool
     strict: bool
     _members: dict[type, tuple[_Member, ...]] = field(default_factory=dict)
+    _readers: dict[type, _Reader] = field(default_factory=dict)
 
     def encode(self, value: Any) -> dict[str, Json]:
         """Return the JSON object of a frozen dataclass, without the members that stand at their default."""
         found: dict[str, Json] = {}
-        for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
-            member = getattr(value, name)
-            if member is not default and (member != default or type(member) is not type(default)):
+        members, read, defaults = self._readers.get(type(value)) or self._learn_reader(type(value))
+        given = read(value)
+        pairs = zip(members, given, strict=True)
+        for (name, default, to_json, _), member in compress(pairs, map(is_not, given, defaults)):
+            if default is MISSING or member != default or type(member) is not type(default):
                 found[name] = to_json(member) if to_json else member
         return found
 
@@ -140,6 +147,13 @@ class JsonCodec:
             for one in fields(cast("Any", kind))
             if one.init and one.name != "extra"
         )
+        return found
+
+    def _learn_reader(self, kind: type) -> _Reader:
+        members = self._members.get(kind) or self._learn(kind)
+        names = [name for name, *_ in members]
+        read = attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
+        found = self._readers[kind] = members, read, tuple(default for _, default, *_ in members)
         return found
 
     def _sequence(self, hint: Any, where: str) -> tuple[_Encode, _Decode]:
