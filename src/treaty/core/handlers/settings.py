@@ -247,7 +247,8 @@ def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] =
     )  # fmt: skip
     news = {name: value for name, value in given.items() if value is not None}
     cleared = dict.fromkeys(_STORED.get(name, name) for name in clear)
-    new = ConfigValue(**dict(zip(_MEMBERS, _read_members(new), strict=True), **news) | cleared)
+    members = {} if new is UNSET else dict(zip(_MEMBERS, _read_members(new), strict=True))
+    new = ConfigValue(**(members | news | cleared))
     if change.follows is not None or new.follows is None:
         return new
     return replace(new, follows=None) if _read_policy(new) != _read_policy(before) else new

@@ -14,8 +14,6 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
-from itertools import compress
-from operator import attrgetter, is_not
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 V = TypeVar("V")
@@ -25,7 +23,7 @@ Json = Any
 STEP_CHARACTERS = 65_536
 """Characters of a string that are encoded at once where others may want their turn."""
 SHARED = 1_000
-"""Values of one kind that rows share where the kind says `shared`; a removed one is read again."""
+"""Values of one kind that rows share where the kind says `shared`, and their JSON values; a removed one is read again."""
 _SCALARS = frozenset({str, int, bool, float})
 _PAIRS = tuple[tuple[str, str], ...]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -37,8 +35,6 @@ _Encode = Callable[[Any], Json]
 _Decode = Callable[[Json], Any]
 _Member = tuple[str, Any, _Encode | None, _Decode]
 """A member's name, its default, and its two converters; the first is None where the value is its own JSON value."""
-_Reader = tuple[tuple[_Member, ...], Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]
-"""The members of a kind, what reads all of them from a value, and their defaults."""
 
 
 class DecodeError(ValueError):
@@ -82,16 +78,15 @@ class JsonCodec:
     pairs_as_object: bool
     strict: bool
     _members: dict[type, tuple[_Member, ...]] = field(default_factory=dict)
-    _readers: dict[type, _Reader] = field(default_factory=dict)
 
     def encode(self, value: Any) -> dict[str, Json]:
         """Return the JSON object of a frozen dataclass, without the members that stand at their default."""
         found: dict[str, Json] = {}
-        members, read, defaults = self._readers.get(type(value)) or self._learn_reader(type(value))
-        given = read(value)
-        pairs = zip(members, given, strict=True)
-        for (name, default, to_json, _), member in compress(pairs, map(is_not, given, defaults)):
-            if default is MISSING or member != default or type(member) is not type(default):
+        for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
+            member = getattr(value, name)
+            if member is not default and (
+                default is None or default is MISSING or member != default or type(member) is not type(default)
+            ):
                 found[name] = to_json(member) if to_json else member
         return found
 
@@ -135,8 +130,10 @@ class JsonCodec:
             to_json, from_json = self._parts(tuple(get_type_hints(hint).values()), where)
             return to_json, lambda items: hint(*from_json(items))
         if isinstance(hint, type) and is_dataclass(hint):
-            share: Callable[[Any], Any] = lru_cache(SHARED)(_same) if getattr(hint, "shared", False) else _same
-            return self.encode, lambda members: share(self.decode(hint, members)[0])
+            if not getattr(hint, "shared", False):
+                return self.encode, lambda members: self.decode(hint, members)[0]
+            share: Callable[[Any], Any] = lru_cache(SHARED)(_same)
+            return lru_cache(SHARED)(self.encode), lambda members: share(self.decode(hint, members)[0])
         message = f"no JSON form for {where}: {hint}"
         raise TypeError(message)
 
@@ -147,13 +144,6 @@ class JsonCodec:
             for one in fields(cast("Any", kind))
             if one.init and one.name != "extra"
         )
-        return found
-
-    def _learn_reader(self, kind: type) -> _Reader:
-        members = self._members.get(kind) or self._learn(kind)
-        names = [name for name, *_ in members]
-        read = attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
-        found = self._readers[kind] = members, read, tuple(default for _, default, *_ in members)
         return found
 
     def _sequence(self, hint: Any, where: str) -> tuple[_Encode, _Decode]:
