@@ -57,7 +57,10 @@ ROOTS = (
                 "return True",
             ),
         ),
-        by_tests(f"{TEXTS}::test_tables_after_an_own_append_are_held_against_its_root"),
+        by_tests(
+            f"{TEXTS}::test_tables_after_an_own_append_are_held_against_its_root[plain]",
+            f"{TEXTS}::test_tables_after_an_own_append_are_held_against_its_root[layered]",
+        ),
     ),
     Bug(
         "root: not checked on restore",
