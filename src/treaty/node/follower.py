@@ -37,7 +37,9 @@ WRONG_SECONDS = 60.0
 READS = 20
 """The most reads of the log to reach a tip."""
 
-ReadyTables = Callable[[Collection[EncodedRow], Position, Mapping[EncodedRow, Row] | None], Callable[[], None] | None]
+PutTables = Callable[[], Callable[[], None]]
+"""Puts tables in place; what it returns lets go of the rows of before."""
+ReadyTables = Callable[[Collection[EncodedRow], Position, Mapping[EncodedRow, Row] | None], PutTables | None]
 """Prepares tables of a state file: from the rows that came after it, their position and decoded rows to what puts them
 in place; None where the rows do not come to the state root.
 """
@@ -313,10 +315,11 @@ class Follower:
                     self._log.url,
                 )
                 return False
-            put()
+            release = put()
             self.proven, self.wrong = True, None
             self._announce()
-            return True
+        await self._environment.run_large(release)
+        return True
 
     async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
         """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all

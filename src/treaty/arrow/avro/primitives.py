@@ -50,6 +50,21 @@ def entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
     return [(str(key, "utf-8"), value) for key, value in found.items()]
 
 
+def patient_entries(found: Mapping[bytes, Any]) -> Any:
+    """The same, or what stands for a wrong value where a key is no text."""
+    try:
+        return entries(found)
+    except UnicodeDecodeError:
+        return WrongBytesError
+
+
+def holds_wrong(value: Any) -> bool:
+    """Whether something in a value stands for a wrong one."""
+    if isinstance(value, dict):
+        return any(map(holds_wrong, value.values()))
+    return any(map(holds_wrong, value)) if isinstance(value, list | tuple) else value is WrongBytesError
+
+
 NAMES: Mapping[str, Any] = {
     "more_int": make_varint_reader(32),
     "more_long": make_varint_reader(64),
@@ -61,3 +76,4 @@ NAMES: Mapping[str, Any] = {
     "copied": copy.deepcopy,
 }
 """By the names in programs."""
+PATIENT_NAMES: Mapping[str, Any] = {**NAMES, "entries": patient_entries, "holds_wrong": holds_wrong}

@@ -23,6 +23,9 @@ from treaty.node.segment.value_format import quick_row
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
 
+Release = Callable[[], None]
+"""Lets go of rows that are no longer shown."""
+
 
 def open_built(built: SegmentContents) -> Segment:
     """A segment in this process's memory."""
@@ -78,13 +81,19 @@ class LayeredTables:
         rows: Iterable[EncodedRow],
         position: Position,
         known: Mapping[EncodedRow, Row] | None = None,
-    ) -> Callable[[], None] | None:
+    ) -> Callable[[], Release] | None:
         """Do all of standing on a segment of `place` and advancing to `position` that takes long, on any thread; what
-        is returned puts it in place. None where the rows do not come to the root of `position`.
+        is returned puts it in place, and returns what lets go of the rows of before, on any thread. None where the rows
+        do not come to the root of `position`.
         """
         other = LayeredTables(self._small)
         other.stand_on(base, place)
-        return partial(self.__dict__.update, other.__dict__) if other.advance(rows, position, known) else None
+        return partial(self._take_place_of, other) if other.advance(rows, position, known) else None
+
+    def _take_place_of(self, other: "LayeredTables") -> Release:
+        before = self._over
+        self.__dict__.update(other.__dict__)
+        return before.release
 
     def stands_on(self, base: Segment) -> bool:
         """Whether these are the rows of this segment, and what has changed since."""

@@ -15,7 +15,7 @@ from treaty.core.state.rows import EncodedRow, Row
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.environment import trim_memory
-from treaty.node.follower import Follower
+from treaty.node.follower import Follower, PutTables
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
@@ -185,7 +185,7 @@ class StateFileManager:
 
         def ready(
             rows: Collection[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None
-        ) -> Callable[[], None] | None:
+        ) -> PutTables | None:
             nonlocal is_wrong
             put = self._tables.ready_on(found.segment, found.position, rows, position, known)
             is_wrong = put is None
@@ -199,9 +199,9 @@ class StateFileManager:
         else:
             log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
 
-    def _put(self, put: Callable[[], None], found: StateFile) -> None:
-        put()
+    def _put(self, put: PutTables, found: StateFile) -> Callable[[], None]:
         self._found, self.written = found, found.written
+        return put()
 
     def _check_whether_dropped(self) -> None:
         """Drop the file that the tables no longer use: it does not match the log, its checksums or the state root."""
