@@ -18,13 +18,15 @@ PART ?= $(PARTS)
 SOAK_SEEDS ?= 4000
 FIRST_SEED ?= 150
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
-PARALLEL = -n $(WORKERS) --dist loadgroup
-# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. With a JVM they wait half of their
-# time, so there are two more, where each has the 3 GB that it may take.
-MORE = -n $$(($(WORKERS) + 1)) --dist loadgroup
+# A worker gets a test or two at a time: the long ones come first. `loadgroup` would count all tests that a worker has had after each one.
+IN_TURN = --dist load --maxschedchunk 2
+PARALLEL = -n $(WORKERS) $(IN_TURN)
+# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. Those with a JVM wait half of their
+# time, so they run beside the others where each of their workers has the 3 GB that it may take.
+MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
-JVM_WORKERS ?= $(shell wanted=$$(($(WORKERS) + 2)); fitting=$$(($(FITTING) + 0)); \
-  echo $$((fitting >= wanted ? wanted : fitting > $(WORKERS) ? fitting : $(WORKERS))))
+TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && echo yes)
+JVM_WORKERS ?= $(shell echo $$(($(WORKERS) + ($(FITTING) > $(WORKERS)))))
 # Where tests with a JVM are: collecting all others in each process takes as long as many of them.
 JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
 # Laws get fewer examples in each run, and all of them in the soak; tests of many parameters run some (tests/shares.py).
@@ -63,14 +65,23 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo
 
-quick: $(STAMP) ## Tests that are quick and need no JVM, in about four minutes
-	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --budget=quick
+quick: $(STAMP) ## Tests that are quick and need no JVM, in four minutes
+	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases=6 --budget=quick
 
-test: $(STAMP) ## All tests but the soak, in half an hour on two cores
-	@failed=""; \
-	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) --durations=25 --budget=test || failed="without a JVM"; \
-	$(BIN)/python -m tests.servers.archive; \
-	$(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) --durations=25 --budget=jvm || failed="$$failed with a JVM"; \
+test: $(STAMP) ## All tests but the soak and those of `make check`, in half an hour on two cores
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; failed=""; \
+	without() { $$2 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $$1 $(SHARE) --durations=25 --budget=test; }; \
+	with() { $(BIN)/python -m tests.servers.archive; \
+	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) --durations=25 --budget=jvm; }; \
+	if [ "$(TOGETHER)" ]; then \
+	  echo "== tests with a JVM run beside those without one; what they print follows at the end"; \
+	  set -m; with >"$$log" 2>&1 & trap 'kill -INT -- -$$!; wait' INT TERM; \
+	  without "$(PARALLEL)" "nice -n 2" || failed="without a JVM"; \
+	  wait $$! || failed="$$failed with a JVM"; cat "$$log"; \
+	else \
+	  without "$(MORE)" "" || failed="without a JVM"; \
+	  with || failed="$$failed with a JVM"; \
+	fi; \
 	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
@@ -80,7 +91,7 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 	step ruff check .; \
 	step mypy; \
 	step lint-imports; \
-	step python -m pytest -q -p no:randomly tests/house; \
+	step python -m pytest -q -p no:randomly --budget=check tests/house; \
 	if [ -n "$$failed" ]; then echo "== not clean:$$failed" >&2; exit 1; fi; echo "== all clean"
 
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md

@@ -55,10 +55,13 @@ DEEDS: Mapping[str, Deed] = {
 
 
 MILLIS, MICROS, NANOS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros", "nanos"))
+LOCAL_MICROS, LOCAL_NANOS = ({"type": "long", "logicalType": f"local-timestamp-{unit}"} for unit in ("micros", "nanos"))
 UNITS: Mapping[str, tuple[Any, ...]] = {
     "timestamp-millis": (MICROS, NANOS),
     "timestamp-micros": (MILLIS, NANOS),
     "timestamp-nanos": (MILLIS, MICROS),
+    "local-timestamp-micros": (LOCAL_NANOS,),
+    "local-timestamp-nanos": (LOCAL_MICROS,),
     "time-millis": ({"type": "long", "logicalType": "time-micros"},),
 }
 """What each logical type may be read as, by a conversion that Avro itself has not."""
@@ -73,6 +76,8 @@ class Logical(Pairs):
                 digits = {"precision": kind["precision"] + 3, "scale": kind["scale"] + 2}
                 return {**kind, **digits} if kind["type"] == "bytes" else kind
             return self.dice.choice(UNITS.get(kind["logicalType"], (kind,)))
+        if isinstance(kind, list) and self.dice.random() < 0.7:
+            return [self.changed(one, share) if isinstance(one, dict) and "logicalType" in one else one for one in kind]
         return super().changed(kind, share)
 
     def kind(self, depth: int) -> Any:
@@ -81,7 +86,7 @@ class Logical(Pairs):
                 {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
                 {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 5},
                 {"type": "fixed", "name": self.name("D"), "size": 5, "logicalType": "decimal", "precision": 10, "scale": 1},
-                MILLIS, MICROS, NANOS, {"type": "long", "logicalType": "local-timestamp-millis"},
+                MILLIS, MICROS, NANOS, {"type": "long", "logicalType": "local-timestamp-millis"}, LOCAL_MICROS, LOCAL_NANOS,
                 {"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"},
             ))  # fmt: skip
         return super().kind(depth)

@@ -146,7 +146,7 @@ def carried(url: str, passport: PeerCredentials, handed: ForwardedCommand = HAND
     async def once() -> object:
         courier = PeerBatcher(HttpPeerTransport(passport))
         try:
-            return await courier.add(url, handed, 5.0).reply
+            return await (await courier.add(url, handed, 5.0)).reply
         finally:
             await courier.close()
 

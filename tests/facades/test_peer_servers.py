@@ -48,7 +48,7 @@ def carried(url: str, passport: PeerCredentials, subject: str = "s") -> ForwardR
     async def once() -> ForwardReply:
         courier = PeerBatcher(HttpPeerTransport(passport))
         try:
-            return await courier.add(url, handed(subject), 20.0).reply
+            return await (await courier.add(url, handed(subject), 20.0)).reply
         finally:
             await courier.close()
 

@@ -4,6 +4,7 @@ not described. Seeded: the same requests in every run; the soak sends many more.
 
 import base64
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,10 +19,14 @@ from schemathesis.specs.openapi import checks
 from tests.behaviours.served import Served, served
 from treaty.api.confluent.openapi.document import document
 from treaty.api.confluent.openapi.parts import AVRO, SHOWN
+from treaty.log.memory import MemoryLog, MemoryStore
+from treaty.node.environment import real_environment
+from treaty.node.node import Node
+from treaty.node.schema_service import make_thread_service
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 4
+EXAMPLES = 3
 """Requests of each kind to each route."""
 SOAK = 300
 CHECKS = [
@@ -172,14 +177,29 @@ def _members(place: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def told() -> MemoryStore:
+    """What a log holds after the story."""
+    log = MemoryLog()
+    with served("", partial(node_over, log)) as running, requests.Session() as session:
+        for method, path, body in STORY:
+            named = {"Treaty-Command": "c1"} if path == "/subjects/enum/versions" else {}
+            answer = session.request(method, running.url + path, json=body, headers=named, timeout=30)
+            assert answer.status_code in {200, 201}, (method, path, answer.text)
+    return log._store
+
+
+async def node_over(log: MemoryLog, _: str) -> Node:
+    """A node on a log that is there."""
+    return Node(log, make_thread_service(), real_environment())
+
+
 @pytest.fixture
-def server() -> Iterator[Served]:
-    with served("memory:") as running:
-        with requests.Session() as session:
-            for method, path, body in STORY:
-                named = {"Treaty-Command": "c1"} if path == "/subjects/enum/versions" else {}
-                answer = session.request(method, running.url + path, json=body, headers=named, timeout=30)
-                assert answer.status_code in {200, 201}, (method, path, answer.text)
+def server(told: MemoryStore) -> Iterator[Served]:
+    """A server for which all of the story has happened, and nothing since."""
+    log = MemoryLog()
+    log._store.tip, log._store.rows, log._store.history = told.tip, dict(told.rows), told.history.copy()
+    with served("", partial(node_over, log)) as running:
         yield running
 
 

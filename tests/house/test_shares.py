@@ -1,16 +1,34 @@
-"""The tests of which a run has a share are there: after a renaming all of their parameters would run."""
+"""The tests of which a run has a share, and those that are known to be slow, are there: after a renaming all of them would run."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.shares import SHARES
+from tests.slow import SLOW
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+
+
+def is_there(name: str) -> bool:
+    file, _, test = name.partition("::")
+    return any(f"def {test}(" in text for text in texts().get(file, ()))
+
+
+@cache
+def texts() -> dict[str, list[str]]:
+    """The texts of all files with tests, by their folder and name."""
+    found: dict[str, list[str]] = {}
+    for path in (*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("plugins/*/tests/test_*.py")):
+        found.setdefault(f"{path.parent.name}/{path.stem}", []).append(path.read_text("utf-8"))
+    return found
 
 
 @pytest.mark.parametrize("name", SHARES)
 def test_a_test_with_a_share_is_there(name: str) -> None:
-    file, _, test = name.partition("::")
-    (found,) = TESTS.rglob(f"{file}.py")
-    assert f"def {test}(" in found.read_text("utf-8")
+    assert is_there(name)
+
+
+def test_tests_that_are_known_to_be_slow_are_there() -> None:
+    assert not [name for name in sorted(SLOW) if not is_there(name)]

@@ -1,6 +1,8 @@
 """The codec as a law: what travels comes out equal, for every operation, and nothing that is not known gets in."""
 
+import base64
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,10 +11,13 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.laws.test_peer_words import of
+from treaty.core import schema
 from treaty.core.declarations.operation import Operation
+from treaty.core.limits import OPAQUE_BYTES
 from treaty.core.messages.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
+from treaty.core.schema import decode_base64, encode_base64
 from treaty.core.state import codec
 from treaty.core.state.codec import DecodeError, decode_message, dumps, dumps_in_steps, encode_message
 
@@ -82,3 +87,42 @@ def test_half_characters_and_escapes_at_the_end_of_a_step_have_the_same_text(mon
 
 def travelled(value: Any) -> Any:
     return json.loads(json.dumps(encode_message(value)))
+
+
+@given(st.binary(max_size=40))
+def test_base64_in_steps_is_base64(data: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "STEP_BYTES", 6)
+        text = encode_base64(data)
+        assert text == base64.b64encode(data).decode()
+        assert decode_base64(text) == data
+        for wrong in (
+            text + text if text.endswith("=") else text + "=",
+            text[:5],
+            f"{text[:8]}==={text[8:]}",
+            text + "é",
+        ):
+            with suppress(ValueError):
+                assert decode_base64(wrong) == _decode(wrong)
+
+
+def _decode(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def test_no_step_of_base64_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+
+    def note(data: bytes | str, **more: bool) -> bytes:
+        steps.append(len(data))
+        return b"AAAA"
+
+    monkeypatch.setattr(base64, "b64encode", note)
+    monkeypatch.setattr(base64, "b64decode", note)
+    encode_base64(bytes(OPAQUE_BYTES))
+    decode_base64("A" * OPAQUE_BYTES)
+    assert sum(steps) == 2 * OPAQUE_BYTES
+    assert max(steps) <= schema.STEP_BYTES // 3 * 4

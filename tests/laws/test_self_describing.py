@@ -13,7 +13,7 @@ from tests.iglu import schemas
 from tests.self_describing import CONFIG, CONTEXTS, DAMAGE, expect, make_event, make_events, make_resolver, uri
 from treaty.arrow.iglu.bad_rows import make_bad_rows
 from treaty.arrow.iglu.events import EventOptions, EventValidator
-from treaty.arrow.iglu.names import find_schema_names
+from treaty.arrow.iglu.names import find_schema_names, gather_schemas
 from treaty.client.iglu import REMOTE, Resolver, SchemaDocument, memory_registry, repo_failure
 from treaty.client.iglu.registries import RegistryAnswer, RegistryQuestion
 from treaty.plan.iglu.resolution import ResolvedSchemas, TooManySchemasError, resolve_schemas
@@ -71,6 +71,14 @@ def test_names_are_found_in_a_part_of_a_longer_column() -> None:
     assert find_schema_names(column[3:5]) == {uri(3), uri(4)}
     assert find_schema_names(column.cast(pa.binary())[8:]) == {uri(8)}
     assert find_schema_names(column[:0]) == set()
+
+
+def test_schemas_of_batches_are_gathered_up_to_one_more_than_a_limit() -> None:
+    texts = [f'{{"schema":"{uri(one)}","seen":"iglu:no schema {one}"}}' for one in range(9)]
+    batches = [pa.record_batch({"a": texts[at : at + 2], "b": texts[at + 1 : at + 3]}) for at in (0, 3, 6)]
+    assert gather_schemas(batches, 9) == {uri(one) for one in range(9)}
+    assert len(gather_schemas(batches, 3)) == 4
+    assert gather_schemas([], 3) == set()
 
 
 def test_a_part_of_a_longer_column_is_validated_as_if_it_were_alone() -> None:

@@ -14,16 +14,18 @@ from tests.shapes import envelope_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
-from treaty.core.names import subject_of
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
 from treaty.plan.avro.merge import MergeError, merge
+from treaty.plan.avro.planner import compose
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
+from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
@@ -135,6 +137,33 @@ def test_units_and_scales_get_hidden_fields(registry: Connection) -> None:
     ]
     assert {one.path for one in read_avro_part(plan).layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
     assert dict(plan.columns) == {"at": "TIMESTAMP", "lines": "ARRAY<STRUCT<`price`: DECIMAL(12, 4)>>"}
+
+
+def refusals(old: Any, new: Any) -> list[str]:
+    """What is said of a writer that this reader does not read."""
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in (old, new)]
+    known = [
+        RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parse_avro(text))
+        for place, text in enumerate(texts)
+    ]
+    return [one.message for one in compose(known, parse_avro(texts[1])).rejected]
+
+
+def test_units_that_no_column_could_tell_apart_are_refused() -> None:
+    """They came out a thousandfold wrong."""
+    nanos, time = {"type": "long", "logicalType": "timestamp-nanos"}, {"type": "int", "logicalType": "time-millis"}
+    micros_of_day = {"type": "long", "logicalType": "time-micros"}
+    (said,) = refusals(MICROS, MILLIS)
+    assert "at the root: timestamp-micros becomes timestamp-millis in fields of records only" in said
+    assert len(refusals({"type": "array", "items": MICROS}, {"type": "array", "items": nanos})) == 1
+    assert len(refusals(["string", MICROS], ["string", nanos])) == 1
+    (said,) = refusals(record(("x", ["int", MICROS])), record(("x", ["int", MILLIS])))
+    assert "at /x: a column of int and long does not say which of them a number was" in said
+    (said,) = refusals(record(("x", [time, micros_of_day])), record(("x", micros_of_day)))
+    assert "at /x: two types of the writer are one to the reader, but not in the same unit" in said
+    for kind in (["int", MILLIS], [time, micros_of_day], {"type": "array", "items": MILLIS}):
+        assert refusals(kind, kind) == []
+    assert refusals(record(("x", [time, MICROS])), record(("x", [time, MICROS, "string"]))) == []
 
 
 @pytest.mark.parametrize(

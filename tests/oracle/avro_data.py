@@ -142,7 +142,7 @@ def _other_namespace(said: Mapping[str, Any], sample: Sample) -> bool:
 
 
 def _array_default(said: Mapping[str, Any], _: Sample) -> bool:
-    """Whether Java looks for the elements of a union instead of its branch's, as it does for defaults that are arrays."""
+    """Whether Java looks for the elements of a union instead of its branch's, as it does for empty defaults."""
     return str(said["error"]).startswith("AvroRuntimeException: Not an array: [")
 
 

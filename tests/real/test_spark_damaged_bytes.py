@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.damage import DEEDS, Logical, damaged
+from tests.damage import DEEDS, MICROS, MILLIS, NANOS, Logical, damaged
+from tests.damage import bare as bare_schema
 from tests.frames import frame, header, record
 from tests.histories import long_history
 from tests.orders import sorted_maps
@@ -124,22 +126,22 @@ def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int,
     return rows, good
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(5_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("first", [0, *(pytest.param(5_000 + 500 * part, marks=pytest.mark.soak) for part in range(4))])
 def test_damaged_bytes_are_the_same_rows_to_every_engine(
     spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
 ) -> None:
-    size = 200 if first else 20
+    size = 50 if first else 20
     rows, good = compared(spark, tmp_path, list(itertools.islice(pairs(first, 6 * len(DEEDS)), size)))
     assert good > rows // 12
     figure(f"{size} plans from seed {first}: {rows} damaged rows, {good} of them still records, alike in every engine")
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("first", [0, *(pytest.param(1_000 + 50 * part, marks=pytest.mark.soak) for part in range(4))])
 def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
     spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
 ) -> None:
     cases = []
-    for seed in range(first, first + (200 if first else 2)):
+    for seed in range(first, first + (50 if first else 2)):
         texts, frames = long_history(seed, 2)
         cases.append(Case(f"seed {seed}", planned(*texts), frames))
     rows, good = compared(spark, tmp_path, cases)
@@ -206,6 +208,96 @@ def test_an_empty_list_as_the_default_of_a_union_is_read_where_a_writer_lacks_th
     assert compared(spark, tmp_path, cases) == (6, 6)
 
 
+def inner(kind: Any, *more: Any) -> Any:
+    return json.loads(record(("at", kind), *more, name="In"))
+
+
+def local(unit: str) -> Any:
+    return {"type": "long", "logicalType": f"local-timestamp-{unit}"}
+
+
+def digits(precision: int, scale: int, name: str = "", size: int = 5) -> Any:
+    kind = {"type": "fixed", "name": name, "size": size} if name else {"type": "bytes"}
+    return {**kind, "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+TIME_MILLIS, TIME_MICROS = {"type": "int", "logicalType": "time-millis"}, {"type": "long", "logicalType": "time-micros"}
+MICROS_OF_2024 = 1_710_054_000_123_456
+"""In the hour that New York's clocks skip; its walls have no such time."""
+
+
+def member(place: int, value: Any, count: int = 2) -> Any:
+    return {f"member{at}": value if at == place else None for at in range(count)}
+
+
+CHOICES: dict[str, tuple[Any, Any, tuple[tuple[Any, Any], ...]]] = {
+    "a record or an instant": (
+        [inner(MICROS), MICROS],
+        [inner(NANOS), NANOS],
+        (({"at": 5}, member(0, {"at": 5000})), (7, member(1, 7000)), (2**62, "MALFORMED"), ({"at": -(2**62)}, "MALFORMED")),
+    ),
+    "nanoseconds": (
+        ["null", inner(NANOS), NANOS],
+        ["null", inner(MICROS), MICROS],
+        (({"at": 5000}, member(0, {"at": 5})), (-7000, member(1, -7)), (7001, "INVALID"), ({"at": 7001}, "INVALID"), (None, None)),
+    ),
+    "lists and maps": (
+        {"type": "array", "items": ["null", "string", {"type": "map", "values": ["string", MICROS]}]},
+        {"type": "array", "items": ["null", "string", {"type": "map", "values": ["string", NANOS]}]},
+        (([None, "x", {"a": 5, "b": "y"}], [None, member(0, "x"), member(1, [("a", member(1, 5000)), ("b", member(0, "y"))])]), ([{"a": 2**62}], "MALFORMED")),
+    ),
+    "several units": (
+        [digits(9, 2), MICROS, "string", inner(MILLIS)],
+        [digits(12, 4), NANOS, "string", inner(MICROS)],
+        ((b"\7", member(0, Decimal("0.0700"), 4)), (7, member(1, 7000, 4)), ("x", member(2, "x", 4)), ({"at": 7}, member(3, {"at": 7000}, 4))),
+    ),
+    "decimals of so many bytes": (
+        [digits(10, 1, "D"), "string", digits(4, 1, "E", 2)],
+        [digits(11, 2, "D"), "string", digits(4, 1, "E", 2)],
+        ((("shop.D", b"\0\0\0\0\7"), member(0, Decimal("0.70"), 3)), ("x", member(1, "x", 3)), (("shop.E", b"\0\7"), member(2, Decimal("0.7"), 3))),
+    ),
+    "times of day": (["string", TIME_MILLIS], ["string", TIME_MICROS], ((7, member(1, 7000)), ("x", member(0, "x")))),
+    "walls": (
+        [inner(local("micros")), local("micros")],
+        [inner(local("nanos")), local("nanos")],
+        ((MICROS_OF_2024, member(1, MICROS_OF_2024 * 1000)), ({"at": -1}, member(0, {"at": -1000})), (2**63 - 1, "MALFORMED"), (-(2**63), "MALFORMED")),
+    ),
+    "walls of nanoseconds": (
+        [inner(local("nanos")), local("nanos")],
+        [inner(local("millis")), local("micros")],
+        ((MICROS_OF_2024 * 1000, member(1, MICROS_OF_2024)), ({"at": -1000}, member(0, {"at": -1})), ({"at": 1}, "INVALID")),
+    ),
+    "an empty list as a default": (
+        [inner(MICROS), MICROS],
+        [inner(NANOS, *EMPTY), NANOS],
+        (({"at": 5}, member(0, {"at": 5000, "one": [], "two": member(0, [])})), (7, member(1, 7000))),
+    ),
+    "numbers of two sizes, which are one column": (["int", MILLIS], ["int", MILLIS], ((2**40, 2**40), (5, 5))),
+}  # fmt: skip
+"""By name: the type of a field as written and as read, values, and what each of them is as Arrow has it, or its code."""
+
+
+def test_units_and_digits_in_choices_are_converted_like_others(spark: SparkSession, tmp_path: Path) -> None:
+    """The conversion took the struct of a choice for a number, which ended the job, or took the first of several."""
+    cases = []
+    for place, (name, (old, new, values)) in enumerate(CHOICES.items()):
+        writer, reader = record(("x", old)), record(("x", new))
+        frames = [frame(1, json.dumps(bare_schema(json.loads(writer))), {"x": value}) for value, _ in values]
+        texts = (writer, reader) if place % 2 else (writer,)
+        cases.append(Case(name, planned(*texts, reader=parse_avro(reader)), frames))
+        found = arrow.decode(pa.array(frames, pa.binary()), cases[-1].plan)
+        codes = [error and error["code"] for error in found["error"].to_pylist()]
+        records = [code or bare(row)["x"] for row, code in zip(found["record"], codes, strict=True)]
+        assert records == [wanted for _, wanted in values], name
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        rows, good = compared(spark, tmp_path, cases)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone or "UTC")
+    assert (rows, good) == (31, 23)
+
+
 def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's multiplication ended the job."""
 
@@ -227,6 +319,36 @@ def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tm
     plan = planned(text("micros"), text("nanos"), reader=parse_avro(text("nanos")))
     rows, good = compared(spark, tmp_path, [Case("micros read as nanos", plan, frames)])
     assert (rows, good) == (6, 2)
+
+
+def test_a_value_that_another_of_its_key_replaces_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Java reads all values of a map before it makes one a number or a text; Arrow refused the row at the first."""
+    inside = {"type": "map", "values": ["null", "string", digits(9, 2)]}
+    text = record(("m", {"type": "map", "values": digits(9, 2)}), ("n", {"type": "map", "values": inside}))
+
+    def mapped(*entries: tuple[bytes, bytes]) -> bytes:
+        parts = b"".join(bytes([2 * len(key)]) + key + value for key, value in entries)
+        return bytes([2 * len(entries)]) + parts + (b"\0" if entries else b"")
+
+    number, none, null, no_text = b"\2\7", b"\0", b"\0", b"\2\2\xff"
+    good = [
+        mapped((b"k", none), (b"k", number)) + mapped(),
+        mapped() + mapped((b"k", mapped((b"x", no_text))), (b"k", mapped((b"x", null)))),
+        mapped() + mapped((b"k", mapped((b"\xff", null))), (b"k", mapped())),
+        mapped() + mapped((b"k", mapped((b"x", b"\4" + none), (b"x", b"\4" + number)))),
+    ]
+    bad = [
+        mapped((b"k", number), (b"k", none)) + mapped(),
+        mapped((b"k", none), (b"o", number)) + mapped(),
+        mapped((b"\xff", number)) + mapped(),
+        mapped() + mapped((b"k", mapped((b"x", null))), (b"k", mapped((b"x", no_text)))),
+        good[0] + b"x",
+    ]
+    plan = planned(text)
+    frames = [header(1) + one for one in (*good, *bad)]
+    found = arrow.decode(pa.array(frames, pa.binary()), plan)["error"].to_pylist()
+    assert [error and error["code"] for error in found] == [None] * 4 + ["MALFORMED"] * 4 + ["TRAILING"]
+    assert compared(spark, tmp_path, [Case("a key twice", plan, frames)]) == (9, 4)
 
 
 def test_a_type_may_have_the_name_of_what_is_put_around_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from tests.simulation.clients.front import Front
@@ -260,7 +261,7 @@ class Site:
         segment, place = self._state_file(self.chance)
         OWNER.set(member.name)
         task = asyncio.get_running_loop().create_task(
-            node.follower.change_over(lambda: stood.stand_on(segment, place), place)
+            node.follower.change_over(partial(stood.ready_on, segment, place), place)
         )
         OWNER.set("")
         await asyncio.wait([task])

@@ -39,7 +39,7 @@ WANTED = (
     "states accepted",
 )
 """What has to happen in some of the seeds, besides every event and every errand."""
-BLOCK = 68
+BLOCK = 34
 """Seeds in one test; the first ones are lived in the soak."""
 
 

@@ -1,5 +1,6 @@
 """Routes for operators: liveness, readiness, status and metrics."""
 
+import asyncio
 import os
 import time
 from collections.abc import Mapping
@@ -107,7 +108,8 @@ class OperatorPages:
     async def answer_metrics(self, accept_encoding: str) -> Response:
         """Numbers of all workers, for Prometheus."""
         self.metrics.count_cache_hits(self.cache.hits)
-        response = Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        page = await asyncio.to_thread(self.metrics.page)  # it has a line for each bucket of each route
+        response = Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")
         response.headers["x-content-type-options"] = "nosniff"
         await compression.compress_response(response, accept_encoding)
         return response

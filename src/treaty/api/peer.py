@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -15,6 +16,7 @@ from treaty.api.errors import HttpError
 from treaty.api.request_scope import PEER
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.core.state.codec import DecodeError
+from treaty.node.large_work import run_by_size
 from treaty.node.peer_batches import Take, answer_batch
 from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
 from treaty.wire.peer.message import PATH, REFUSED, SECRET, DeclinedReply, ForwardedCommand, ForwardReply
@@ -90,7 +92,8 @@ class PeerEndpoint:
             raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
-            batch = self._admitted(decode_batch(data, self.classes), _address_of(scope))
+            decoded = await run_by_size(len(data), partial(decode_batch, data, self.classes))
+            batch = self._admitted(decoded, _address_of(scope))
         except DecodeError as wrong:
             raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None
         count = sum(isinstance(one, ForwardedCommand) for one in batch)

@@ -1,6 +1,6 @@
 """`Decoded`: the result of decoding a batch of frames."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -33,7 +33,7 @@ ReadBatch = Callable[[pa.Array], DecodedBatch]
 
 def read_by_row(row: ReadRow, kind: pa.DataType) -> ReadBatch:
     """A reader that takes one frame after the other."""
-    return lambda frames: collect_rows([row(one) for one in list_frames(frames)], kind)
+    return lambda frames: collect_rows(map(row, list_frames(frames)), kind)
 
 
 def list_frames(frames: pa.Array) -> list[bytes | None]:
@@ -52,21 +52,30 @@ def list_frames(frames: pa.Array) -> list[bytes | None]:
     return values
 
 
-def collect_rows(rows: Sequence[RowResult], kind: pa.DataType) -> DecodedBatch:
+def collect_rows(rows: Iterable[RowResult], kind: pa.DataType) -> DecodedBatch:
     """The rows as arrays; a record with a value that its column can't hold becomes a bad row."""
-    records, codes, said = zip(*rows, strict=True) if rows else ((), (), ())
+    records: list[Any] = []
+    bad: dict[int, tuple[str, str | None]] = {}
+    for record, code, said in rows:  # no row is kept beside its record: the collector of garbage would walk it
+        if code is not None:
+            bad[len(records)] = code, said
+        records.append(record)
     try:
         made = pa.array(records, kind)
     except REFUSED:
-        rows = [_keep_convertible(one, kind) for one in rows]
-        records, codes, said = zip(*rows, strict=True)
-        made = pa.array(records, kind)
-    return DecodedBatch(made, pa.array(codes, pa.string()), pa.array(said, pa.string()))
+        bad |= {at: ("INVALID", said) for at, one in enumerate(records) if (said := _find_refusal(one, kind))}
+        made = pa.array([None if at in bad else one for at, one in enumerate(records)], kind)
+    if not bad:
+        none = pa.nulls(len(records), pa.string())
+        return DecodedBatch(made, none, none)
+    whys = [bad.get(at, (None, None)) for at in range(len(records))]
+    return DecodedBatch(made, *(pa.array([why[part] for why in whys], pa.string()) for part in (0, 1)))
 
 
-def _keep_convertible(one: RowResult, kind: pa.DataType) -> RowResult:
+def _find_refusal(record: Any, kind: pa.DataType) -> str:
+    """What Arrow says of a record that its type can't hold; nothing for others."""
     try:
-        pa.array([one[0]], kind)
+        pa.array([record], kind)
     except REFUSED as wrong:
-        return None, "INVALID", f"a value is none that its column can hold: {str(wrong)[:200]}"
-    return one
+        return f"a value is none that its column can hold: {str(wrong)[:200]}"
+    return ""

@@ -36,7 +36,12 @@ def in_event_loop() -> AbstractContextManager[None]:
 
 def refuse_large_text(text: str | bytes) -> None:
     """Raise `LargeTextError` in the event loop, if the text is large."""
-    if len(text) > LOOP_BYTES and _IS_IN_LOOP.get():
+    refuse_large_size(len(text))
+
+
+def refuse_large_size(size: int) -> None:
+    """Raise `LargeTextError` in the event loop, if a text of this size is large."""
+    if size > LOOP_BYTES and _IS_IN_LOOP.get():
         raise LargeTextError
 
 

@@ -12,6 +12,8 @@ SEALED = "treaty-sealed:"
 
 CODED = "data:;base64,"
 """What the text of an opaque schema begins with where its bytes are no UTF-8 text, or begin so themselves."""
+STEP_BYTES = 196_608
+"""Bytes that are printed in base64 at once; a multiple of three."""
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
@@ -123,6 +125,20 @@ def refuse_many_references(count: int) -> None:
         raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")
 
 
+def encode_base64(data: bytes) -> str:
+    """Return bytes in base64, printed in steps between which other threads get their turn."""
+    steps = range(0, len(data), STEP_BYTES)
+    return b"".join([base64.b64encode(data[at : at + STEP_BYTES]) for at in steps]).decode()
+
+
+def decode_base64(text: str) -> bytes:
+    """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none."""
+    if 0 <= text.find("=") < len(text) - 2:
+        raise binascii.Error("there is more behind the padding")
+    size = STEP_BYTES // 3 * 4
+    return b"".join([base64.b64decode(text[at : at + size], validate=True) for at in range(0, len(text), size)])
+
+
 def opaque_text(data: bytes) -> str:
     """Return the text that stands for the bytes of an opaque schema: the same where they are UTF-8, else base64.
 
@@ -132,8 +148,8 @@ def opaque_text(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return CODED + base64.b64encode(data).decode()
-    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) or needs_coding(text) else text
+        return CODED + encode_base64(data)
+    return CODED + encode_base64(data) if text.startswith(CODED) or needs_coding(text) else text
 
 
 def needs_coding(text: str) -> bool:
@@ -160,7 +176,7 @@ def opaque_bytes(text: str) -> bytes:
     """Return the bytes that the text of an opaque schema stands for."""
     if text.startswith(CODED):
         try:
-            return base64.b64decode(text.removeprefix(CODED), validate=True)
+            return decode_base64(text.removeprefix(CODED))
         except binascii.Error:
             pass
     return text.encode("utf-8", "surrogatepass")

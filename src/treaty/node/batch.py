@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from treaty.core.command import Command, Decision, OpenQuestions
@@ -17,6 +18,8 @@ from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import OUTCOME
 from treaty.core.state.view import Tables, View
+from treaty.node.follower import Follower
+from treaty.node.large_work import RunLargeWork
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
 from treaty.node.schema_service import SchemaSession, SessionEngine, answered_engine
 from treaty.node.status import NodeCounts
@@ -130,17 +133,25 @@ def build(
     return batch
 
 
-def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: NodeCounts) -> bool:
+async def answer_from_outcome(
+    follower: Follower, command: QueuedCommand, decide: Decide, counts: NodeCounts, run_large: RunLargeWork
+) -> bool:
     """Answer a command whose outcome is in the tables; return False without an outcome. An exception fails only this
-    command.
+    command. A large one is compared with its outcome on a thread.
     """
-    if not tables.has(OUTCOME, command.command.outcome_key):
+    if not follower.tables.has(OUTCOME, command.command.outcome_key):
         return False
-    result = _decide_alone(tables, command, decide)
+    result = None if command.is_large else _decide_alone(follower.tables, command, decide)
+    if command.is_large:
+        async with follower.paused():
+            if command.is_over or not follower.tables.has(OUTCOME, command.command.outcome_key):
+                return command.is_over
+            prepared = await run_large(partial(prepare, command, follower.tables, decide))
+            result = _decide_alone(follower.tables, command, decide) if prepared is None else prepared.result
     if result is not None:
         assert not isinstance(result, OpenQuestions)
         counts.count_result(result)
-        command.answer(result, tables.position)
+        command.answer(result, follower.position)
     return True
 
 
@@ -240,5 +251,5 @@ def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide
     """
     for command in commands:
         if not command.is_over and not command.session.pinned:
-            with suppress(Exception):  # the decision meets it again
+            with suppress(Exception), in_event_loop():  # the decision meets it again
                 decide(tables, command.command, _first_question_engine(command.session))

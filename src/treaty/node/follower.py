@@ -38,6 +38,13 @@ WRONG_SECONDS = 60.0
 READS = 20
 """The most reads of the log to reach a tip."""
 
+PutTables = Callable[[], Callable[[], None]]
+"""Puts tables in place; what it returns lets go of the rows of before."""
+ReadyTables = Callable[[Collection[EncodedRow], Position, Mapping[EncodedRow, Row] | None], PutTables | None]
+"""Prepares tables of a state file: from the rows that came after it, their position and decoded rows to what puts them
+in place; None where the rows do not come to the state root.
+"""
+
 
 class Follower:
     """Applies the log to the tables; nothing else changes them.
@@ -291,11 +298,11 @@ class Follower:
             await prepare()
             self.proven = self.position == START
 
-    async def change_over(self, stand: Callable[[], Callable[[], None]], position: Position) -> bool:
-        """Load rows of `position` by `stand`, and follow the log from there. `stand` returns a function that undoes it.
+    async def change_over(self, ready: ReadyTables, position: Position) -> bool:
+        """Take rows of `position` and what came after it by `ready`, on a thread, and follow the log from there.
 
         Returns False, without a change, if the log does not know that position any more, or the state root does not
-        match. No request sees the state in between, and all callbacks are called.
+        match. Requests see the tables of before until then, and all callbacks are called.
         """
         async with self._reading:
             before, delta = self.position, await self._log.read(position)
@@ -304,18 +311,19 @@ class Follower:
             if self._ends and delta.tip != before and (await self._log.read(before)).reload:
                 self._ends.clear()  # the tables may have stood on a history that the log has lost
             known = await self._read_ahead(delta.rows)
-            back = stand()
-            if not self.tables.advance(delta.rows, delta.tip, known):
-                back()
+            put = await self._environment.run_large(partial(ready, delta.rows, delta.tip, known))
+            if put is None:
                 self._counts.wrong_roots += 1
                 log.warning(
                     "the rows of a state file do not match the state root that %s states; the file is not used",
                     self._log.url,
                 )
                 return False
+            release = put()
             self.proven, self.wrong = True, None
             self._announce()
-            return True
+        await self._environment.run_large(release)
+        return True
 
     async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
         """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all

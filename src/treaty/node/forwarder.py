@@ -17,6 +17,7 @@ from treaty.core.state.commit import PositionToken
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import Decide, answer_from_outcome
 from treaty.node.follower import FIRST_PAUSE, Follower
+from treaty.node.large_work import RunLargeWork
 from treaty.node.peer_batches import GivenUpError, OutgoingCommand, PeerBatcher, PeerTransport
 from treaty.node.queue import CommandQueue
 from treaty.node.queued_command import NotLeaderError, QueuedCommand
@@ -66,14 +67,16 @@ class CommandForwarder:
         transport: PeerTransport | None,
         counts: NodeCounts,
         decide: Decide,
+        run_large: RunLargeWork,
     ) -> None:
         """Start idle; without a transport nothing is forwarded."""
         self._queue = queue
         self._follower = follower
         self._log = log
-        self._batcher = None if transport is None else PeerBatcher(transport)
+        self._batcher = None if transport is None else PeerBatcher(transport, run_large)
         self._counts = counts
         self._decide = decide
+        self._run_large = run_large
         self._until = 0.0
         """End of forwarding to the last winner; loop time."""
         self._rests: dict[str, float] = {}
@@ -107,13 +110,13 @@ class CommandForwarder:
         leader = await self._log.leader()
         return leader is not None and not leader.mine
 
-    def forward(self, commands: Iterable[QueuedCommand], leader: Leader | None) -> list[QueuedCommand]:
+    async def forward(self, commands: Iterable[QueuedCommand], leader: Leader | None) -> list[QueuedCommand]:
         """Send commands to the node that decides them; return those that must wait."""
         waiting: list[QueuedCommand] = []
         address = "" if leader is None else leader.address
         self._queue.blocked_reason = _blocked_reason(leader, self._batcher)
         for command in commands:
-            if self._answered_by_log(command):
+            if await self._answered_by_log(command):
                 continue
             if command.from_peer and command.may_land_later(self._follower.tables):
                 command.fail(OutcomeUnknown(command.command.command_id))  # "ask there" would say that it is not here
@@ -130,13 +133,13 @@ class CommandForwarder:
                 task.add_done_callback(self._tasks.discard)
         return waiting
 
-    def _answered_by_log(self, command: QueuedCommand) -> bool:
+    async def _answered_by_log(self, command: QueuedCommand) -> bool:
         """Answer a command that another node may have written, if its outcome is in the log. Not before the first look,
         when the tables may be from a state file of another log.
         """
         if self._follower.caught_up_at is None or not command.open_until:
             return False
-        return answer_from_outcome(self._follower.tables, command, self._decide, self._counts)
+        return await answer_from_outcome(self._follower, command, self._decide, self._counts, self._run_large)
 
     # ---------------------------------------------------------------------------------------------------- forwarding
 
@@ -187,7 +190,7 @@ class CommandForwarder:
             self._counts.handed += departed
             return departed
 
-        outgoing = batcher.add(address, forwarded, max(0.0, left), leaves)
+        outgoing = await batcher.add(address, forwarded, max(0.0, left), leaves)
         self._out[outgoing] = (lambda: command.is_over), address
         self._watch()
         try:
@@ -308,7 +311,7 @@ class CommandForwarder:
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
         forwarded = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
-        outgoing = batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
+        outgoing = await batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
         self._out[outgoing] = over, address
         self._watch()
         try:

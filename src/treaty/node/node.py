@@ -84,7 +84,13 @@ class Node:
         self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
         self._transport = transport
         self._forwarder = CommandForwarder(
-            self._queue, self.follower, log=log, transport=transport, counts=self.counts, decide=self._decide
+            self._queue,
+            self.follower,
+            log=log,
+            transport=transport,
+            counts=self.counts,
+            decide=self._decide,
+            run_large=environment.run_large,
         )
         self._writer = Writer(
             self._queue,

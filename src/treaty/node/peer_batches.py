@@ -8,10 +8,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
+from treaty.core.large_texts import has_large_draft
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
 from treaty.core.state.codec import DecodeError, Json
+from treaty.node.large_work import RunLargeWork, run_on_thread
 from treaty.wire.peer.batch import decode_replies, decode_reply, encode_batch, encode_command
 from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
 
@@ -97,20 +100,23 @@ class _PeerQueue:
 class PeerBatcher:
     """Batches commands for the same node; each has its own reply. Belongs to one event loop."""
 
-    def __init__(self, transport: PeerTransport) -> None:
-        """Send nothing yet."""
+    def __init__(self, transport: PeerTransport, run_large: RunLargeWork = run_on_thread) -> None:
+        """Send nothing yet; commands with large schemas are encoded by `run_large`."""
         self._transport = transport
+        self._run_large = run_large
         self._queues: dict[str, _PeerQueue] = {}
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._closed = False
 
-    def add(
+    async def add(
         self, address: str, forwarded: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = lambda: True
     ) -> OutgoingCommand:
         """Send a command to the node at an address. A caller that gives up calls `fail` or cancels `reply`."""
         outgoing = OutgoingCommand(forwarded, timeout, leaves, asyncio.get_running_loop().create_future())
+        encode = partial(encode_command, forwarded)
         try:
-            outgoing.data = encode_command(forwarded)
+            is_large = has_large_draft(forwarded.command.request)
+            outgoing.data = await self._run_large(encode) if is_large else encode()
         except DecodeError as wrong:
             outgoing.fail(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
             return outgoing

@@ -138,7 +138,7 @@ class Writer:
     async def _pass_on(self, leader: Leader | None) -> None:
         """Forward waiting commands to the leader; without a known leader they keep waiting."""
         self._conflicts = 0
-        waiting = self._forwarder.forward(self._queue.take(QUEUE), leader)
+        waiting = await self._forwarder.forward(self._queue.take(QUEUE), leader)
         self._queue.requeue_first(waiting)
         self._forwarder.pass_barrier(leader)
         if waiting or self._queue.barriers.due:
@@ -332,7 +332,9 @@ class Writer:
                 await self._environment.sleep(FIRST_PAUSE)
         again: list[QueuedCommand] = []
         for command, _, reason in batch.members:
-            if answer_from_outcome(tables, command, self._decide, self._counts):
+            if await answer_from_outcome(
+                self._follower, command, self._decide, self._counts, self._environment.run_large
+            ):
                 continue
             if reason is MemberReason.WRITES and command.is_forgotten(tables):
                 self._queue.expire(command)  # it may have been done

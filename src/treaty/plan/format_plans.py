@@ -33,12 +33,6 @@ class FieldRepair:
     how: str
     type: str
 
-    @property
-    def is_lossy(self) -> bool:
-        """Whether the conversion divides, so that a value may have digits which the field's column has no place for."""
-        old, new = self.how.split(",")[0].split(":")[:2]
-        return old.endswith("nanos") and not new.endswith("nanos")
-
 
 @dataclass(frozen=True, slots=True)
 class RepairedRecord:
@@ -67,11 +61,6 @@ class AvroFormatPlan:
     """What may be lost: by a union of further versions, and by times in a coarser unit (see `DecodeOptions`)."""
     partly: tuple[tuple[int, str], ...] = ()
     """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
-
-    @property
-    def exact_repairs(self) -> tuple[FieldRepair, ...]:
-        """Repairs whose conversion must leave no digit out: a row that would lose one is bad."""
-        return () if self.lossy == ALLOW else tuple(one for one in self.repairs if one.is_lossy)
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from subprocess import TimeoutExpired
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -15,6 +16,9 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSe
 With one compiler the JVM keeps room for 48 MB of code alone. A program of a hundred plans fills that, and is
 interpreted from then on.
 """
+
+JVM_SECONDS = 10
+"""Seconds in which a JVM that is asked to end has ended."""
 
 
 class NotOnConnectError(RuntimeError):
@@ -87,6 +91,22 @@ def session(
 def _has_jvm() -> bool:
     """Whether this process has a JVM already, or was started by one."""
     return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001, TID251 (pyspark has no other word for it)
+
+
+def has_jvm_ended() -> bool:
+    """Whether the JVM that this process has started ends by itself, within `JVM_SECONDS`."""
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 (pyspark has no other word for it)
+    try:
+        return process is not None and process.wait(JVM_SECONDS) is not None
+    except TimeoutExpired:
+        return False
+
+
+def silence_accumulators() -> None:
+    """Let pyspark's server of accumulators, which has no log, print nothing when its JVM is gone."""
+    server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)  # noqa: SLF001 (there is no other way to it)
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 def is_running() -> bool:

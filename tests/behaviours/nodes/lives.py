@@ -114,4 +114,4 @@ def file_of(disk: Disk) -> tuple[Segment, Position]:
 
 
 async def change_over(node: Node, tables: LayeredTables, file: tuple[Segment, Position]) -> bool:
-    return await node.follower.change_over(lambda: tables.stand_on(*file), file[1])
+    return await node.follower.change_over(functools.partial(tables.ready_on, *file), file[1])

@@ -6,6 +6,7 @@ import pytest
 
 from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.behaviours.nodes.test_loop_turns import LARGE, noting_work
 from tests.simulation.disk import Disk
 from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.answers import ForcedRegistration
@@ -214,6 +215,22 @@ async def test_a_lost_answer_is_found_in_the_log_and_the_command_is_done_once() 
         assert it.nodes["b"].counts.lost >= 1
         assert written(it) == 1
         assert it.net.count["handed"] == 1
+
+
+@virtual
+async def test_the_lost_answer_of_a_large_command_is_found_on_a_thread() -> None:
+    """It was taken for answered, and waited until its time ended."""
+    async with realm("ab") as it:
+        await it.nodes["b"].ask(post("first"))
+        steps: list[str] = []
+        forwarding = it.nodes["b"]._forwarder
+        assert forwarding._batcher is not None
+        forwarding._run_large = forwarding._batcher._run_large = noting_work(steps).run_large
+        it.net.deaf = 1.0
+        reply = await it.nodes["b"].ask(post("s", LARGE))
+        assert reply.answer.created
+        assert steps == ["large", "large"]  # it is encoded for the other node, and compared with its outcome
+        assert it.net.count["handed"] == 2
 
 
 @virtual

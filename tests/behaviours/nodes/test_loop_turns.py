@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from threading import current_thread
@@ -11,13 +12,16 @@ import pytest
 
 from tests.behaviours.nodes.lives import change_over, desk, file_of, lagging, living, post, virtual, way, world
 from tests.simulation.disk import Disk
+from treaty.api import peer
+from treaty.api.peer import PeerAuthenticator, PeerEndpoint
+from treaty.core.command import Command
 from treaty.core.decide import decide
 from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS, LOOP_BYTES
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown
 from treaty.core.registry import CallOptions
-from treaty.core.requests import GetOutcome, GetVersion, Lookup, Register
+from treaty.core.requests import GetOutcome, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import START, make_append
 from treaty.core.state.root import roots_with
@@ -27,6 +31,10 @@ from treaty.node import follower, writer
 from treaty.node.environment import Environment, real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
+from treaty.node.segment import layered
+from treaty.node.segment.layered import LayeredTables
+from treaty.wire.peer.batch import decode_batch, encode_batch, encode_command
+from treaty.wire.peer.message import PATH, SECRET, DeclinedReply, ForwardedCommand
 
 LARGE = "[" + ",".join(f'"{"name" * 20}{number}"' for number in range(2_000)) + "]"
 
@@ -214,6 +222,97 @@ async def test_many_rows_are_decoded_before_the_tables_take_them(monkeypatch: py
         assert await change_over(late, tables, file)
         assert len(pauses) > follower.AHEAD_ROWS
         assert late.follower.position == node.follower.position == disk.tip
+
+
+@virtual
+async def test_a_large_row_of_a_state_file_is_read_on_a_thread_once() -> None:
+    disk, steps = Disk(9), list[str]()
+    async with living(way(disk)) as writer:
+        await writer.ask(post("s", LARGE))
+        await writer.ask(post("small"))
+    tables = LayeredTables(small=0)
+    tables.stand_on(*file_of(disk))
+    node = Node(way(disk), desk(), noting_work(steps), tables)
+    await node.start()
+    try:
+        await node.follower.catch_up()
+        for _ in range(2):
+            assert (await node.ask(GetVersion(subject_of("s"), 1))).answer.text == LARGE
+        assert steps == ["large"]
+    finally:
+        await node.close()
+
+
+@virtual
+async def test_the_tables_of_a_newer_file_are_made_where_no_request_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, is_away, rows = Disk(9), [False], Counter[bool]()
+    answered: list[int] = []
+
+    def note(*given: Any) -> Any:
+        rows[is_away[0]] += 1
+        return read(*given)
+
+    async def run_large(work: Callable[[], Any]) -> Any:
+        answered.append((await late.ask(GetSchema(1), CallOptions(consistency="eventual"))).token.sequence)
+        is_away[0] = True
+        try:
+            return work()
+        finally:
+            is_away[0] = False
+
+    async with living(way(disk)) as node, lagging(disk) as (late, tables):
+        for name in ("first", "second"):
+            await node.ask(post(name))
+            await late.follower.catch_up()
+        file = file_of(disk)
+        await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(20)))
+        read, before = layered._read, tables._over
+        assert before.size
+        monkeypatch.setattr(layered, "_read", note)
+        late.follower._environment = replace(world(), run_large=run_large)
+        assert await change_over(late, tables, file)
+        assert rows[True] > 20
+        assert not rows[False]
+        first, last = answered
+        assert first == 2, "a query meanwhile sees the tables of before"
+        assert last == node.follower.position.sequence, "the rows of before are let go of after that"
+        assert not before.size
+        assert late.follower.position == node.follower.position
+
+
+def test_a_large_batch_of_another_node_is_read_on_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+
+    def note(*given: Any) -> Any:
+        threads.append(current_thread().name)
+        return decode_batch(*given)
+
+    async def take(forwarded: ForwardedCommand) -> DeclinedReply:
+        return DeclinedReply(forwarded.command.command_id)
+
+    async def send_to(endpoint: PeerEndpoint, text: str) -> bytes:
+        command = Command(Register(subject_of("s"), Draft(text)), "mine", 1)
+        body = encode_batch([encode_command(ForwardedCommand(command, 5.0, 9, place=START.token))])
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(SECRET.lower().encode(), b"secret")]
+        await endpoint({"type": "http", "method": "POST", "path": PATH, "headers": headers}, receive, send)
+        return b"".join(one.get("body", b"") for one in sent)
+
+    async def run() -> None:
+        endpoint = PeerEndpoint(take, PeerAuthenticator((b"secret",)))
+        for text in ("small", "x" * LOOP_BYTES):
+            assert b"mine" in await send_to(endpoint, text)
+
+    monkeypatch.setattr(peer, "decode_batch", note)
+    asyncio.run(run())
+    assert threads == ["MainThread", "treaty-large_0"]
 
 
 def test_findings_with_long_paths_are_bounded_together_and_the_first_is_listed() -> None:

@@ -79,7 +79,7 @@ GROUPS = (
         CHANGES + "remove_subject",
         "_refuse_if_referenced(view, subject, going, command.access)",
         "pass",
-        50,
+        57,
     ),
     group(
         "the settings are those of the second creation",

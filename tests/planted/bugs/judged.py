@@ -81,7 +81,7 @@ JUDGED = (
         "handlers.compatibility:_holds",
         "one[0].ordinal >= range_.ordinal",
         "one[0].ordinal > range_.ordinal",
-        4,
+        70,
     ),
     rule(
         "rule: denial is forgotten",
@@ -208,7 +208,7 @@ JUDGED = (
         "handlers.listings:_page",
         "max(0, limit)",
         "max(1, limit - 1)",
-        4,
+        14,
     ),
     rule(
         "rule: rights are not asked",

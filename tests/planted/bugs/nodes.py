@@ -154,8 +154,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.follower:Follower.change_over",
-                "self.tables.advance(delta.rows,",
-                "self.tables.advance(delta.rows[:-1],",
+                "partial(ready, delta.rows,",
+                "partial(ready, delta.rows[:-1],",
             ),
             Edit(
                 "treaty.node.segment.layered:LayeredTables.advance", "!= position.root", "== position"

@@ -54,7 +54,7 @@ STATES = (
     Bug(
         "state file: what was dropped is copied from",
         "A server that has dropped its state file leaves it there, and the next one takes its rows over.",
-        (Edit("treaty.node.segment.manager:StateFileManager._check_whether_dropped", "self.path.unlink()", "pass"),),
+        (Edit("treaty.node.segment.manager:StateFileManager._drop", "self.path.unlink()", "pass"),),
         by_tests(f"{REPLACED}::test_a_server_replaces_a_file_that_it_dropped_and_copies_nothing_from_it"),
     ),
     Bug(

@@ -17,7 +17,7 @@ from treaty.formats.avro.model import (
     AvroUnion,
     NamedType,
 )
-from treaty.plan.avro.columns import members
+from treaty.plan.avro.columns import has_one_column, members
 from treaty.plan.avro.defaults import choose_branch
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
@@ -92,6 +92,8 @@ def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     solid = schema.resolve(node)
     if isinstance(solid, AvroUnion):
         part = choose_branch(AvroSide(schema, node), value)
+        if isinstance(part, AvroPrimitive) and has_one_column(solid, schema.names):
+            part = AvroPrimitive(part.kind)
         made, names = convert_default(part, value, schema), members(solid, schema.names)
         if names is None or is_null(part):
             return made

@@ -1,15 +1,11 @@
 """Functions that generated programs call: long varints, and conversions of raw values."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
-MASK_INT, MASK_LONG = 2**32 - 1, 2**64 - 1
-MOST_INT, MOST_LONG = 28, 63
-"""How far the last byte of a number is shifted; what of it lies beyond the number's bits is dropped, as Java's library
-drops it.
-"""
+from treaty.client.compiled.program import ProgramBuilder
 
 
 class WrongBytesError(ValueError):
@@ -20,27 +16,23 @@ class LostDigitsError(ValueError):
     """A value has digits that the type of its column has no place for."""
 
 
-def more_int(data: bytes, at: int, first: int) -> tuple[int, int]:
-    """Read a varint of several bytes without zig-zag decoding; return it and the next position."""
-    return _more(data, at, first, MOST_INT, MASK_INT)
+def make_varint_reader(bits: int) -> Callable[[bytes, int, int], tuple[int, int]]:
+    """A function that reads the rest of a varint, from the position behind its first byte and that byte.
 
-
-def more_long(data: bytes, at: int, first: int) -> tuple[int, int]:
-    """The same for 64 bits."""
-    return _more(data, at, first, MOST_LONG, MASK_LONG)
-
-
-def _more(data: bytes, at: int, first: int, most: int, mask: int) -> tuple[int, int]:
-    value, shift = first & 0x7F, 7
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & mask, at
-        shift += 7
-        if shift > most:
-            raise WrongBytesError
+    It returns the number, without zig-zag decoding, and the next position. Bits beyond the number's are dropped, as
+    Java's library drops them; a byte too many raises `WrongBytesError`. Its steps are written out: a loop takes half as
+    much again.
+    """
+    code, mask, most = ProgramBuilder(), 2**bits - 1, -(-bits // 7)
+    code.constants["wrong"] = WrongBytesError
+    with code.block("def more(data, at, value):"):
+        for place in range(1, most):
+            more = f"value += (byte << {7 * place}) - {1 << 7 * place}"  # less the mark of the byte before
+            code.add(f"byte = data[at + {place - 1}]", more)
+            code.add(f"if byte < 128: return value{f' & {mask}' if place == most - 1 else ''}, at + {place}")
+        code.add("raise wrong")
+    made: Callable[[bytes, int, int], tuple[int, int]] = code.compile_function("more")
+    return made
 
 
 def single(number: int) -> float:
@@ -58,9 +50,24 @@ def entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
     return [(str(key, "utf-8"), value) for key, value in found.items()]
 
 
+def patient_entries(found: Mapping[bytes, Any]) -> Any:
+    """The same, or what stands for a wrong value where a key is no text."""
+    try:
+        return entries(found)
+    except UnicodeDecodeError:
+        return WrongBytesError
+
+
+def holds_wrong(value: Any) -> bool:
+    """Whether something in a value stands for a wrong one."""
+    if isinstance(value, dict):
+        return any(map(holds_wrong, value.values()))
+    return any(map(holds_wrong, value)) if isinstance(value, list | tuple) else value is WrongBytesError
+
+
 NAMES: Mapping[str, Any] = {
-    "more_int": more_int,
-    "more_long": more_long,
+    "more_int": make_varint_reader(32),
+    "more_long": make_varint_reader(64),
     "wrong": WrongBytesError,
     "float_": Struct("<f").unpack_from,
     "double_": Struct("<d").unpack_from,
@@ -69,3 +76,4 @@ NAMES: Mapping[str, Any] = {
     "copied": copy.deepcopy,
 }
 """By the names in programs."""
+PATIENT_NAMES: Mapping[str, Any] = {**NAMES, "entries": patient_entries, "holds_wrong": holds_wrong}

@@ -25,6 +25,7 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
+from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
 
 Read = Callable[[bytes], tuple[Any, int]]
@@ -37,27 +38,31 @@ NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 
 
-def compile_reader(writer: AvroSchema, reader: AvroSchema) -> Read:
-    """The program for payloads of the writer's root as values of the reader's root."""
-    return _ReaderCompiler(writer, reader).program()
+def compile_reader(writer: AvroSchema, reader: AvroSchema, *, is_patient: bool = False) -> Read:
+    """The program for payloads of the writer's root as values of the reader's root.
+
+    A patient one continues after a leaf that is no value of its new type, and raises at the end: only where that leaf is
+    still there, and was not replaced by another value of the same key in a map.
+    """
+    return _ReaderCompiler(writer, reader, is_patient=is_patient).program()
 
 
 class _ReaderCompiler:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema) -> None:
-        self.writer, self.reader = writer, reader
+    def __init__(self, writer: AvroSchema, reader: AvroSchema, *, is_patient: bool) -> None:
+        self.writer, self.reader, self.is_patient = writer, reader, is_patient
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
-        self.code.constants.update(primitives.NAMES, left=[0])
+        self.code.constants.update(primitives.PATIENT_NAMES if is_patient else primitives.NAMES, left=[0])
 
     def program(self) -> Read:
         with self.code.block("def read(d):"):
             self.code.add("p, z = 0, len(d)", f"left[0] = {AVRO_ITEMS}")
             self.value(self.writer.root, self.reader.root, "v")
-            self.code.add("return v, p")
+            self.code.add(*([f"if holds_wrong(v): {WRONG}"] if self.is_patient else []), "return v, p")
         while self.waiting:
             self.waiting.pop()()
         made: Read = self.code.compile_function("read")
@@ -101,7 +106,10 @@ class _ReaderCompiler:
         if place is None:
             self.code.add(WRONG)
             return
-        self.value(writer, new.branches[place], to)
+        chosen = new.branches[place]
+        if isinstance(chosen, AvroPrimitive) and has_one_column(new, self.reader.names):
+            chosen = AvroPrimitive(chosen.kind)
+        self.value(writer, chosen, to)
         if wrapped := member.write(place, to):
             self.code.add(f"{to} = {wrapped}")
 
@@ -155,7 +163,12 @@ class _ReaderCompiler:
                 assert isinstance(old, AvroFixed)
                 self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
         for line in write_conversion(old, new, self.code.add_constant):
-            self.code.add(line.replace("@", to))
+            if self.is_patient:
+                with self.code.block("try:"):
+                    self.code.add(line.replace("@", to))
+                self.code.add(f"except ValueError: {to} = wrong")
+            else:
+                self.code.add(line.replace("@", to))
 
     # --------------------------------------------------------------------------------------------- functions
 

@@ -1,15 +1,18 @@
 """Extracts the record of an envelope; values of hidden fields are converted and moved to their fields."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from treaty.arrow.avro.leaves import count_thousands
 from treaty.arrow.avro.primitives import LostDigitsError
+from treaty.plan.avro.conversions import LeafConversion, Path, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
 
 RepairRecord = Callable[[Any, bytes], Any]
 """From an envelope and the five bytes of its frame to the record."""
+Change = Callable[[Any], Any]
+"""From the value of a hidden field, as Arrow takes it, to that of the field that it stands for."""
 
 
 def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
@@ -18,20 +21,23 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     It raises `WrongBytesError` for a value that its new unit has no room for, else `LostDigitsError` for one that would
     be cut.
     """
-    exact = frozenset(format_plan.exact_repairs)
-    by_head: dict[bytes, list[FieldRepair]] = {}
+    found, places = list_conversions(format_plan), list_places(format_plan)
+    by_head: dict[bytes, list[tuple[FieldRepair, Path, Change | None, list[Path]]]] = {}
     for one in sorted(format_plan.repairs, key=lambda one: -len(one.path)):
+        exact = [leaf.path for leaf in found[one] if must_be_exact(format_plan, leaf)]
         for number in one.ids:
-            by_head.setdefault(make_header(number), []).append(one)
+            by_head.setdefault(make_header(number), []).append(
+                (one, places[one][number], _make_change(found[one]), exact)
+            )
 
     def repair(envelope: Any, head: bytes) -> Any:
         record = envelope[format_plan.whole] if format_plan.whole else envelope
         has_lost = False
-        for one in by_head.get(head, ()):
-            for owner in _owners(record, one.path):
+        for one, place, change, exact in by_head.get(head, ()):
+            for owner in _list_parts(record, place):
                 hidden = owner[one.hidden]
-                owner[one.field] = _convert(hidden, one)
-                has_lost = has_lost or (one in exact and _has_rest(hidden))
+                owner[one.field] = hidden if change is None else change(hidden)
+                has_lost = has_lost or any(leaf % 1000 for path in exact for leaf in _list_parts(hidden, path))
         if has_lost:
             raise LostDigitsError
         return record
@@ -39,51 +45,49 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     return repair
 
 
-def _owners(part: Any, path: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The records at `path`."""
+def _list_parts(part: Any, path: Sequence[str]) -> Iterator[Any]:
+    """The values at `path` that are not null."""
     if part is None:
         return
     if not path:
         yield part
     elif path[0] == "[]":
         for item in part:
-            yield from _owners(item, path[1:])
+            yield from _list_parts(item, path[1:])
     elif path[0] == "{}":
         for _, item in part:
-            yield from _owners(item, path[1:])
+            yield from _list_parts(item, path[1:])
     else:
-        yield from _owners(part[path[0]], path[1:])
+        yield from _list_parts(part[path[0]], path[1:])
 
 
-def _convert(hidden: Any, one: FieldRepair) -> Any:
-    """The value of a hidden field, as Arrow takes it, in the unit of the field that it stands for."""
-    old, new = one.how.split(",")[0].split(":")[:2]
-    change = _change(old, new)
-    return hidden if change is None else _each(hidden, one.type, change)
+def _make_change(found: Iterable[LeafConversion], depth: int = 0) -> Change | None:
+    """What makes the value of a hidden field, or a part of it at this depth, that of its field; None where both are one."""
+    below: dict[str, list[LeafConversion]] = {}
+    for one in found:
+        if len(one.path) == depth:
+            return _skip_null(_choose_change(one))
+        below.setdefault(one.path[depth], []).append(one)
+    steps = {step: made for step, some in below.items() if (made := _make_change(some, depth + 1)) is not None}
+    if "[]" in steps:
+        item = steps["[]"]
+        return _skip_null(lambda value: [item(one) for one in value])
+    if "{}" in steps:
+        entry = steps["{}"]
+        return _skip_null(lambda value: [(key, entry(one)) for key, one in value])
+    return (
+        _skip_null(lambda value: value | {step: made(value[step]) for step, made in steps.items()}) if steps else None
+    )
 
 
-def _each(value: Any, kind: str, change: Callable[[int], int]) -> Any:
-    if value is None:
-        return None
-    if kind.startswith("ARRAY<"):
-        return [_each(item, kind[6:-1], change) for item in value]
-    if kind.startswith("MAP<STRING, "):
-        return [(key, _each(item, kind[12:-1], change)) for key, item in value]
-    return change(value)
+def _skip_null(change: Change | None) -> Change | None:
+    return None if change is None else lambda value: None if value is None else change(value)
 
 
-def _has_rest(value: Any) -> bool:
-    """Whether a number of a value is no multiple of a thousand. Entries of a map come as pairs."""
-    if isinstance(value, int):
-        return value % 1000 != 0
-    items = (item[1] if isinstance(item, tuple) else item for item in value or ())
-    return any(map(_has_rest, items))
-
-
-def _change(old: str, new: str) -> Callable[[int], int] | None:
+def _choose_change(one: LeafConversion) -> Change | None:
     """None where the two are one to Arrow: decimals of two scales, timestamps of milliseconds and microseconds."""
-    if old.startswith("time-"):
-        return (lambda leaf: leaf * 1000) if new == "time-micros" else (lambda leaf: leaf // 1000)
-    if old.endswith("nanos"):
-        return None if new.endswith("nanos") else (lambda leaf: leaf // 1000)
-    return count_thousands if new.endswith("nanos") else None
+    if one.old.name.startswith("time-"):
+        return (lambda leaf: leaf * 1000) if one.new.name == "time-micros" else (lambda leaf: leaf // 1000)
+    if one.divides:
+        return lambda leaf: leaf // 1000
+    return count_thousands if one.multiplies else None

@@ -34,8 +34,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     sentences = {make_header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> RowResult:
-        found = None if value is None else envelope(value)
-        if value is None or found is None:
+        if value is None or (found := envelope(value)) is None:
             return NOTHING
         made, code = found
         if code:
@@ -59,10 +58,15 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
     roots = writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
 
     partly = {make_header(number) for number, _ in recipe.partly}
+    has_maps = '"map"' in recipe.writer_text
 
     @cache
     def read(branch: int) -> Read:
         return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
+
+    @cache
+    def read_all_leaves(branch: int) -> Read:
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, is_patient=True)
 
     @cache
     def skip(branch: int) -> Read:
@@ -75,11 +79,12 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
         run = read(branch)
         try:
             found, end = run(value)
-        except UnicodeDecodeError:
-            return None, "MALFORMED"
-        except Exception:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
-            refused = value[:5] in partly and _is_whole(skip(branch), value)
-            return None, RESOLUTION if refused else "MALFORMED"
+        except Exception as fault:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
+            again = _try(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
+            if again is None:
+                refused = not isinstance(fault, UnicodeDecodeError) and value[:5] in partly
+                return None, RESOLUTION if refused and _is_whole(skip(branch), value) else "MALFORMED"
+            found, end = again
         return (found, None) if end == len(value) else (None, "TRAILING")
 
     return decode
@@ -89,10 +94,16 @@ def _is_whole(skip: Read, value: bytes) -> bool:
     """Whether a frame can be passed over to its last byte: then it is well formed, and has a value that the reader does
     not take.
     """
+    passed = _try(skip, value)
+    return passed is not None and passed[1] == len(value)
+
+
+def _try(run: Read, value: bytes) -> tuple[Any, int] | None:
+    """What a program reads, or None where it raises something."""
     try:
-        return skip(value)[1] == len(value)
+        return run(value)
     except Exception:  # noqa: BLE001 - as above
-        return False
+        return None
 
 
 def _bare(schema: AvroSchema, tail: str) -> AvroSchema:

@@ -145,7 +145,7 @@ class _DocumentBatches:
             )
         if self.left:
             self.left -= 1
-            return collect_rows([self.row(one) for one in list_frames(frames)], self.kind)
+            return collect_rows(map(self.row, list_frames(frames)), self.kind)
         made: list[pa.Array] = []
         places: list[Any] = []
         rest = np.ones(len(frames), bool)
@@ -165,7 +165,7 @@ class _DocumentBatches:
 
     def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
-        others = collect_rows([self.row(one) for one in list_frames(frames.filter(pa.array(rest)))], self.kind)
+        others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
         quick = pa.nulls(len(order) - len(others.record), pa.string())

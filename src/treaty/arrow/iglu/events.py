@@ -1,7 +1,7 @@
 """Validates self-describing JSON, with the self-describing parts inside it, by schemas that are already resolved."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,7 +34,6 @@ that supersedes the one that it names, `path` the place inside its data, `detail
 VALIDATORS = 4
 """Validators that a process keeps."""
 Failure = dict[str, str | None]
-_ENCODE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class EventValidator:
 
     def _explain_part(self, value: Any, part: str, size: int | None) -> Iterator[Failure]:
         """What is wrong with a part. `size` is that of the event's text, None where it may nest too deep."""
-        if not isinstance(value, Mapping) or not isinstance(value.get("schema"), str) or "data" not in value:
+        if not isinstance(value, dict) or not isinstance(value.get("schema"), str) or "data" not in value:
             message = "the value is not self-describing; allowed is an object with schema (a URI) and data"
             yield _failure(part, MALFORMED, message, details="INVALID_DATA_PAYLOAD")
             return
@@ -195,4 +194,4 @@ def _violation(part: str, uri: str, used: str, violations: tuple[DataViolation, 
 
 
 def _compact(details: dict[str, Any], used: str) -> str:
-    return _ENCODE({**details, "supersededBy": used} if used else details)
+    return msgspec.json.encode({**details, "supersededBy": used} if used else details).decode()

@@ -1,9 +1,13 @@
 """Finds the schemas that self-describing values of a column name, over the bytes of a whole batch at once."""
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
 import pyarrow as pa
+
+from treaty.plan.iglu.resolution import is_schema_uri
 
 NAME = re.compile(rb'iglu:(?<="iglu:)[^"]{0,511}(?=")')
 """A text in JSON that begins like the URI of a schema; a longer one names no schema. The quote is looked at last: `re` finds the rarer
@@ -14,6 +18,16 @@ ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
 URI = "iglu:"
 ROWS = 128
 """Values that are searched at once: few enough to stay in the processor's cache."""
+
+
+def gather_schemas(batches: Iterable[pa.RecordBatch], most: int) -> set[str]:
+    """Return the URIs of schemas that batches of JSON columns name. Where these are more than `most`, some more are enough."""
+    found: set[str] = set()
+    for batch in batches:
+        for column in batch.columns:
+            if len(found) <= most:
+                found.update(name for name in find_schema_names(column) - found if is_schema_uri(name))
+    return set(islice(found, most + 1))
 
 
 def find_schema_names(column: pa.Array) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, RowResult, collect_rows, list_frames, read_by_row
+from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
 from treaty.arrow.messages.changes import Change, Mask
 from treaty.arrow.messages.outline import ColumnarDescriptor, NoOutlineError
 from treaty.arrow.messages.rows import decoder_of, message_of
@@ -108,11 +108,10 @@ class _Batches:
 
     def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
-        strange: list[RowResult] = [self.row(one) for one in list_frames(frames.filter(pa.array(rest)))]
-        others = collect_rows(strange, self.kind)
+        others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
-        quick_rows = len(order) - len(strange)
+        quick_rows = len(order) - len(others.record)
         texts = (
             pa.concat_arrays([pa.nulls(quick_rows, pa.string()), one]).take(back) for one in (others.code, others.said)
         )

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ import click
 from treaty.cli.iglu.resolver_options import ResolverSource
 from treaty.cli.pipeline.context import FAILED, start_spark
 from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable, substitute_variables
+from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -54,12 +56,17 @@ def load(file: Path, *, as_json: bool) -> None:
             screen.say(f"batch {report.number}: {report.events} events, {report.good} good, {report.bad} bad")
 
     formats = {described.good_table.format, described.bad_table.format}
-    with source.open() as resolver, start_spark(file.stem, session, described.source, formats) as spark:
+    ending = Event()
+    with (
+        source.open() as resolver,
+        end_with_spark(ending),
+        start_spark(file.stem, session, described.source, formats) as spark,
+    ):
         try:
             query = run_events(described, resolver, spark, on_batch=show)
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(f"{file}: {error}") from error
-        with _stop_on_signals(query):
+        with _stop_on_signals(query, ending):
             try:
                 query.awaitTermination()
             except Exception as error:
@@ -75,10 +82,12 @@ class LoadFailedError(ReportedError):
 
 
 @contextmanager
-def _stop_on_signals(query: Any) -> Iterator[None]:
+def _stop_on_signals(query: Any, ending: Event) -> Iterator[None]:
     """Stop the stream on SIGTERM and SIGINT: a batch that is cut off runs again with the next start."""
 
     def stop(_number: int, _frame: object) -> None:
+        ending.set()
+        silence_libraries()
         query.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

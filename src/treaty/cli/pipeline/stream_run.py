@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.pipeline import context
+from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -56,7 +57,11 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
     ending = Event()
-    with context.open_pipeline(file, registry) as (described, spark, found), ExitStack() as stack:
+    with (
+        end_with_spark(ending),
+        context.open_pipeline(file, registry) as (described, spark, found),
+        ExitStack() as stack,
+    ):
         drawn = described.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
         numbers = _RunProgress(described.name, as_json=as_json, drawn=drawn)
         if metrics_port is not None:
@@ -162,6 +167,7 @@ def _handle_signals(ending: Event) -> Iterator[None]:
 
     def asked(number: int, frame: FrameType | None) -> None:
         ending.set()
+        silence_libraries()
         for one, handler in before.items():
             signal.signal(one, handler)
 

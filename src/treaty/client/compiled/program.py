@@ -37,7 +37,7 @@ class ProgramBuilder:
         self._loops = 0
 
     def add(self, *lines: str) -> None:
-        """Add lines at the current indentation. Raises `UnsuitedError` if the program is too long."""
+        """Add lines at the current indentation. Raises `NotCompilableError` if the program is too long."""
         if len(self._lines) > self.most:
             raise NotCompilableError(f"a program of more than {self.most} lines")
         self._lines += ["    " * self._depth + line for line in lines]
@@ -54,7 +54,7 @@ class ProgramBuilder:
 
     @contextmanager
     def loop(self, head: str) -> Iterator[None]:
-        """Add a loop. Raises `UnsuitedError` if too many are nested."""
+        """Add a loop. Raises `NotCompilableError` if too many are nested."""
         self._loops += 1
         if self._loops > MAX_NESTED:
             raise NotCompilableError(f"more than {MAX_NESTED} nested arrays or maps")

@@ -8,13 +8,14 @@ over them. There are two forms: `encode` and `decode` for what is stored, which 
 in.
 """
 
-import base64
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from treaty.core.schema import decode_base64, encode_base64
 
 V = TypeVar("V")
 Json = Any
@@ -115,9 +116,7 @@ class JsonCodec:
             return None, _scalar(hint, where)
         if hint is bytes:
             text = _scalar(str, where)
-            return (lambda data: base64.b64encode(data).decode()), lambda one: base64.b64decode(
-                text(one), validate=True
-            )
+            return encode_base64, lambda one: decode_base64(text(one))
         if hint == _PAIRS and self.pairs_as_object:
             return dict, lambda members: tuple(sorted(_object(members, where).items()))
         if origin is Literal:

@@ -72,6 +72,13 @@ class DictTables:
         """Texts of rows that would be encoded otherwise."""
         self._position = position
 
+    def release(self) -> None:
+        """Let go of all rows one by one, on any thread: to free them at once would keep other threads waiting."""
+        for kept in (self._tables, self._shares, self._indexes):
+            for rows in kept.values():
+                while rows:
+                    rows.popitem()
+
     @property
     def sequence(self) -> int:
         """Sequence of the last commit that these tables show."""

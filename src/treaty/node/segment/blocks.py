@@ -117,10 +117,19 @@ class BlockReader:
         except zstandard.ZstdError as error:
             raise BlockDamagedError(str(error)) from None
 
+    def size(self, number: int) -> int:
+        """The bytes of a block's lines, as it states them itself. Raises `BlockDamagedError`."""
+        try:
+            return zstandard.frame_content_size(self._bytes(number))
+        except zstandard.ZstdError as error:
+            raise BlockDamagedError(str(error)) from None
+
+    def _bytes(self, number: int) -> memoryview:
+        return self.data[self.ends[number - 1] if number else 0 : self.ends[number]]
+
     def raw(self, number: int) -> memoryview:
         """A block as it is kept. Raises `BlockDamagedError`."""
-        begin = self.ends[number - 1] if number else 0
-        block = self.data[begin : self.ends[number]]
+        block = self._bytes(number)
         found = zlib.crc32(block)
         if found != self.sums[number]:
             raise BlockDamagedError(f"its bytes have the checksum {found:08x}, not {self.sums[number]:08x}")

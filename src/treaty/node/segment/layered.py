@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from heapq import merge
 from itertools import chain
 from typing import Any
@@ -21,6 +22,9 @@ from treaty.node.segment.value_format import quick_row
 
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
+
+Release = Callable[[], None]
+"""Lets go of rows that are no longer shown."""
 
 
 def open_built(built: SegmentContents) -> Segment:
@@ -66,13 +70,30 @@ class LayeredTables:
         if over is None:
             self._over.load(() if base is None else base.raw_rows(), position)
 
-    def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
-        """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was
-        shown.
-        """
-        before = self.__dict__.copy()
+    def stand_on(self, base: Segment, position: Position) -> None:
+        """Show just the rows of a segment, which were the log's at `position`."""
         self._stand_on(base, position)
-        return lambda: self.__dict__.update(before)
+
+    def ready_on(
+        self,
+        base: Segment,
+        place: Position,
+        rows: Iterable[EncodedRow],
+        position: Position,
+        known: Mapping[EncodedRow, Row] | None = None,
+    ) -> Callable[[], Release] | None:
+        """Do all of standing on a segment of `place` and advancing to `position` that takes long, on any thread; what
+        is returned puts it in place, and returns what lets go of the rows of before, on any thread. None where the rows
+        do not come to the root of `position`.
+        """
+        other = LayeredTables(self._small)
+        other.stand_on(base, place)
+        return partial(self._take_place_of, other) if other.advance(rows, position, known) else None
+
+    def _take_place_of(self, other: "LayeredTables") -> Release:
+        before = self._over
+        self.__dict__.update(other.__dict__)
+        return before.release
 
     def stands_on(self, base: Segment) -> bool:
         """Whether these are the rows of this segment, and what has changed since."""

@@ -4,20 +4,22 @@ import asyncio
 import logging
 import os
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from treaty.core.refusals import Unavailable
-from treaty.core.state.commit import START
+from treaty.core.state.commit import START, Position
+from treaty.core.state.rows import EncodedRow, Row
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.environment import trim_memory
-from treaty.node.follower import Follower
+from treaty.node.follower import Follower, PutTables
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import KIND, StateFile, StateFileError, open_state
 
 log = logging.getLogger("treaty.node")
@@ -169,32 +171,49 @@ class StateFileManager:
                 log.exception("the state file could not be looked after; trying again")
 
     async def _turn(self, follower: Follower) -> None:
-        found, before = self._newer(), (self._found, self.written)
-        if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
-            if self._found is found:  # the tables stood on it for a moment, and stand again where they stood before
-                self._check_whether_dropped()
-                self._found, self.written = before
-            else:
-                log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
+        found = await asyncio.to_thread(self._newer)
+        if found is not None:
+            await self._change_over(follower, found)
         now = asyncio.get_running_loop().time()
         if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
             self._tried, self._wanted = now, False
             await self._write(BACKGROUND)
 
-    def _change(self, found: StateFile) -> Callable[[], None]:
-        back = self._tables.stand_on(found.segment, found.position)
+    async def _change_over(self, follower: Follower, found: StateFile) -> None:
+        """Change over to a newer file; one that is damaged, or not what the log has, is dropped."""
+        is_wrong = False
+
+        def ready(
+            rows: Collection[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None
+        ) -> PutTables | None:
+            nonlocal is_wrong
+            put = self._tables.ready_on(found.segment, found.position, rows, position, known)
+            is_wrong = put is None
+            return None if put is None else partial(self._put, put, found)
+
+        with suppress(SegmentDamagedError):
+            if await follower.change_over(ready, found.position):
+                return
+        if is_wrong or found.segment.damage:
+            self._drop(found)
+        else:
+            log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
+
+    def _put(self, put: PutTables, found: StateFile) -> Callable[[], None]:
         self._found, self.written = found, found.written
-        return back
+        return put()
 
     def _check_whether_dropped(self) -> None:
-        """Log that the tables no longer use their file: it does not match the log, its checksums or the state root.
-
-        Who writes the file removes it, so that nothing is copied from it into the next one.
-        """
+        """Drop the file that the tables no longer use: it does not match the log, its checksums or the state root."""
         found = self._found
-        if found is None or self._tables.stands_on(found.segment):
-            return
-        self._found = self.written = None
+        if found is not None and not self._tables.stands_on(found.segment):
+            self._found = self.written = None
+            self._drop(found)
+
+    def _drop(self, found: StateFile) -> None:
+        """Log why a file is not used. Who writes the file removes it, so that nothing is copied from it into the next
+        one.
+        """
         log.warning("the state file %s is dropped: %s", self.path or "in the log", self._why_dropped(found))
         if self._write is None or self.path is None or found.position.identity != self._tables.position.identity:
             return

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from treaty.core.large_texts import refuse_large_size, refuse_large_text
 from treaty.core.refusals import Unavailable
 from treaty.core.state.codec import dumps
 from treaty.core.state.root import add
@@ -123,8 +124,10 @@ class Segment:
         return reader
 
     def _read_block(self, table: str, number: int) -> list[bytes]:
+        reader = self.reader(table)
         try:
-            return self.reader(table).block(number)
+            refuse_large_size(reader.size(number))
+            return reader.block(number)
         except BlockDamagedError as error:
             raise self._damaged(f"block {number} of table {table} is damaged: {error}") from None
 
@@ -157,6 +160,7 @@ class Segment:
 
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
+        refuse_large_text(form)
         try:
             row = Row(table, key_of(table, key), value_of(table, str(form, "utf-8", "surrogatepass")))
         except (msgspec.DecodeError, ValueError) as error:

@@ -71,10 +71,16 @@ def _leaf(node: AvroPrimitive | AvroFixed) -> str:
 
 def members(union: AvroUnion, names: Mapping[str, NamedType]) -> tuple[str, ...] | None:
     """The names of the members of a choice's struct; None where all its values have one type, which is the column's then."""
-    parts = [names[one.full] if isinstance(one, AvroReference) else one for one in union.branches if not is_null(one)]
-    if len(parts) < 2 or {one.kind for one in parts} in ({"int", "long"}, {"float", "double"}):
+    parts = [one for one in union.branches if not is_null(one)]
+    if len(parts) < 2 or has_one_column(union, names):
         return None
     return tuple(f"member{place}" for place in range(len(parts)))
+
+
+def has_one_column(union: AvroUnion, names: Mapping[str, NamedType]) -> bool:
+    """Whether a choice of numbers of two sizes is a column of the larger one; logical types don't count there."""
+    parts = [names[one.full] if isinstance(one, AvroReference) else one for one in union.branches if not is_null(one)]
+    return {one.kind for one in parts} in ({"int", "long"}, {"float", "double"})
 
 
 def _bare(node: AvroType) -> AvroType:

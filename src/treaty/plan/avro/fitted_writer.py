@@ -4,7 +4,8 @@ Each named type of the writer gets a namespace of its own, its fields get the na
 field with a different logical type is read into a hidden field of the reader.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from treaty.core.finding import Finding
@@ -23,6 +24,7 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
+from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
 from treaty.plan.avro.resolution import AvroSide, UnionBranches, pair_fields
@@ -59,6 +61,7 @@ def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWri
     """Rewrite `writer` for `reader`, its names under `prefix`; findings say where logical types don't fit."""
     known = dict(reader.names)
     work = _Fitter(writer, AvroSchema(reader.root, known), prefix, known)
+    work.check_root()
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
     extra = tuple(known[full] for full in known.keys() - reader.names.keys())
@@ -156,15 +159,21 @@ class _Fitter:
             self._wrong(path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", "")
         return secret
 
+    def check_root(self) -> None:
+        """Find the leaves of a schema that is no record: no hidden field can stand beside it."""
+        hows: set[str] = set()
+        self._leaves(self.writer.root, self.reader.root, "", hows)
+        for how in sorted(hows):
+            old, new = how.split(":")[:2]
+            self._wrong("", f"{old} becomes {new} in fields of records only, and the schema is none", old, new)
+
     def _leaves(self, writer: AvroType, reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type with the writer's leaf wherever the logical type differs; records inside have their own."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
         if isinstance(new, AvroUnion):
             return self._union_leaves(old.branches if isinstance(old, AvroUnion) else (old,), new, reader, path, hows)
         if isinstance(old, AvroUnion):
-            for part in old.branches:
-                reader = self._leaves(part, reader, path, hows)
-            return reader
+            return self._shared_leaves(old.branches, reader, path, hows)
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
             items = self._leaves(old.items, new.items, f"{path}/[]", hows)
             return reader if items is new.items else AvroArray(items)
@@ -179,16 +188,31 @@ class _Fitter:
         self, olds: tuple[AvroType, ...], new: AvroUnion, reader: AvroType, path: str, hows: set[str]
     ) -> AvroType:
         """The reader's union with the leaves of a writer's types, each in the branch that it is read as."""
-        parts, table = list(new.branches), self._table(new)
+        table, taken = self._table(new), defaultdict[int, list[AvroType]](list)
         for old in olds:
             place = table.find(AvroSide(self.writer, old))
-            if place is None:
-                continue
-            before = parts[place]
-            parts[place] = self._leaves(old, before, path, hows)
-            if parts[place] is not before:
-                table.replace(place, AvroSide(self.reader, parts[place]))
-        return reader if tuple(parts) == new.branches else AvroUnion(tuple(parts))
+            if place is not None:
+                taken[place].append(old)
+        mine: set[str] = set()
+        parts = [self._shared_leaves(taken[place], part, path, mine) for place, part in enumerate(new.branches)]
+        if mine and has_one_column(new, self.reader.names):
+            self._wrong(path, "a column of int and long does not say which of them a number was", ", ".join(mine), "")
+        hows |= mine
+        return AvroUnion(tuple(parts)) if mine else reader
+
+    def _shared_leaves(self, olds: Sequence[AvroType], reader: AvroType, path: str, hows: set[str]) -> AvroType:
+        """The reader's type for all types of a writer's union that are read as it: one conversion has to serve them."""
+        solid, found = self.reader.resolve(reader), dict[frozenset[str], AvroType]()
+        for old in olds:
+            mine: set[str] = set()
+            made = self._leaves(old, reader, path, mine)
+            if mine or {self.writer.resolve(old).kind, solid.kind} <= {"int", "long"}:
+                found[frozenset(mine)] = made
+        if len(found) > 1:
+            units = ", ".join(sorted(set().union(*found)))
+            self._wrong(path, "two types of the writer are one to the reader, but not in the same unit", units, "")
+        hows.update(*found)
+        return next((made for mine, made in found.items() if mine), reader)
 
     def _leaf(
         self,
@@ -210,12 +234,14 @@ class _Fitter:
             return old
         hows.add(f"{tag}:{old.size}")
         full = f"hidden.{old.full}_{'_'.join(tag.split(':')[2:])}_{old.size}"
-        self.known[full] = AvroFixed(full, old.size, None, (), old.props)
+        # In a union the writer's own name finds it.
+        self.known[full] = AvroFixed(full, old.size, None, (old.full,), old.props)
         return AvroReference(full)
 
     def _wrong(self, path: str, sentence: str, old: str, new: str) -> None:
         remedy = "the same logical type with the same unit, or a decimal with no fewer digits on either side"
-        self.findings.append(Finding("LOGICAL_TYPE_MISMATCH", path, f"at {path}: {sentence}", "", old, new, remedy))
+        where = path or "the root"
+        self.findings.append(Finding("LOGICAL_TYPE_MISMATCH", path, f"at {where}: {sentence}", "", old, new, remedy))
 
 
 def hidden_name(record: AvroRecord, name: str, how: str) -> str:

@@ -105,7 +105,7 @@ def resolve_schemas(
     unavailable are asked again, as soon as the resolver asks its registries again. Raises `TooManySchemasError`.
     """
     entries = {one.uri: one for one in known.entries if one.outcome != UNAVAILABLE} if known else {}
-    wanted = sorted(uri for uri in {*uris, *(known.by_uri if known else ())} - set(entries) if _is_key(uri))
+    wanted = sorted(uri for uri in {*uris, *(known.by_uri if known else ())} - set(entries) if is_schema_uri(uri))
     if len(entries) + len(wanted) > IGLU_BATCH_SCHEMAS:
         raise TooManySchemasError(len(entries) + len(wanted))
     end = time.monotonic() + patience
@@ -124,7 +124,8 @@ def forget_unavailable(known: ResolvedSchemas) -> ResolvedSchemas:
     return replace(known, entries=tuple(one for one in known.entries if one.outcome != UNAVAILABLE))
 
 
-def _is_key(uri: str) -> bool:
+def is_schema_uri(uri: str) -> bool:
+    """Whether a text is the URI of a schema."""
     try:
         IgluKey.parse(uri)
     except IgluKeyError:

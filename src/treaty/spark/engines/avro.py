@@ -3,16 +3,19 @@ field.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from struct import unpack
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
+from treaty.plan.avro.conversions import LeafConversion, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
-from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
+from treaty.plan.avro.logical import WALLS
+from treaty.plan.format_plans import AvroFormatPlan, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.empty_lists import INSIDE, wrap_empty_lists
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
@@ -46,13 +49,7 @@ class _RecordRepair:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
         steps = {one.path[len(path)] for one in below}
-        if steps == {"[]"}:
-            return F.transform(part, lambda item: self.at(item, (*path, "[]")))
-        if steps == {"{}"}:
-            return F.transform_values(part, lambda _, item: self.at(item, (*path, "{}")))
-        for step in sorted(steps):  # members of a union
-            part = F.when(part.isNotNull(), part.withField(step, self.at(part[step], (*path, step))))
-        return part
+        return _rebuild(part, steps, lambda item, step: self.at(item, (*path, step)))
 
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
         """One field of a record: from its hidden field for the writers that fill that one."""
@@ -63,37 +60,58 @@ class _RecordRepair:
             if one.path == path and one.field == name:
                 mine = F.substring(self.value, 1, 5).isin([make_header(number) for number in one.ids])
                 hidden = self.at(record[one.hidden], inside)
-                chosen = F.when(mine, convert_hidden(hidden, one)).otherwise(chosen)
+                found = list_conversions(self.recipe)[one]
+                chosen = F.when(mine, convert_hidden(hidden, found)).otherwise(chosen)
         return chosen
 
 
-def convert_hidden(hidden: Column, one: FieldRepair) -> Column:
-    """The value of a hidden field as the type of the field it stands for.
+def _rebuild(part: Column, steps: Iterable[str], change: Callable[[Column, str], Column]) -> Column:
+    """A list, a map, or the struct of a choice with changes: `change` gets an item or member, and the step that leads to it."""
+    if set(steps) == {"[]"}:
+        return F.transform(part, lambda item: change(item, "[]"))
+    if set(steps) == {"{}"}:
+        return F.transform_values(part, lambda _, item: change(item, "{}"))
+    made = part
+    for step in sorted(steps):
+        made = made.withField(step, change(part[step], step))
+    return F.when(part.isNotNull(), made)
 
-    Spark reads both units of a timestamp as the same type, and a cast gives a decimal its scale; what Spark reads as a
-    plain number (times of day, nanoseconds) is counted over.
+
+def convert_hidden(hidden: Column, found: Sequence[LeafConversion], depth: int = 0) -> Column:
+    """The value of a hidden field, or a part of it at this depth, as the type of the field it stands for."""
+    if len(found[0].path) == depth:
+        return _convert_leaf(hidden, found[0])
+    below: dict[str, list[LeafConversion]] = {}
+    for one in found:
+        below.setdefault(one.path[depth], []).append(one)
+    return _rebuild(hidden, below, lambda part, step: convert_hidden(part, below[step], depth + 1))
+
+
+def _convert_leaf(leaf: Column, one: LeafConversion) -> Column:
+    """A value in the unit or with the digits of the new type.
+
+    Spark reads both coarser units of an instant as the same type, and a cast gives a decimal its scale; what Spark
+    reads as a plain number (times of day, nanoseconds) is counted over.
     """
-    old, new = one.how.split(",")[0].split(":")[:2]
-    if "nanos" not in old + new and not old.startswith("time-"):
-        return hidden.cast(one.type)
-    return _convert_each(hidden, one.type, lambda leaf: _change_unit(leaf, old, new))
-
-
-def _convert_each(column: Column, kind: str, change: Callable[[Column], Column]) -> Column:
-    if kind.startswith("ARRAY<"):
-        return F.transform(column, lambda item: _convert_each(item, kind[6:-1], change))
-    if kind.startswith("MAP<STRING, "):
-        return F.transform_values(column, lambda _, item: _convert_each(item, kind[12:-1], change))
-    return change(column)
-
-
-def _change_unit(leaf: Column, old: str, new: str) -> Column:
+    old, new = one.old.name, one.new.name
+    if new == "decimal":
+        return leaf.cast(f"{one.new}")
     if old.startswith("time-"):
         return leaf.cast("bigint") * 1000 if new == "time-micros" else _divide_by_thousand(leaf).cast("int")
-    if old.endswith("nanos"):
-        instant = F.timestamp_micros(_divide_by_thousand(leaf))
-        return instant.cast("timestamp_ntz") if new.startswith("local") else instant
-    return F.unix_micros(leaf.cast("timestamp")) * 1000
+    if one.divides:
+        micros = _divide_by_thousand(leaf)
+        return F.expr(EPOCH) + micros * F.expr(MICROSECOND) if old in WALLS else F.timestamp_micros(micros)
+    return _count_micros(leaf, one) * 1000 if one.multiplies else leaf
+
+
+EPOCH, MICROSECOND = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECOND"
+"""Times of no zone are counted from the one by the other: a cast from or to an instant would take the zone of the session."""
+
+
+def _count_micros(leaf: Column, one: LeafConversion) -> Column:
+    if one.old.name not in WALLS:
+        return F.unix_micros(leaf)
+    return ((leaf - F.expr(EPOCH)).cast("interval second").cast("decimal(20, 6)") * 1_000_000).cast("bigint")
 
 
 def _divide_by_thousand(leaf: Column) -> Column:
@@ -108,59 +126,52 @@ MOST = (2**63 - 1) // 1000
 """Microseconds beyond these are no nanoseconds of 64 bits: Spark would end the job, and not the row."""
 
 
+Test = Callable[[Column], Column]
+"""From a leaf to whether it is wrong."""
+
+
 def find_overflow(envelope: Column, plan: DecodePlan) -> Column | None:
     """Whether a hidden field holds a number that its conversion has no room for; never null. None where none can."""
-    recipe = read_avro_part(plan)
-    whole = recipe.whole
-    record = envelope[whole] if whole else envelope
-    found = [
-        _any_at(record, one.path, lambda owner, one=one: _any_leaf(owner[one.hidden], one.type, _exceeds))  # type: ignore[misc]  # of this turn
-        for one in recipe.repairs
-        if one.how.split(",")[0].split(":")[1].endswith("nanos")
-    ]
-    return join_conditions(found, Column.__or__) if found else None
+    return _find_leaf(envelope, plan, lambda one: partial(_exceeds, one) if one.multiplies else None)
 
 
 def find_lost_digits(envelope: Column, plan: DecodePlan) -> Column | None:
     """Whether a hidden field holds a time with digits that its conversion would cut; never null. None where none can."""
     recipe = read_avro_part(plan)
-    whole = recipe.whole
-    record = envelope[whole] if whole else envelope
-    found = [
-        _any_at(record, one.path, lambda owner, one=one: _any_leaf(owner[one.hidden], one.type, _has_rest))  # type: ignore[misc]  # of this turn
-        for one in recipe.exact_repairs
-    ]
-    return join_conditions(found, Column.__or__) if found else None
+    return _find_leaf(envelope, plan, lambda one: _has_rest if must_be_exact(recipe, one) else None)
 
 
-def _any_at(part: Column, path: tuple[str, ...], test: Callable[[Column], Column]) -> Column:
-    """Whether the test holds for a record at the path."""
-    if not path:
-        return test(part)
-    if path[0] in {"[]", "{}"}:
-        items = part if path[0] == "[]" else F.map_values(part)
-        return F.coalesce(F.exists(items, lambda item: _any_at(item, path[1:], test)), F.lit(False))
-    return _any_at(part[path[0]], path[1:], test)
-
-
-def _any_leaf(hidden: Column, kind: str, test: Callable[[Column], Column]) -> Column:
-    """Whether the test holds for a number in lists and maps; null counts as no."""
-    if kind.startswith("ARRAY<"):
-        found = F.exists(hidden, lambda item: _any_leaf(item, kind[6:-1], test))
-    elif kind.startswith("MAP<STRING, "):
-        found = F.exists(F.map_values(hidden), lambda item: _any_leaf(item, kind[12:-1], test))
-    else:
-        found = test(hidden)
-    return F.coalesce(found, F.lit(False))
-
-
-def _exceeds(leaf: Column) -> Column:
-    micros = F.unix_micros(leaf.cast("timestamp"))
+def _exceeds(one: LeafConversion, leaf: Column) -> Column:
+    micros = _count_micros(leaf, one)
     return (micros > MOST) | (micros < -MOST)
 
 
 def _has_rest(leaf: Column) -> Column:
-    return F.pmod(leaf.cast("bigint"), F.lit(1000)) != 0
+    return F.pmod(leaf, F.lit(1000)) != 0
+
+
+def _find_leaf(envelope: Column, plan: DecodePlan, choose: Callable[[LeafConversion], Test | None]) -> Column | None:
+    """Whether some leaf is wrong by the test that is chosen for its conversion; None where there is no test."""
+    recipe = read_avro_part(plan)
+    record = envelope[recipe.whole] if recipe.whole else envelope
+    found = [
+        _any_at(record, (*place, repair.hidden, *one.path), test)
+        for repair, leaves in list_conversions(recipe).items()
+        for one in leaves
+        if (test := choose(one)) is not None
+        for place in dict.fromkeys(list_places(recipe)[repair].values())
+    ]
+    return join_conditions(found, Column.__or__) if found else None
+
+
+def _any_at(part: Column, path: Sequence[str], test: Test) -> Column:
+    """Whether the test holds for a value at the path; null counts as no."""
+    if not path:
+        return F.coalesce(test(part), F.lit(False))
+    if path[0] in {"[]", "{}"}:
+        items = part if path[0] == "[]" else F.map_values(part)
+        return F.coalesce(F.exists(items, lambda item: _any_at(item, path[1:], test)), F.lit(False))
+    return _any_at(part[path[0]], path[1:], test)
 
 
 WRONG_TEXT = "_treaty_wrong_text"

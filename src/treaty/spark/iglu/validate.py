@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -9,8 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, StringType, StructField, StructType
 
 from treaty.arrow.iglu.events import ENVELOPES, FAILURE, SCHEMA_UNAVAILABLE, EventOptions, share_validator
-from treaty.arrow.iglu.names import find_schema_names
+from treaty.arrow.iglu.names import gather_schemas
 from treaty.client.iglu.resolver import Resolver
+from treaty.core.limits import IGLU_BATCH_SCHEMAS
 from treaty.plan.ddl import quote_name
 from treaty.plan.errors import PlanError
 from treaty.plan.iglu.resolution import ResolvedSchemas, resolve_schemas
@@ -77,17 +79,18 @@ def validate_self_describing(
 
 
 def find_schemas(frame: DataFrame, columns: Iterable[str]) -> frozenset[str]:
-    """Return the texts in columns of JSON that begin like the URI of a schema; runs a job."""
+    """Return the URIs of schemas that columns of JSON name; runs a job.
+
+    Each task returns its own in one row, so that no exchange is needed; at most one more than the limit, which refuses the
+    batch.
+    """
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        seen: set[str] = set()
-        for batch in batches:
-            for column in batch.columns:
-                seen |= find_schema_names(column)
-        yield pa.RecordBatch.from_pydict({"name": pa.array(sorted(seen), pa.string())})
+        found = sorted(gather_schemas(batches, IGLU_BATCH_SCHEMAS))
+        yield pa.RecordBatch.from_pydict({"names": pa.array([found], pa.list_(pa.string()))})
 
-    found = frame.select(*(F.col(quote_name(one)) for one in columns)).mapInArrow(work, "name STRING")
-    return frozenset(row["name"] for row in found.distinct().collect())
+    found = frame.select(*(F.col(quote_name(one)) for one in columns)).mapInArrow(work, "names ARRAY<STRING>")
+    return frozenset(chain.from_iterable(row["names"] for row in found.collect()))
 
 
 def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOptions) -> DataFrame:

@@ -48,9 +48,9 @@ def _union_default_first(schema: AvroSchema) -> Iterator[Advice]:
 
 def _default_array_in_union(schema: AvroSchema) -> Iterator[Advice]:
     for place in list_fields(schema):
-        if isinstance(place.field.type, AvroUnion) and isinstance(place.field.default, list):
-            message = f"the default of {place.field.name!r} is an array in a union"
-            yield (place.path, "default"), message, "null, or the array as the field's whole type"
+        if isinstance(place.field.type, AvroUnion) and place.field.default == []:
+            message = f"the default of {place.field.name!r} is an empty array in a union"
+            yield (place.path, "default"), message, "null, an array with items, or the array as the field's whole type"
 
 
 def _alias_ambiguous(schema: AvroSchema) -> Iterator[Advice]:
@@ -94,7 +94,7 @@ EVOLUTION = (
     ),
     make_lint(
         "DEFAULT_ARRAY_IN_UNION",
-        "A union has no array as its default: Java Avro 1.12 can't use it when it reads.",
+        "A union has no empty array as its default: Java Avro 1.12 can't use it when it reads.",
         _default_array_in_union,
     ),
     make_lint("ALIAS_AMBIGUOUS", "An alias of a field is the name of no other field of the record.", _alias_ambiguous),

@@ -1,0 +1,83 @@
+"""SIGTERM to a whole process group, as service managers send it: the JVM gets it too and ends first, and that is no failure."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.costs import note_killed
+from tests.iglu import schemas
+from tests.real.pipeline_files import V1, put, sound
+from tests.self_describing import CONFIG, CONTEXTS
+from tests.servers.small import SMALL
+from treaty.assemble import connect
+from treaty.spark.session import QUICK_START
+
+pytestmark = [pytest.mark.jvm, pytest.mark.timeout(180)]
+
+
+def describe(root: Path, source: str) -> Path:
+    """A stream that goes on until it is told to end."""
+    settings = {**SMALL, "spark.driver.extraJavaOptions": QUICK_START}
+    pairs = "\n".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in settings.items())
+    tables = "\n".join(f'[{name}]\nplace = "{root}/{name}"\nformat = "parquet"' for name in ("good", "bad"))
+    file = root / "stream.toml"
+    file.write_text(
+        f'checkpoint = "{root}/checkpoint"\n{source}\n{tables}\n[spark]\nmaster = "local[1]"\n[spark.settings]\n{pairs}\n'
+    )
+    return file
+
+
+def events(root: Path) -> tuple[list[str], Path]:
+    """`treaty iglu load` over one file of events."""
+    folder = root / "iglu" / "schemas" / Path(CONTEXTS).parent
+    folder.mkdir(parents=True)
+    (folder / "1-0-1").write_text(schemas()[CONTEXTS], "utf-8")
+    (root / "resolver.json").write_text(json.dumps(CONFIG))
+    write(root, number=[1], value=[json.dumps({"schema": f"iglu:{CONTEXTS}", "data": []})])
+    source = f'[source.files]\npath = "{root}/in"\nschema = "number BIGINT, value STRING"'
+    places = f'keep = ["number"]\nresolver = "resolver.json"\nregistries = ["{root}/iglu"]'
+    return ["iglu", "load"], describe(root, f"{places}\n{source}")
+
+
+def frames(root: Path) -> tuple[list[str], Path]:
+    """`treaty pipeline run` over one file of frames."""
+    log = f"sqlite://{root / 'log.db'}"
+    with connect(log) as registry:
+        number = put(registry, V1, "orders-value")
+    write(root, value=[value for value, _ in sound(number, V1, 0)])
+    source = f'[source.files]\npath = "{root}/in"\nschema = "value BINARY"'
+    return ["pipeline", "run"], describe(root, f'registry = "{log}"\nsubject = "orders-value"\n{source}')
+
+
+def write(root: Path, **columns: list[object]) -> None:
+    (root / "in").mkdir()
+    pq.write_table(pa.table(columns), root / "in" / "one.parquet")
+
+
+@pytest.mark.parametrize("made", [events, frames])
+def test_a_signal_to_the_whole_group_ends_the_stream_with_one_sentence(tmp_path: Path, made: object) -> None:
+    words, file = made(tmp_path)  # type: ignore[operator]
+    command = [sys.executable, "-m", "treaty.cli.main", *words, str(file), "--json"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        note_killed(process.pid)
+        os.killpg(process.pid, signal.SIGTERM)
+        rest, told = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    assert json.loads(first or rest or "{}").get("batch") == 0, told
+    assert (process.returncode, rest) == (0, ""), told
+    assert "Traceback" not in told
