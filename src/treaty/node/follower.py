@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -11,7 +11,7 @@ from treaty.core.limits import LOOP_BYTES, POSITIONS_KEPT
 from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow, Row
-from treaty.core.state.tables import read
+from treaty.core.state.tables import read, read_many
 from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
@@ -335,7 +335,7 @@ class Follower:
             return expected
         known, now = dict(expected), self._environment.now
         if large:
-            known |= await self._environment.run_large(lambda: _decode_rows(large, known))
+            known |= await self._environment.run_large(lambda: read_many(large, known))
         end = now() + SLICE_SECONDS
         for row in rows:
             if row not in known:
@@ -388,14 +388,6 @@ class Follower:
             await asyncio.gather(self._barrier_task, return_exceptions=True)
         if self._next is not None:
             self._next.cancel()
-
-
-def _decode_rows(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
-    """Return the decoded rows that are not known, and have all of them know their digests."""
-    found = {row: read(row) for row in rows if row not in known}
-    for row in rows:
-        row.digest  # noqa: B018 (computed once, and kept in the row)
-    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
 
 
 def _ignore_error(future: asyncio.Future[None]) -> None:

@@ -47,6 +47,14 @@ def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> Read
     return row, decoded, gives_back(decoded, row.value)
 
 
+def read_many(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
+    """Return the decoded rows that are not known, and have all of them know their digests."""
+    found = {row: read(row) for row in rows if row not in known}
+    for row in rows:
+        row.digest  # noqa: B018 (computed once, and kept in the row)
+    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
+
+
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
