@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,18 @@ def test_rows_that_come_to_another_root_change_nothing(rows: list[EncodedRow], m
         assert not tables.advance(more, Position(b"i" * 16, 2, b"e" * 32, b"r" * 32))
         holds(tables, live(rows))
         assert tables.position == at(live(rows))
+
+
+@pytest.mark.parametrize("make", [DictTables, partial(LayeredTables, small=0)], ids=["plain", "layered"])
+@given(some, some)
+def test_tables_after_an_own_append_are_held_against_its_root(
+    make: Callable[[], DictTables | LayeredTables], rows: list[EncodedRow], more: list[EncodedRow]
+) -> None:
+    tables, after = make(), at(live([*rows, *more]))
+    tables.load(rows, at(live(rows)))
+    assert tables.advance(more, after, own=True)
+    holds(tables, live([*rows, *more]))
+    assert not tables.advance((), Position(b"i" * 16, 2, b"e" * 32, b"r" * 32), own=True)
 
 
 @given(some)

@@ -5,6 +5,7 @@ Confluent's seven level names are some of these values; any other is shown as th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 DEFAULT_LEVEL = "BACKWARD"
 STRICTNESS = ("STRICT", "LENIENT", "LOGICAL")
@@ -40,6 +41,7 @@ class Level:
     backward: VersionRange = NONE
     forward: VersionRange = NONE
     deny: bool = False
+    shared: ClassVar[bool] = True
 
 
 LEVELS: Mapping[str, Level] = {

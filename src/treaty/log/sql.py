@@ -73,7 +73,7 @@ class TableRootWriter:
         before = self._roots if known else {}
         roots = append.roots
         put = tuple((table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root)
-        return TableRootChanges(put, tuple(table for table in before if table not in roots), others_go=not known)
+        return TableRootChanges(put, tuple(before.keys() - roots.keys()), others_go=not known)
 
     def wrote(self, append: Append) -> None:
         """Remember what is in the store now."""

@@ -44,7 +44,8 @@ class CommitBatch:
 
     base: Position
     commits: list[Commit] = field(default_factory=list)
-    rows: dict[EncodedRow, Row] = field(default_factory=dict)
+    rows: list[tuple[EncodedRow, Row]] = field(default_factory=list)
+    """All rows of the commits, with what was encoded."""
     members: list[Member] = field(default_factory=list)
     """Commands that wait for the append, in the order of their decisions."""
     proven: list[tuple[QueuedCommand, DecisionResult]] = field(default_factory=list)
@@ -114,7 +115,8 @@ def build(
         command.refuse_elsewhere(tables.position)
         if command.is_over:
             continue
-        result = _decide_one(batch, overlay, command, decide) if prepared is None else prepared.result
+        view = overlay if batch.commits else tables
+        result = _decide_one(batch, view, command, decide) if prepared is None else prepared.result
         if result is None:
             if command.is_large and not command.is_over:
                 batch.left = [command, *waiting]
@@ -154,11 +156,11 @@ async def answer_from_outcome(
 
 
 def _decide_one(
-    batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decide: Decide
+    batch: CommitBatch, view: View, command: QueuedCommand, decide: Decide
 ) -> DecisionResult | OpenQuestions | None:
     if not batch.commits and (known := command.known_result(batch.base)) is not None:
         return known
-    return _decide_alone(overlay, command, decide)
+    return _decide_alone(view, command, decide)
 
 
 def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
@@ -219,7 +221,7 @@ def _add_commit(
         command.fail(SequenceExceededError("too late"))
         return True
     batch.commits.append(Commit(sequence, encoded, command.command.command_id, command.command.time))
-    batch.rows.update(zip(encoded, decision.rows, strict=True))
+    batch.rows.extend(zip(encoded, decision.rows, strict=True))
     batch.members.append((command, decision, MemberReason.WRITES))
     batch.bytes += size
     overlay.put(decision.rows)

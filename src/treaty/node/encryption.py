@@ -8,7 +8,7 @@ reader of the log sees which values of one name are equal, and their length.
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,16 +192,27 @@ NO_KEYS = MetadataCipher()
 
 def _is_sensitive(value: Value | None) -> bool:
     """Return whether a row may contain a sensitive value."""
-    match value:
-        case Schema(metadata=metadata):
-            return metadata is not None and bool(metadata.sensitive)
-        case ConfigValue(default_metadata=under, override_metadata=over):
-            return any(one is not None and one.sensitive for one in (under, over))
-        case Outcome(members=members):
-            for name, text in members:
-                if name == "answer":
-                    return '"sensitive"' in text or text.startswith(SEALED)
-    return False
+    of_kind = _OF_KIND.get(type(value))
+    return of_kind is not None and of_kind(value)
+
+
+def _is_sensitive_schema(value: Schema) -> bool:
+    return value.metadata is not None and bool(value.metadata.sensitive)
+
+
+def _is_sensitive_config(value: ConfigValue) -> bool:
+    under, over = value.default_metadata, value.override_metadata
+    return (under is not None and bool(under.sensitive)) or (over is not None and bool(over.sensitive))
+
+
+def _is_sensitive_outcome(value: Outcome) -> bool:
+    answers = [text for name, text in value.members if name == "answer"]
+    return any('"sensitive"' in text or text.startswith(SEALED) for text in answers)
+
+
+_OF_KIND: Mapping[type, Callable[[Any], bool]] = {
+    Schema: _is_sensitive_schema, ConfigValue: _is_sensitive_config, Outcome: _is_sensitive_outcome
+}  # fmt: skip
 
 
 def _change(value: Value, change: Change) -> Value:
@@ -236,7 +247,9 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
 
     def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
         verdict = decide(decrypt_view(cipher, view), command, engine)
-        if not isinstance(verdict, Decision) or not any(_is_sensitive(row.value) for row in verdict.rows):
+        if not isinstance(verdict, Decision) or not verdict.rows:
+            return verdict
+        if not any(_is_sensitive(row.value) for row in verdict.rows):
             return verdict
         try:
             rows = tuple(encrypted for row in verdict.rows for encrypted in cipher.encrypt(row, view))

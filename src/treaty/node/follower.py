@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -11,10 +11,11 @@ from treaty.core.limits import LOOP_BYTES, POSITIONS_KEPT
 from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow, Row
-from treaty.core.state.tables import read
+from treaty.core.state.tables import read, read_many
 from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
+from treaty.node.own_append import OwnAppend
 from treaty.node.status import NodeCounts
 
 log = logging.getLogger("treaty.node")
@@ -81,7 +82,7 @@ class Follower:
         self._barrier_task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
         self._pausing = asyncio.Lock()
-        self._expected: Mapping[EncodedRow, Row] | None = None
+        self._expected: OwnAppend | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._ends: OrderedDict[int, bytes] = OrderedDict()
 
@@ -272,8 +273,11 @@ class Follower:
             self._counts.reloads += 1
             self._ends.clear()
             put()
-        elif not self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows)):
-            return False
+        else:
+            known = await self._read_ahead(delta.rows)
+            own = self._expected is not None and self._expected.is_all_of(delta, self.position)
+            if not self.tables.advance(delta.rows, delta.tip, known, own=own):
+                return False
         self.proven, self.wrong = True, None
         if self.position != before or delta.reload:
             self._announce()
@@ -325,13 +329,13 @@ class Follower:
         """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all
         are applied in one turn of the event loop.
         """
-        expected = self._expected or {}
+        expected = {} if self._expected is None else self._expected.decoded
         large = [row for row in rows if len(row.value or "") > LOOP_BYTES and not (expected and row in expected)]
         if len(rows) < AHEAD_ROWS and not large:
             return expected
         known, now = dict(expected), self._environment.now
         if large:
-            known |= await self._environment.run_large(lambda: _decode_rows(large, known))
+            known |= await self._environment.run_large(lambda: read_many(large, known))
         end = now() + SLICE_SECONDS
         for row in rows:
             if row not in known:
@@ -352,9 +356,9 @@ class Follower:
         for callback in self._callbacks:
             callback()
 
-    def expect(self, rows: Mapping[EncodedRow, Row] | None) -> None:
-        """Pass the decoded rows of this node's append in flight, so that they need not be decoded again."""
-        self._expected = rows
+    def expect(self, append: OwnAppend | None) -> None:
+        """Pass this node's append in flight, so that nothing of it need be worked out again."""
+        self._expected = append
 
     # ---------------------------------------------------------------------------------------------------- following
 
@@ -384,14 +388,6 @@ class Follower:
             await asyncio.gather(self._barrier_task, return_exceptions=True)
         if self._next is not None:
             self._next.cancel()
-
-
-def _decode_rows(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
-    """Return the decoded rows that are not known, and have all of them know their digests."""
-    found = {row: read(row) for row in rows if row not in known}
-    for row in rows:
-        row.digest  # noqa: B018 (computed once, and kept in the row)
-    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
 
 
 def _ignore_error(future: asyncio.Future[None]) -> None:

@@ -13,6 +13,7 @@ from treaty.core.requests import Request
 from treaty.core.schema_engine import Question
 from treaty.core.state.commit import PositionToken
 from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
+from treaty.core.state.state_tables import LOG_ORIGIN
 from treaty.node.barriers import ReadBarriers
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
@@ -67,6 +68,8 @@ class CommandQueue:
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:
+            if not tables.keys(LOG_ORIGIN):  # so it is with nearly every log
+                return ""
             return explain_unfinished_restore(tables) or explain_sealed_log(tables)
         table, key = next(iter(quarantine))
         first = f"the first in table {table!r}: {quarantine[table, key]}"

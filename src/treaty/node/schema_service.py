@@ -38,7 +38,7 @@ from treaty.formats.model_cache import count_characters as reach
 from treaty.formats.registry import find_formats
 from treaty.formats.validators.registry import find_validators, names_of_validators
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool, answer_in_time
-from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
+from treaty.node.question_queue import AnswerQuestion, QuestionQueue, QuestionSource
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
 """The cache key of an answer: digests of resolved schemas. Not guids, which cover only subject and number of a
@@ -141,7 +141,7 @@ class SchemaService:
 
     def open_session(self, principal: str = "", *, writes: bool = False) -> "SchemaSession":
         """Return the engine of one decision of a principal, for all its rounds; `writes` for a command."""
-        return SchemaSession(self, QuestionSource(principal, writes))
+        return SchemaSession(self, principal, writes)
 
     async def answer_questions(self, session: "SchemaSession", questions: tuple[Question, ...]) -> None:
         """Answer questions of a decision. Raises `TooLarge` past the limit of answers per decision, `Unavailable` if
@@ -205,13 +205,19 @@ class SchemaSession:
     """The `SchemaEngine` of one decision, which keeps its answers until the decision ends."""
 
     service: SchemaService
-    source: QuestionSource = NOBODY
+    principal: str = ""
+    writes: bool = False
     pinned: dict[Key, Answer] = field(default_factory=dict)
     rounds: int = 0
     """Rounds of answers so far."""
     _read: int = 0
-    _budget: StepBudget = field(default_factory=StepBudget)
-    """Steps left for the decision in the event loop in this round."""
+    _budget: StepBudget | None = None
+    """Steps left for the decision in the event loop in this round, from its first question on."""
+
+    @property
+    def source(self) -> QuestionSource:
+        """The source of its questions."""
+        return QuestionSource(self.principal, self.writes)
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -231,7 +237,7 @@ class SchemaSession:
     def begin_round(self) -> None:
         """Start a new round, in another turn of the loop."""
         self.rounds += 1
-        self._read, self._budget = 0, StepBudget()
+        self._read, self._budget = 0, None
 
     def recall(self, question: Question) -> Answer | None:
         """Return an answer that was given before, or None; on any thread."""
@@ -245,6 +251,7 @@ class SchemaSession:
             if self._read + size > self.service.inline_bytes:
                 return None
             self._read += size
+            self._budget = self._budget or StepBudget()
             try:
                 with use_budget(self._budget):
                     answer = self.service.answer(question)

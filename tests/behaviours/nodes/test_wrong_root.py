@@ -77,6 +77,19 @@ async def test_a_row_that_changes_on_its_way_is_read_again() -> None:
         assert (node.halted, node.status().root_found) == ("", "")
 
 
+@virtual
+async def test_a_row_of_an_own_append_that_changes_on_its_way_back_is_read_again() -> None:
+    disk = Disk(9)
+    flipping = Flipping(disk, Weather(FAIR), random.Random(7))
+    async with living(flipping, seed=7) as node:
+        for number in range(3):
+            flipping.times = 1
+            await node.ask(post(f"s{number}"))
+            assert node.counts.wrong_roots == number + 1
+            assert node.status().state_root == disk.tip.root.hex()
+        assert (await node.ask(ListSubjects())).answer.names == ("s0", "s1", "s2")
+
+
 @pytest.mark.parametrize("kind", [DictTables, LayeredTables])
 @virtual
 async def test_who_starts_on_a_row_that_was_changed_answers_nothing_and_says_why(

@@ -43,6 +43,26 @@ ROOTS = (
         ),
     ),
     Bug(
+        "root: not checked after an own append",
+        "Who reads back its own append takes what its tables then add up to.",
+        (
+            Edit(
+                "treaty.core.state.tables:DictTables.advance",
+                "return not own or as_root(self._roots) == position.root",
+                "return True",
+            ),
+            Edit(
+                "treaty.node.segment.layered:LayeredTables.advance",
+                "return not own or as_root(self.roots) == position.root",
+                "return True",
+            ),
+        ),
+        by_tests(
+            f"{TEXTS}::test_tables_after_an_own_append_are_held_against_its_root[plain]",
+            f"{TEXTS}::test_tables_after_an_own_append_are_held_against_its_root[layered]",
+        ),
+    ),
+    Bug(
         "root: not checked on restore",
         "A dump is restored whatever root its rows come to.",
         (Edit("treaty.log.maintenance.dump:refuse_root_mismatch", "if wrong:", "if not head:"),),

@@ -10,7 +10,7 @@ STATES = (
         "state file: the root in its head is held against nothing",
         "A state file is taken whose place the log has with another root, and what the rows come to is not compared either.",
         (
-            Edit("treaty.core.state.commit:Position.agrees", "and self.root == other.root", ""),
+            Edit("treaty.core.state.commit:Position.agrees", "self.root == other.root and", ""),
             Edit("treaty.node.segment.layered:LayeredTables.advance", "!= position.root", "== position"),
         ),
         by_tests(

@@ -22,7 +22,8 @@ async def planted(self: Writer) -> None:
     if not batch.commits:
         await self._refresh(batch)
         return
-    roots = roots_after(self._follower.tables, batch.rows)
+    rows = [encoded for encoded, _ in batch.rows]
+    roots = roots_after(self._follower.tables, rows)
     append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
     barrier = self._follower.begin()
     sent = SentState(UnseenCommit(batch.base.sequence, append.last))
@@ -30,7 +31,7 @@ async def planted(self: Writer) -> None:
         if reason is MemberReason.WRITES:
             command.send(sent)
     first = asyncio.create_task(self._log.append(append))
-    self._follower.tables.apply(list(batch.rows), append.position)
+    self._follower.tables.apply(rows, append.position)
     second = self._build(self._queue.take(self._size))
     flight = await self._append(second)
     try:

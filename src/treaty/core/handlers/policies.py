@@ -240,10 +240,10 @@ def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> N
 
 
 def changed_config(
-    view: View, scope: Scope, change: Config, clear: Iterable[str] = (), packages: Pairs = ()
+    view: View, old: ConfigValue | None, change: Config, clear: Iterable[str] = (), packages: Pairs = ()
 ) -> ConfigValue:
-    """Return the config of a scope after a change. `packages` are those of the plug-ins among its validators."""
-    new = merge_config(own_value(view, scope), change, clear)
+    """Return the config of a scope, which is `old`, after a change. `packages` are those of the plug-ins among its validators."""
+    new = merge_config(old, change, clear)
     if change.validators is not None or "validators" in clear:
         new = replace(new, packages=packages)
     return with_followed(view, new)
@@ -283,7 +283,7 @@ def created_config(
     _refuse_other_members(chosen, at)
     packages = refuse_bad_policy(view, scope, chosen, engine, at)
     old = own_value(view, scope)
-    new = changed_config(view, scope, chosen, packages=packages)
+    new = changed_config(view, old, chosen, packages=packages)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in POLICY_MEMBERS):
         _refuse_other_config(subject, config_of(old), chosen, at)
     return new

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import lru_cache
+from operator import attrgetter
 
 from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
@@ -43,6 +44,8 @@ _SAME = tuple(
     one.name for one in fields(Config) if one.name not in {"level", "exact_level", "group", "partition", "policy"}
 )
 """Members that a config and its row call alike."""
+_MEMBERS = tuple(one.name for one in fields(ConfigValue))
+_read_same, _read_members = attrgetter(*_SAME), attrgetter(*_MEMBERS)
 
 
 def scope_key(scope: Scope) -> ScopeKey:
@@ -56,6 +59,7 @@ def scope_key(scope: Scope) -> ScopeKey:
 
 POLICY_MEMBERS = ("level", "partition", "strictness", "validators")
 """Members of the row that make up a policy."""
+_read_policy = attrgetter(*POLICY_MEMBERS)
 ROOT = Scope(DEFAULT_CONTEXT)
 ALL = Scope(EVERYWHERE)
 ALWAYS = (ROOT, ALL)
@@ -237,11 +241,14 @@ def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] =
     level = exact_level(change.level, change.exact_level)
     if change.exact_level is None and new.level is not None and change.level == word_of(new.level):
         level = new.level
-    given = {name: getattr(change, name) for name in _SAME} | {
-        "level": level, "partition": partition_of(change.group, change.partition), "strictness": change.policy
-    }  # fmt: skip
+    given = dict(
+        zip(_SAME, _read_same(change), strict=True),
+        level=level, partition=partition_of(change.group, change.partition), strictness=change.policy,
+    )  # fmt: skip
     news = {name: value for name, value in given.items() if value is not None}
-    new = replace(new, **(news | dict.fromkeys(_STORED.get(name, name) for name in clear)))
-    if change.follows is None and any(getattr(new, name) != getattr(before, name) for name in POLICY_MEMBERS):
-        new = replace(new, follows=None)
-    return new
+    cleared = dict.fromkeys(_STORED.get(name, name) for name in clear)
+    members = {} if new is UNSET else dict(zip(_MEMBERS, _read_members(new), strict=True))
+    new = ConfigValue(**(members | news | cleared))
+    if change.follows is not None or new.follows is None:
+        return new
+    return replace(new, follows=None) if _read_policy(new) != _read_policy(before) else new

@@ -56,7 +56,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
-    new = changed_config(view, request.scope, change, request.clear, packages)
+    new = changed_config(view, old, change, request.clear, packages)
     rows = () if new == old else (config_row(request.scope, new),)
     return Decision(rows, ConfigStored(config_of(new)))
 

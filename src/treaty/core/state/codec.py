@@ -24,7 +24,7 @@ Json = Any
 STEP_CHARACTERS = 65_536
 """Characters of a string that are encoded at once where others may want their turn."""
 SHARED = 1_000
-"""Values of one kind that rows share where the kind says `shared`; a removed one is read again."""
+"""Values of one kind that rows share where the kind says `shared`, and their JSON values; a removed one is read again."""
 _SCALARS = frozenset({str, int, bool, float})
 _PAIRS = tuple[tuple[str, str], ...]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -85,7 +85,9 @@ class JsonCodec:
         found: dict[str, Json] = {}
         for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
             member = getattr(value, name)
-            if member is not default and (member != default or type(member) is not type(default)):
+            if member is not default and (
+                default is None or default is MISSING or member != default or type(member) is not type(default)
+            ):
                 found[name] = to_json(member) if to_json else member
         return found
 
@@ -127,8 +129,10 @@ class JsonCodec:
             to_json, from_json = self._parts(tuple(get_type_hints(hint).values()), where)
             return to_json, lambda items: hint(*from_json(items))
         if isinstance(hint, type) and is_dataclass(hint):
-            share: Callable[[Any], Any] = lru_cache(SHARED)(_same) if getattr(hint, "shared", False) else _same
-            return self.encode, lambda members: share(self.decode(hint, members)[0])
+            if not getattr(hint, "shared", False):
+                return self.encode, lambda members: self.decode(hint, members)[0]
+            share: Callable[[Any], Any] = lru_cache(SHARED)(_same)
+            return lru_cache(SHARED)(self.encode), lambda members: share(self.decode(hint, members)[0])
         message = f"no JSON form for {where}: {hint}"
         raise TypeError(message)
 

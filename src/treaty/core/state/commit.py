@@ -72,7 +72,7 @@ class Position:
 
     def agrees(self, other: "Position") -> bool:
         """Return whether the other is this place with this root too."""
-        return self == other and self.root == other.root
+        return self is other or (self.root == other.root and self == other)
 
     @property
     def token(self) -> PositionToken:
@@ -116,6 +116,13 @@ class Append:
     where it repeats the root of its base.
     """
 
+    position: Position = field(init=False, repr=False, compare=False)
+    """The place right after this append."""
+
+    def __post_init__(self) -> None:
+        """Work out the place."""
+        object.__setattr__(self, "position", Position(self.identity, self.last, self.digest, self.root))
+
     @property
     def last(self) -> int:
         """Sequence of the last commit."""
@@ -125,11 +132,6 @@ class Append:
     def rows(self) -> tuple[EncodedRow, ...]:
         """Its rows in their last state, each once."""
         return tuple({(row.table, row.key): row for commit in self.commits for row in commit.rows}.values())
-
-    @property
-    def position(self) -> Position:
-        """The place right after this append."""
-        return Position(self.identity, self.last, self.digest, self.root)
 
     @property
     def prefix(self) -> "AppendPrefix":

@@ -63,8 +63,8 @@ def roots_with(tables: RootedTables, rows: Iterable[tuple[EncodedRow, Key]]) -> 
     """Return the same where the keys have been read."""
     roots, share = dict(tables.roots), tables.share
     for (table, key), row in {(row.table, key): row for row, key in rows}.items():
-        roots[table] = roots.get(table, 0) + row.digest - share(table, key)
-    return {table: left for table, total in roots.items() if (left := total % MODULUS)}
+        add(roots, table, row.digest - share(table, key))
+    return roots
 
 
 def add(roots: dict[str, int], table: str, change: int) -> None:

@@ -31,6 +31,7 @@ _OF_VALUES: Mapping[str, tuple[AnyIndex, ...]] = {
 """By table: the indexes whose entries may change while the row stays."""
 _COUNTED = {name: table.counted for name, table in TABLES.items() if table.counted and table is not VERSION}
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
+_NO_ROWS: Mapping[Key, StoredValue] = {}
 
 
 Read = tuple[EncodedRow, Row, bool]
@@ -44,6 +45,14 @@ def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> Read
         return row, found, True
     decoded = decode_row(row)
     return row, decoded, gives_back(decoded, row.value)
+
+
+def read_many(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
+    """Return the decoded rows that are not known, and have all of them know their digests."""
+    found = {row: read(row) for row in rows if row not in known}
+    for row in rows:
+        row.digest  # noqa: B018 (computed once, and kept in the row)
+    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
 
 
 class DictTables:
@@ -129,8 +138,7 @@ class DictTables:
 
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, or None where there is no row."""
-        rows = self._tables.get(table.name)
-        value = None if rows is None else rows.get(key)
+        value = self._tables.get(table.name, _NO_ROWS).get(key)
         if value is None and self._unreadable and key in self._unreadable.get(table.name, ()):
             raise self._unreadable_row(table.name, key)
         return value  # type: ignore[return-value]  # rows of a table have its values
@@ -200,15 +208,21 @@ class DictTables:
         self.put((read(one, known) for one in rows), position)
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self,
+        rows: Iterable[EncodedRow],
+        position: Position,
+        known: Mapping[EncodedRow, Row] | None = None,
+        *,
+        own: bool = False,
     ) -> bool:
-        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False. With
+        `own` the root is compared after the change.
+        """
         some = [read(one, known) for one in rows]
-        roots = roots_with(self, [(one, row.key) for one, row, _ in some])
-        if as_root(roots) != position.root:
+        if not own and as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self.put(some, position)
-        return True
+        return not own or as_root(self._roots) == position.root
 
     def put(self, rows: Iterable[Read], position: Position) -> None:
         """Put rows in that have been read."""
@@ -216,7 +230,8 @@ class DictTables:
             kept = self._tables.get(row.table)
             old = None if kept is None else kept.get(row.key)
             if row.value is None or old is None or isinstance(row.value, UnreadableValue):
-                self._take_out(row, old)
+                if old is not None or self._quarantine:
+                    self._take_out(row, old)
                 if row.value is not None:
                     self._put_in(row, row.value, encoded.digest)
             else:

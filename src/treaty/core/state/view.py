@@ -105,9 +105,18 @@ class Tables(View, Protocol):
         ...
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self,
+        rows: Iterable[EncodedRow],
+        position: Position,
+        known: Mapping[EncodedRow, Row] | None = None,
+        *,
+        own: bool = False,
     ) -> bool:
-        """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False."""
+        """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False.
+
+        `own`: the rows are those of an append whose root was computed on these tables. They are applied, and what the
+        tables then add up to is compared; if that is another root, everything must be loaded again.
+        """
         ...
 
     def load(self, rows: Iterable[EncodedRow], position: Position) -> None:

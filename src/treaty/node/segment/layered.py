@@ -264,14 +264,21 @@ class LayeredTables:
         self._put([_read(one, known) for one in rows], position)
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self,
+        rows: Iterable[EncodedRow],
+        position: Position,
+        known: Mapping[EncodedRow, Row] | None = None,
+        *,
+        own: bool = False,
     ) -> bool:
-        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False. With
+        `own` the root is compared after the change.
+        """
         some = [_read(one, known) for one in rows]
-        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        if not own and as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self._put(some, position)
-        return True
+        return not own or as_root(self.roots) == position.root
 
     def _put(self, rows: list[Read], position: Position) -> None:
         if self._base is not None:

@@ -92,7 +92,7 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     _refuse_other_level(view, request)
     refuse_if_readonly(view, scope)
     old = own_value(view, scope)
-    new = old if change == Config() else changed_config(view, scope, change, packages=packages)
+    new = old if change == Config() else changed_config(view, old, change, packages=packages)
     value = there if request.properties is None else replace(there, properties=request.properties)
     if request.label_policy is not None:
         value = replace(value, label_policy=request.label_policy)
