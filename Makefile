@@ -65,7 +65,7 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo
 
-quick: $(STAMP) ## Tests that are quick and need no JVM, in four minutes
+quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases=6 --budget=quick
 
 test: $(STAMP) ## All tests but the soak and those of `make check`, in half an hour on two cores
