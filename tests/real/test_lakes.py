@@ -91,9 +91,8 @@ def test_spark_does_not_warn_of_the_columns_of_a_parquet_table(spark: SparkSessi
     )
     appender.start()
     root.addAppender(appender)
-    spark.sparkContext.setLogLevel(
-        "WARN"
-    )  # commands that ran in this session before may have told it to warn of nothing
+    # Commands that ran in this session before may have told it to warn of nothing.
+    spark.sparkContext.setLogLevel("WARN")
     try:
         for number, columns in enumerate(("n INT", "n BIGINT")):
             tables.append(rows(spark, columns, (number,)), table, WriteId("a", number))
