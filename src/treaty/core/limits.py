@@ -312,8 +312,8 @@ PEER_BYTES = 16_777_216
 """Bytes of a forwarded command, or of its answer."""
 PEER_BATCH = 256
 """Commands that one node forwards in one request."""
-PEER_BATCH_BYTES = 1_048_576
-"""Bytes of commands in one such request; a larger command is sent alone."""
+PEER_BATCH_BYTES = 100_000
+"""Bytes of commands in one such request; a larger command is sent alone, so that small ones do not wait for its decoding."""
 PEER_REQUESTS = 16
 """Such requests that one node has in flight to another; further commands wait."""
 HANDED_WITHIN = 5_000

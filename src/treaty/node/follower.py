@@ -70,7 +70,7 @@ class Follower:
         """Why the log cannot be trusted or read here, as a sentence; stays until the node is restarted."""
         self.wrong: WrongRootError | None = None
         """The mismatch of the log's rows and its state root; None if there is none. The tables stay at the last
-        matching position.
+        matching position, or are empty if it was found after they had changed.
         """
         self.proven = tables.position == START
         """Whether the tables match the state root of their position. Only then requests are answered."""
@@ -242,7 +242,7 @@ class Follower:
     async def _read_all(self) -> None:
         """Read all rows again, because the state root did not match.
 
-        Raises `WrongRootError` if it still does not match; the tables then do not change.
+        Raises `WrongRootError` if it still does not match.
         """
         log.warning("the rows do not match the state root that %s states; all rows are read again", self._log.url)
         self._counts.wrong_roots += 1
@@ -259,7 +259,9 @@ class Follower:
         self.tables.load((), START)
 
     async def _take(self, delta: LogDelta) -> bool:
-        """Apply rows to the tables. Returns False, without a change, if the state root does not match."""
+        """Apply rows to the tables. Returns False if the state root does not match: without a change, or with empty tables
+        where the rows are this node's own append, which is compared after it is applied.
+        """
         before = self.position
         if delta.reload:
             many = len(delta.rows) >= MANY
@@ -277,6 +279,8 @@ class Follower:
             known = await self._read_ahead(delta.rows)
             own = self._expected is not None and self._expected.is_all_of(delta, self.position)
             if not self.tables.advance(delta.rows, delta.tip, known, own=own):
+                if own:
+                    self._drop()
                 return False
         self.proven, self.wrong = True, None
         if self.position != before or delta.reload:

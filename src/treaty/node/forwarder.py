@@ -116,7 +116,7 @@ class CommandForwarder:
         address = "" if leader is None else leader.address
         self._queue.blocked_reason = _blocked_reason(leader, self._batcher)
         for command in commands:
-            if await self._answered_by_log(command):
+            if await self._answered_by_log(command) or command.is_over:  # its client may have left while another waited
                 continue
             if command.from_peer and command.may_land_later(self._follower.tables):
                 command.fail(OutcomeUnknown(command.command.command_id))  # "ask there" would say that it is not here

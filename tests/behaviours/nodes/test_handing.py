@@ -1,6 +1,8 @@
 """Commands handed from node to node: to the owner, to the last winner, while both move, die, stall and are not heard."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.node import forwarder
 from treaty.node.node import Node
+from treaty.node.queued_command import QueuedCommand
 from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply
 
 EVENTUAL = CallOptions(consistency="eventual")
@@ -231,6 +234,38 @@ async def test_the_lost_answer_of_a_large_command_is_found_on_a_thread() -> None
         assert reply.answer.created
         assert steps == ["large", "large"]  # it is encoded for the other node, and compared with its outcome
         assert it.net.count["handed"] == 2
+
+
+@virtual
+async def test_a_command_that_ends_while_a_large_one_is_compared_takes_no_other_along() -> None:
+    async with realm("ab") as it:
+        node, loop = it.nodes["b"], asyncio.get_running_loop()
+        await node.ask(post("first"))
+        requeue, lost = node._queue.requeue_last, list[QueuedCommand]()
+
+        async def work_for_a_second(work: Callable[[], Any]) -> Any:
+            made = work()
+            await asyncio.sleep(1)
+            return made
+
+        def requeue_together(command: QueuedCommand) -> None:
+            lost.append(command)
+            if len(lost) == 3:  # as when a connection breaks; the large one is first
+                it.net.deaf = 0.0
+                for one in sorted(lost, key=lambda one: one.command.request != post("large", LARGE)):
+                    requeue(one)
+
+        node._forwarder._run_large, node._queue.requeue_last = work_for_a_second, requeue_together  # type: ignore[method-assign]
+        it.net.deaf, began = 1.0, loop.time()
+        asked = {
+            name: asyncio.create_task(node.ask(post(name, text), CallOptions(timeout=seconds)))
+            for name, text, seconds in (("large", LARGE, 20), ("short", '["a"]', 0.8), ("later", '["a"]', 20))
+        }
+        with pytest.raises(OutcomeUnknown):
+            await asked["short"]
+        assert (await asked["large"]).answer.created
+        assert (await asked["later"]).answer.created
+        assert loop.time() < began + 5
 
 
 @virtual

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,10 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
-from treaty.core.state.commit import Position
+from treaty.core.state.commit import START, Position
 from treaty.core.state.rows import EncodedRow
 from treaty.core.state.tables import DictTables
-from treaty.log.log import LogDelta
+from treaty.log.log import LogDelta, LogUnavailableError
 from treaty.log.maintenance.repair import accept_state
 from treaty.node.follower import WRONG_SECONDS
 from treaty.node.node import Node
@@ -88,6 +89,49 @@ async def test_a_row_of_an_own_append_that_changes_on_its_way_back_is_read_again
             assert node.counts.wrong_roots == number + 1
             assert node.status().state_root == disk.tip.root.hex()
         assert (await node.ask(ListSubjects())).answer.names == ("s0", "s1", "s2")
+
+
+class Erring(DictTables):
+    """Tables that come to another root after an own append, as often as they are told."""
+
+    times = 0
+
+    def advance(self, *given: Any, own: bool = False) -> bool:
+        done = super().advance(*given, own=own)
+        if not own or not self.times:
+            return done
+        self.times -= 1
+        return False
+
+
+class Away(LogModel):
+    """A way to a log that is away when everything is read, as often as it is told; it notes what the tables had then."""
+
+    def __init__(self, disk: Disk, tables: DictTables) -> None:
+        super().__init__(disk, Weather(FAIR), random.Random(7), rows=False)
+        self.tables, self.times, self.seen = tables, 0, list[Position]()
+
+    async def read(self, after: Position) -> LogDelta:
+        if after == START and self.times:
+            self.times -= 1
+            self.seen.append(self.tables.position)
+            raise LogUnavailableError("the log is away")
+        return await super().read(after)
+
+
+@virtual
+async def test_who_errs_about_an_own_append_answers_nobody_until_all_is_read_again() -> None:
+    tables = Erring()
+    log = Away(Disk(9), tables)
+    node = Node(log, desk(), world(), tables)
+    await node.start()
+    await node.ask(post("first"))
+    tables.times = log.times = 1
+    await node.ask(post("second"))
+    assert (tables.times, log.times, log.seen) == (0, 0, [START])
+    assert (await node.ask(ListSubjects(), FROM_MEMORY)).answer.names == ("first", "second")
+    assert (node.counts.wrong_roots, node.halted) == (1, "")
+    await node.close()
 
 
 @pytest.mark.parametrize("kind", [DictTables, LayeredTables])

@@ -112,10 +112,11 @@ class Tables(View, Protocol):
         *,
         own: bool = False,
     ) -> bool:
-        """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False.
+        """Apply rows if all rows then come to the root that `position` states; else return False, without a change.
 
         `own`: the rows are those of an append whose root was computed on these tables. They are applied, and what the
-        tables then add up to is compared; if that is another root, everything must be loaded again.
+        tables then add up to is compared; if that is another root, False comes with changed
+        tables, and everything must be loaded again.
         """
         ...
 
