@@ -25,7 +25,7 @@ PARALLEL = -n $(WORKERS) $(IN_TURN)
 # time, so they run beside the others where each of their workers has the 3 GB that it may take.
 MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
-TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && echo yes)
+TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && [ "$$(nproc 2>/dev/null || echo 1)" -gt 1 ] && echo yes)
 JVM_WORKERS ?= $(shell echo $$(($(WORKERS) + ($(FITTING) > $(WORKERS)))))
 # Where tests with a JVM are: collecting all others in each process takes as long as many of them.
 JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
@@ -71,13 +71,14 @@ quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 test: $(STAMP) ## All tests but the soak and those of `make check`, in half an hour on two cores
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; failed=""; \
 	without() { $$2 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $$1 $(SHARE) --durations=25 --budget=test; }; \
-	with() { $(BIN)/python -m tests.servers.archive; \
+	with() { $(BIN)/python -m tests.servers.archive || true; \
 	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) --durations=25 --budget=jvm; }; \
 	if [ "$(TOGETHER)" ]; then \
 	  echo "== tests with a JVM run beside those without one; what they print follows at the end"; \
-	  set -m; with >"$$log" 2>&1 & trap 'kill -INT -- -$$!; wait' INT TERM; \
-	  without "$(PARALLEL)" "nice -n 2" || failed="without a JVM"; \
-	  wait $$! || failed="$$failed with a JVM"; cat "$$log"; \
+	  set -m; with >"$$log" 2>&1 & jvm=$$!; without "$(PARALLEL)" "nice -n 2" & other=$$!; \
+	  trap 'kill -INT -- -$$other -$$jvm 2>/dev/null; wait; cat "$$log"; exit 130' INT TERM HUP; \
+	  wait $$other || failed="without a JVM"; \
+	  wait $$jvm || failed="$$failed with a JVM"; cat "$$log"; \
 	else \
 	  without "$(MORE)" "" || failed="without a JVM"; \
 	  with || failed="$$failed with a JVM"; \

@@ -116,7 +116,7 @@ def test_schemas_that_a_registry_cannot_give_now_are_asked_again_and_others_are_
 
 def test_a_batch_names_a_bounded_number_of_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treaty.plan.iglu.resolution.IGLU_BATCH_SCHEMAS", 3)
-    with make_resolver() as resolver, pytest.raises(TooManySchemasError, match="names 4 schemas, at most 3"):
+    with make_resolver() as resolver, pytest.raises(TooManySchemasError, match="names 4 schemas or more, at most 3"):
         resolve_schemas(resolver, [uri(one) for one in range(4)])
 
 

@@ -5,12 +5,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.frames import frame, record, resolved
 from tests.shapes import envelope_of
+from treaty.arrow import decode
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -27,7 +30,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
-from treaty.plan.value import DecodePlan
+from treaty.plan.value import FORMAT, DecodePlan
 from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
@@ -149,6 +152,24 @@ def refusals(old: Any, new: Any) -> list[str]:
     return [one.message for one in compose(known, parse_avro(texts[1])).rejected]
 
 
+def fixed(name: str, precision: int, scale: int) -> dict[str, Any]:
+    """A decimal in five bytes."""
+    props = {"logicalType": "decimal", "precision": precision, "scale": scale}
+    return {"type": "fixed", "name": name, "size": 5, **props}
+
+
+@pytest.mark.parametrize("other", ["string", "null"])
+def test_two_fixed_types_of_one_scale_are_read_as_one_of_another(registry: Connection, other: str) -> None:
+    """Rows of the first were malformed."""
+    both = {**fixed("D", 11, 2), "aliases": ["A", "B"]}
+    texts = (record(("x", [other, *rest])) for rest in ([fixed("A", 10, 1), fixed("B", 10, 1)], [both]))
+    ids = put(registry, *texts)
+    frames = [b"\0" + ids[0].to_bytes(4, "big") + branch + (70).to_bytes(5, "big") for branch in (b"\x02", b"\x04")]
+    found = decode(pa.array(frames, pa.binary()), make_plan(registry, "orders-value", engine="fastavro"), flatten=True)
+    values = [one["member1"] if other == "string" else one for one in found["x"].to_pylist()]
+    assert values == [Decimal("7.00"), Decimal("7.00")]
+
+
 def test_units_that_no_column_could_tell_apart_are_refused() -> None:
     """They came out a thousandfold wrong."""
     nanos, time = {"type": "long", "logicalType": "timestamp-nanos"}, {"type": "int", "logicalType": "time-millis"}
@@ -161,6 +182,10 @@ def test_units_that_no_column_could_tell_apart_are_refused() -> None:
     assert "at /x: a column of int and long does not say which of them a number was" in said
     (said,) = refusals(record(("x", [time, micros_of_day])), record(("x", micros_of_day)))
     assert "at /x: two types of the writer are one to the reader, but not in the same unit" in said
+    tenths, hundredths, both = fixed("A", 10, 1), fixed("B", 11, 2), {**fixed("D", 11, 2), "aliases": ["A", "B"]}
+    for reader in (both, ["string", both]):
+        (said,) = refusals(record(("x", [tenths, hundredths])), record(("x", reader)))
+        assert "at /x: two types of the writer are one to the reader, but not in the same unit" in said
     for kind in (["int", MILLIS], [time, micros_of_day], {"type": "array", "items": MILLIS}):
         assert refusals(kind, kind) == []
     assert refusals(record(("x", [time, MICROS])), record(("x", [time, MICROS, "string"]))) == []
@@ -189,7 +214,7 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"plan":5', '"plan":1'))
+        DecodePlan.from_json(plan.to_json().replace(f'"plan":{FORMAT}', '"plan":1'))
 
 
 def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connection) -> None:

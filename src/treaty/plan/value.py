@@ -9,7 +9,7 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.format_plans import FORMAT_PLANS, FormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, PREFIX, FrameFormat, encodings_of
 
-FORMAT, READ = 5, (2, 3, 4, 5)
+FORMAT, READ = 6, (2, 3, 4, 5, 6)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an
 older format replays its open batch with it, and then gets a new plan.
 """

@@ -19,6 +19,8 @@ interpreted from then on.
 
 JVM_SECONDS = 10
 """Seconds in which a JVM that is asked to end has ended."""
+_ENDED_BY_SIGNAL = frozenset({143, -15, 130, -2})
+"""Exit codes of a JVM after SIGTERM and SIGINT."""
 
 
 class NotOnConnectError(RuntimeError):
@@ -93,11 +95,11 @@ def _has_jvm() -> bool:
     return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001, TID251 (pyspark has no other word for it)
 
 
-def has_jvm_ended() -> bool:
-    """Whether the JVM that this process has started ends by itself, within `JVM_SECONDS`."""
+def has_jvm_ended_by_signal() -> bool:
+    """Whether the JVM that this process has started ends by SIGTERM or SIGINT, within `JVM_SECONDS`; not if it was killed."""
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 (pyspark has no other word for it)
     try:
-        return process is not None and process.wait(JVM_SECONDS) is not None
+        return process is not None and process.wait(JVM_SECONDS) in _ENDED_BY_SIGNAL
     except TimeoutExpired:
         return False
 

@@ -17,9 +17,9 @@ def end_with_spark(ending: Event) -> Iterator[None]:
     try:
         yield
     except Exception:
-        from treaty.spark.session import has_jvm_ended  # noqa: PLC0415 (loads Spark, which --help must not need)
+        from treaty.spark.session import has_jvm_ended_by_signal  # noqa: PLC0415 (loads Spark, which --help must not need)
 
-        if not (ending.is_set() and has_jvm_ended()):
+        if not (ending.is_set() and has_jvm_ended_by_signal()):
             raise
         screen.say(STOPPED, "yellow", err=True)
     finally:

@@ -17,6 +17,7 @@ from treaty.formats.avro.model import (
     AvroUnion,
 )
 from treaty.formats.avro.parser import parse_schema
+from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import flatten_schema, is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical
 from treaty.plan.format_plans import ALLOW, AvroFormatPlan, FieldRepair, RepairedRecord
@@ -120,7 +121,9 @@ def _compare(reader: AvroSchema, old: AvroType, new: AvroType, path: Path) -> It
     olds, news = _list_parts(old), _list_parts(new)
     if len(olds) > 1:
         for place, (left, right) in enumerate(zip(olds, news, strict=True)):
-            yield from _compare(reader, left, right, (*path, f"member{place}"))
+            yield from _compare(
+                reader, left, right, path if has_one_column(old, reader.names) else (*path, f"member{place}")
+            )
         return
     for left, right in zip(olds, news, strict=True):
         if isinstance(left, AvroArray) and isinstance(right, AvroArray):

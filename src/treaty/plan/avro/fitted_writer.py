@@ -206,7 +206,8 @@ class _Fitter:
         for old in olds:
             mine: set[str] = set()
             made = self._leaves(old, reader, path, mine)
-            if mine or {self.writer.resolve(old).kind, solid.kind} <= {"int", "long"}:
+            kinds = {self.writer.resolve(old).kind, solid.kind}
+            if mine or kinds <= {"int", "long"} or kinds == {"fixed"}:
                 found[frozenset(mine)] = made
         if len(found) > 1:
             units = ", ".join(sorted(set().union(*found)))
@@ -233,9 +234,11 @@ class _Fitter:
             hows.add(tag)
             return old
         hows.add(f"{tag}:{old.size}")
-        full = f"hidden.{old.full}_{'_'.join(tag.split(':')[2:])}_{old.size}"
+        full = f"hidden.decimal_{'_'.join(tag.split(':')[2:])}_{old.size}"
+        before = self.known.get(full)
+        names = tuple(dict.fromkeys((*(before.aliases if before else ()), old.full)))
         # In a union the writer's own name finds it.
-        self.known[full] = AvroFixed(full, old.size, None, (old.full,), old.props)
+        self.known[full] = AvroFixed(full, old.size, None, names, old.props)
         return AvroReference(full)
 
     def _wrong(self, path: str, sentence: str, old: str, new: str) -> None:

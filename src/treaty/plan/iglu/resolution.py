@@ -82,11 +82,11 @@ class ResolvedSchemas:
 
 
 class TooManySchemasError(RuntimeError):
-    """A batch names more schemas than the limit ``IGLU_BATCH_SCHEMAS``."""
+    """A batch names more schemas than the limit ``IGLU_BATCH_SCHEMAS``; ``count`` is how many were found until then."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
-            f"a batch names {count} schemas, at most {IGLU_BATCH_SCHEMAS} are allowed; make batches smaller, "
+            f"a batch names {count} schemas or more, at most {IGLU_BATCH_SCHEMAS} are allowed; make batches smaller, "
             "or look for values that make up names of schemas"
         )
 
