@@ -20,7 +20,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
-from treaty.plan.value import DecodePlan
+from treaty.plan.value import FORMAT, DecodePlan
 from treaty.spark import BatchEvent, LakeTable, Pipeline, TooManyBadRowsError, remaining_bad_rows, replay, start
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS

@@ -208,7 +208,13 @@ def _completed(case: Case) -> Draft:
         raise No(InvalidSchema, "SCHEMA_EMPTY")
     latest = case.live[-1]
     last, kind = latest.schema, latest.version.type_name
-    return replace(draft, text=last.text, format=last.format, references=as_sent(last.references), type_name=kind)
+    return replace(
+        draft,
+        text=last.text,
+        format=last.format,
+        references=as_sent(last.references),
+        type_name=draft.type_name or kind,
+    )
 
 
 def _tagged(case: Case, draft: Draft) -> Draft:
