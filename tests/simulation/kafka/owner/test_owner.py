@@ -53,7 +53,7 @@ def test_a_planted_bug_is_found(name: str, figure: Callable[[str], None]) -> Non
     figure(f"found by simulation owner in {time.process_time() - begun:.1f} s, law {broken.law}")
 
 
-@pytest.mark.parametrize("seed", [700107])
+@pytest.mark.parametrize("seed", [700107, 11001822])
 def test_lives_that_have_found_something_go_well(seed: int) -> None:
     """700107: a command that had been with another node was answered from a state file of another log, before any look."""
     assert run(seed, log="owner").broken is None
