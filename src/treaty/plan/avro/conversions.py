@@ -119,11 +119,10 @@ def _list_parts(node: AvroType) -> tuple[AvroType, ...]:
 
 def _compare(reader: AvroSchema, old: AvroType, new: AvroType, path: Path) -> Iterator[LeafConversion]:
     olds, news = _list_parts(old), _list_parts(new)
-    if len(olds) > 1:
+    if isinstance(old, AvroUnion) and len(olds) > 1:
+        is_one = has_one_column(old, reader.names)  # in plans of before, which read such choices as they were
         for place, (left, right) in enumerate(zip(olds, news, strict=True)):
-            yield from _compare(
-                reader, left, right, path if has_one_column(old, reader.names) else (*path, f"member{place}")
-            )
+            yield from _compare(reader, left, right, path if is_one else (*path, f"member{place}"))
         return
     for left, right in zip(olds, news, strict=True):
         if isinstance(left, AvroArray) and isinstance(right, AvroArray):
