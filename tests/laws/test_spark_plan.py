@@ -5,30 +5,25 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from tests.frames import frame, record, resolved
 from tests.shapes import envelope_of
-from treaty.arrow import decode
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
-from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
 from treaty.plan.avro.merge import MergeError, merge
-from treaty.plan.avro.planner import compose
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
-from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import FORMAT, DecodePlan
 from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
@@ -140,55 +135,6 @@ def test_units_and_scales_get_hidden_fields(registry: Connection) -> None:
     ]
     assert {one.path for one in read_avro_part(plan).layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
     assert dict(plan.columns) == {"at": "TIMESTAMP", "lines": "ARRAY<STRUCT<`price`: DECIMAL(12, 4)>>"}
-
-
-def refusals(old: Any, new: Any) -> list[str]:
-    """What is said of a writer that this reader does not read."""
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in (old, new)]
-    known = [
-        RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parse_avro(text))
-        for place, text in enumerate(texts)
-    ]
-    return [one.message for one in compose(known, parse_avro(texts[1])).rejected]
-
-
-def fixed(name: str, precision: int, scale: int) -> dict[str, Any]:
-    """A decimal in five bytes."""
-    props = {"logicalType": "decimal", "precision": precision, "scale": scale}
-    return {"type": "fixed", "name": name, "size": 5, **props}
-
-
-@pytest.mark.parametrize("other", ["string", "null"])
-def test_two_fixed_types_of_one_scale_are_read_as_one_of_another(registry: Connection, other: str) -> None:
-    """Rows of the first were malformed."""
-    both = {**fixed("D", 11, 2), "aliases": ["A", "B"]}
-    texts = (record(("x", [other, *rest])) for rest in ([fixed("A", 10, 1), fixed("B", 10, 1)], [both]))
-    ids = put(registry, *texts)
-    frames = [b"\0" + ids[0].to_bytes(4, "big") + branch + (70).to_bytes(5, "big") for branch in (b"\x02", b"\x04")]
-    found = decode(pa.array(frames, pa.binary()), make_plan(registry, "orders-value", engine="fastavro"), flatten=True)
-    values = [one["member1"] if other == "string" else one for one in found["x"].to_pylist()]
-    assert values == [Decimal("7.00"), Decimal("7.00")]
-
-
-def test_units_that_no_column_could_tell_apart_are_refused() -> None:
-    """They came out a thousandfold wrong."""
-    nanos, time = {"type": "long", "logicalType": "timestamp-nanos"}, {"type": "int", "logicalType": "time-millis"}
-    micros_of_day = {"type": "long", "logicalType": "time-micros"}
-    (said,) = refusals(MICROS, MILLIS)
-    assert "at the root: timestamp-micros becomes timestamp-millis in fields of records only" in said
-    assert len(refusals({"type": "array", "items": MICROS}, {"type": "array", "items": nanos})) == 1
-    assert len(refusals(["string", MICROS], ["string", nanos])) == 1
-    (said,) = refusals(record(("x", ["int", MICROS])), record(("x", ["int", MILLIS])))
-    assert "at /x: a column of int and long does not say which of them a number was" in said
-    (said,) = refusals(record(("x", [time, micros_of_day])), record(("x", micros_of_day)))
-    assert "at /x: two types of the writer are one to the reader, but not in the same unit" in said
-    tenths, hundredths, both = fixed("A", 10, 1), fixed("B", 11, 2), {**fixed("D", 11, 2), "aliases": ["A", "B"]}
-    for reader in (both, ["string", both]):
-        (said,) = refusals(record(("x", [tenths, hundredths])), record(("x", reader)))
-        assert "at /x: two types of the writer are one to the reader, but not in the same unit" in said
-    for kind in (["int", MILLIS], [time, micros_of_day], {"type": "array", "items": MILLIS}):
-        assert refusals(kind, kind) == []
-    assert refusals(record(("x", [time, MICROS])), record(("x", [time, MICROS, "string"]))) == []
 
 
 @pytest.mark.parametrize(
