@@ -1,13 +1,14 @@
 """Formats without a plug-in: kept as they are, and admitted or refused without being read."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.laws.toy import Bench, S, toy
 from treaty.core.answers import Config, VersionFound
 from treaty.core.policy import LEVELS, Level
-from treaty.core.refusals import Incompatible, InvalidSchema
+from treaty.core.refusals import Incompatible, InvalidSchema, SchemaNotFound
 from treaty.core.requests import Check, GetVersion, Lookup, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import CODED, Draft, Reference, opaque_bytes
 from treaty.core.state.state_tables import CONTENT, SUBJECT
@@ -35,6 +36,18 @@ def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> N
     assert [bench.do(Lookup(S, xml(text))).number for text in TEXTS] == [1, 2, 3, 4, 5]
     assert post(bench, TEXTS[1]).number == 2
     assert not [key for key in bench.tables.keys(CONTENT) if isinstance(bench.tables.get(CONTENT, key), Content)]
+
+
+def test_a_look_up_finds_no_version_of_another_format(bench: Bench) -> None:
+    """It found one of the same text, where it named no type: guids do not cover formats with a plug-in."""
+    bench.engine.formats = ("TOY", "OTHER")
+    bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    first, second = toy("a"), replace(toy("a"), format="OTHER")
+    bench.do(Register(S, first))
+    with pytest.raises(SchemaNotFound):
+        bench.do(Lookup(S, second))
+    assert bench.do(Register(S, second)).version.number == 2
+    assert [bench.do(Lookup(S, one)).number for one in (first, second)] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def highest_number(view: View, subject: Subject) -> int:
 
 
 def has_other_formats(view: View, subject: Subject, format_: str) -> bool:
-    """Return whether any version of a subject, deleted or not, was ever of another format than this one.
+    """Return whether any version of a subject, deleted or not, was ever of another format than this one, here or where
+    the subject was imported from.
 
     Its counters are in the order of their formats, so the first and the last of them say that.
     """

@@ -34,7 +34,7 @@ def matching(
 def same_version(
     view: View, subject: Subject, one: ParsedDraft, visible: Visible, *, any_type: bool = False
 ) -> Kept | None:
-    """Return the newest version of the subject that is this schema, of its format and type or (`any_type`) of any.
+    """Return the newest version of the subject that is this schema, of its format, and of its type or (`any_type`) of any.
 
     By the identity of the subject; where that is canonical, then by its lookup digest. Where it is normalised several versions may be
     alike, because they were imported: one of this very schema comes first.
@@ -42,7 +42,7 @@ def same_version(
     states = STATES["all" if visible == "all" else "live"]
     if one.rules.identity == NORMALISED:
         alike = with_identity(view, subject, one.identity, states)
-        same = ((has_schema(view, kept, one), kept) for kept in alike if any_type or has_type(view, kept, one))
+        same = ((has_schema(view, kept, one), kept) for kept in alike if has_type(view, kept, one, any_type=any_type))
         return max(same, key=lambda pair: (pair[0], *_place(pair[1])), default=(False, None))[1]
     ways = ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest))
     for index, entry in ways[:1] if one.rules.identity == EXACT else ways:
@@ -55,7 +55,9 @@ def same_version(
             else newest_first(view, subject, "all" if visible == "all" else "live")
         )
         fitting = (
-            kept for kept in candidates if _fits(view, kept, one, index) and (any_type or has_type(view, kept, one))
+            kept
+            for kept in candidates
+            if _fits(view, kept, one, index) and has_type(view, kept, one, any_type=any_type)
         )
         best = max(fitting, key=_place, default=None)
         if best is not None:
@@ -77,14 +79,14 @@ def has_schema(view: View, kept: Kept, one: ParsedDraft) -> bool:
     return one.rules.identity != EXACT or kept[1].content == one.content
 
 
-def has_type(view: View, kept: Kept, one: ParsedDraft) -> bool:
-    """Return whether a version has the format and the type of a draft; one with its parsed name has that of any draft
-    which says none.
+def has_type(view: View, kept: Kept, one: ParsedDraft, *, any_type: bool = False) -> bool:
+    """Return whether a version has the format of a draft, and its type or (`any_type`) any; one with its parsed name has
+    that of any draft which says none.
     """
     version = kept[1]
     if version.format != one.draft.format:
         return False
-    if version.type_name == one.type_name:
+    if any_type or version.type_name == one.type_name:
         return True
     return (
         not one.draft.type_name and version.type_name == schema_row(view, kept[0].context, version.schema_id).type_name
