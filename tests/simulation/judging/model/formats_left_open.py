@@ -6,7 +6,7 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
-from tests.simulation.judging.model.sameness import home_of
+from tests.simulation.judging.model.sameness import home_of, kinds_in
 from treaty.core import requests as q
 from treaty.core.messages import groups as g
 from treaty.core.refusals import FormatNotAllowed, InvalidSchema, NotPermitted
@@ -35,7 +35,7 @@ def _formats(past: Past, request: q.Register) -> list[str]:
     """The one that the subject names; in a subject of another dialect that names none, the one of all that it ever had."""
     home = home_of(past, request.subject, request.create_with)
     named = dict(home.properties).get(g.FORMAT)
-    had = {made.version.format for made in past.made_in(request.subject)}
+    had = {format_ for format_, _ in kinds_in(past, request.subject)}
     if (
         named is None
         and home.origin not in {"schema-repo", "avro-1124"}

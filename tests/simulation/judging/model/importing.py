@@ -25,7 +25,7 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.reserving import is_left_of_private
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
-from tests.simulation.judging.model.sameness import is_same
+from tests.simulation.judging.model.sameness import is_same, kinds_in
 from tests.simulation.judging.model.seeing import hears_of_private
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS, config_in_force, mode_in_force, policy_in_force
@@ -80,14 +80,7 @@ def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
         used = x.HighestNumbers(encoding=past.highest_encoding(subject))
         private = is_left_of_private(past, subject)
         return x.ExportedSubject(str(subject), g.GroupSettings("confluent"), used, private=private, removed=True)
-    kinds = {(one.version.format, one.version.type_name) for one in past.made_in(subject)}
-    kinds |= {
-        (format_, name)
-        for one in past.reserved_in(subject)
-        for format_, name, highest in one.highest.types
-        if highest >= 0
-    }
-    types = tuple(sorted((*kind, past.highest_of_type(subject, *kind)) for kind in kinds))
+    types = tuple(sorted((*kind, past.highest_of_type(subject, *kind)) for kind in kinds_in(past, subject)))
     settings = g.GroupSettings(home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes)
     codecs = tuple(e.CodecType(name, properties) for name, properties in sorted(past.codecs_of(subject).items()))
     highest = x.HighestNumbers(past.highest_ordinal(subject), past.highest_encoding(subject), types)

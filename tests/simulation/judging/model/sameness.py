@@ -52,3 +52,10 @@ def matching_version(
     if found is None and (metadata, rules) != (new.draft.metadata, new.draft.rules):
         found = same_version(home, there, new.carrying(metadata, rules), any_type=any_type)
     return found
+
+
+def kinds_in(past: Past, subject: Subject) -> set[tuple[str, str]]:
+    """Format and type of every version that the subject which has this name now ever had, here or where it came from."""
+    said = [kind for one in past.reserved_in(subject) for kind in one.highest.types]
+    there = {(format_, type_name) for format_, type_name, highest in said if highest >= 0}
+    return there | {(one.version.format, one.version.type_name) for one in past.made_in(subject)}
