@@ -2,7 +2,7 @@
 
 import base64
 import json
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -102,13 +102,14 @@ def test_base64_in_steps_is_base64(data: bytes) -> None:
             f"{text[:8]}==={text[8:]}",
             text + "é",
         ):
-            with suppress(ValueError):
-                assert decode_base64(wrong) == _decode(wrong)
+            plain = None if len(wrong) % 4 else _decode(base64.b64decode, wrong, validate=True)
+            assert _decode(decode_base64, wrong) == plain
 
 
-def _decode(text: str) -> bytes | None:
+def _decode(decode: Callable[..., bytes], text: str, **more: bool) -> bytes | None:
+    """The bytes of a text; None where it is refused."""
     try:
-        return base64.b64decode(text, validate=True)
+        return decode(text, **more)
     except ValueError:
         return None
 

@@ -132,9 +132,11 @@ def encode_base64(data: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none."""
-    if 0 <= text.find("=") < len(text) - 2:
-        raise binascii.Error("there is more behind the padding")
+    """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none, or that
+    has more or less padding than it needs.
+    """
+    if len(text) % 4 or 0 <= text.find("=") < len(text) - 2:
+        raise binascii.Error("the padding is wrong, or there is more behind it")
     size = STEP_BYTES // 3 * 4
     return b"".join([base64.b64decode(text[at : at + size], validate=True) for at in range(0, len(text), size)])
 
