@@ -62,7 +62,7 @@ def write(root: Path, **columns: list[object]) -> None:
 
 
 @pytest.mark.parametrize("made", [events, frames])
-def test_a_signal_to_the_whole_group_ends_the_stream_with_one_sentence(tmp_path: Path, made: object) -> None:
+def test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback(tmp_path: Path, made: object) -> None:
     words, file = made(tmp_path)  # type: ignore[operator]
     command = [sys.executable, "-m", "treaty.cli.main", *words, str(file), "--json"]
     process = subprocess.Popen(

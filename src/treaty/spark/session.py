@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Mapping
-from subprocess import TimeoutExpired
+from subprocess import Popen, TimeoutExpired
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -98,8 +99,13 @@ def _has_jvm() -> bool:
 def has_jvm_ended_by_signal() -> bool:
     """Whether the JVM that this process has started ends by SIGTERM or SIGINT, within `JVM_SECONDS`; not if it was killed."""
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 (pyspark has no other word for it)
+    return process is not None and ends_by_signal(process)
+
+
+def ends_by_signal(process: Popen[Any]) -> bool:
+    """Whether a process ends by SIGTERM or SIGINT, within `JVM_SECONDS`."""
     try:
-        return process is not None and process.wait(JVM_SECONDS) in _ENDED_BY_SIGNAL
+        return process.wait(JVM_SECONDS) in _ENDED_BY_SIGNAL
     except TimeoutExpired:
         return False
 
