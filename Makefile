@@ -66,7 +66,7 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 	$(BIN)/treaty demo
 
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
-	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases=6 --budget=quick
+	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
 test: $(STAMP) ## All tests but the soak and those of `make check`, in half an hour on two cores
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; failed=""; \

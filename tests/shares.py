@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.slow import SLOW, name_of
+from tests.slow import CASES, SLOW, name_of
 
 SHARES = {
     "behaviours/test_every_operation::test_any_request_goes_through_every_door": 3,
@@ -83,7 +83,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cases", type=int, metavar="N", help="of each test run N of its parameters at most")
+    parser.addoption(
+        "--cases",
+        type=int,
+        metavar="N",
+        nargs="?",
+        const=CASES,
+        help=f"of each test run N of its parameters at most, or {CASES}",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -50,7 +50,7 @@ def entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
     return [(str(key, "utf-8"), value) for key, value in found.items()]
 
 
-def patient_entries(found: Mapping[bytes, Any]) -> Any:
+def entries_or_wrong(found: Mapping[bytes, Any]) -> Any:
     """The same, or what stands for a wrong value where a key is no text."""
     try:
         return entries(found)
@@ -76,4 +76,4 @@ NAMES: Mapping[str, Any] = {
     "copied": copy.deepcopy,
 }
 """By the names in programs."""
-PATIENT_NAMES: Mapping[str, Any] = {**NAMES, "entries": patient_entries, "holds_wrong": holds_wrong}
+DEFERRING_NAMES: Mapping[str, Any] = {**NAMES, "entries": entries_or_wrong, "holds_wrong": holds_wrong}

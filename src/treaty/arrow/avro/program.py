@@ -38,31 +38,31 @@ NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 
 
-def compile_reader(writer: AvroSchema, reader: AvroSchema, *, is_patient: bool = False) -> Read:
+def compile_reader(writer: AvroSchema, reader: AvroSchema, *, defers_errors: bool = False) -> Read:
     """The program for payloads of the writer's root as values of the reader's root.
 
-    A patient one continues after a leaf that is no value of its new type, and raises at the end: only where that leaf is
-    still there, and was not replaced by another value of the same key in a map.
+    With `defers_errors` it continues after a leaf that is no value of its new type, and raises at the end, if that leaf is
+    still there: a map keeps the last value of a key alone.
     """
-    return _ReaderCompiler(writer, reader, is_patient=is_patient).program()
+    return _ReaderCompiler(writer, reader, defers_errors=defers_errors).program()
 
 
 class _ReaderCompiler:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema, *, is_patient: bool) -> None:
-        self.writer, self.reader, self.is_patient = writer, reader, is_patient
+    def __init__(self, writer: AvroSchema, reader: AvroSchema, *, defers_errors: bool) -> None:
+        self.writer, self.reader, self.defers_errors = writer, reader, defers_errors
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
-        self.code.constants.update(primitives.PATIENT_NAMES if is_patient else primitives.NAMES, left=[0])
+        self.code.constants.update(primitives.DEFERRING_NAMES if defers_errors else primitives.NAMES, left=[0])
 
     def program(self) -> Read:
         with self.code.block("def read(d):"):
             self.code.add("p, z = 0, len(d)", f"left[0] = {AVRO_ITEMS}")
             self.value(self.writer.root, self.reader.root, "v")
-            self.code.add(*([f"if holds_wrong(v): {WRONG}"] if self.is_patient else []), "return v, p")
+            self.code.add(*([f"if holds_wrong(v): {WRONG}"] if self.defers_errors else []), "return v, p")
         while self.waiting:
             self.waiting.pop()()
         made: Read = self.code.compile_function("read")
@@ -163,7 +163,7 @@ class _ReaderCompiler:
                 assert isinstance(old, AvroFixed)
                 self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
         for line in write_conversion(old, new, self.code.add_constant):
-            if self.is_patient:
+            if self.defers_errors:
                 with self.code.block("try:"):
                     self.code.add(line.replace("@", to))
                 self.code.add(f"except ValueError: {to} = wrong")

@@ -66,7 +66,7 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
 
     @cache
     def read_all_leaves(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, is_patient=True)
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, defers_errors=True)
 
     @cache
     def skip(branch: int) -> Read:

@@ -81,8 +81,10 @@ class DictTables:
         self._position = position
 
     def release(self) -> None:
-        """Let go of all rows one by one, on any thread: to free them at once would keep other threads waiting."""
-        for kept in (self._tables, self._shares, self._indexes):
+        """Let go of rows and of entries of indexes one by one, on any thread: to free them at once would keep other threads
+        waiting. Orders, which are lists, go as they are.
+        """
+        for kept in (self._tables, self._shares, self._indexes, {"": self._counts}, {"": self._texts}):
             for rows in kept.values():
                 while rows:
                     rows.popitem()

@@ -3,7 +3,7 @@ field.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from struct import unpack
@@ -15,7 +15,7 @@ from pyspark.sql.avro.functions import from_avro
 from treaty.plan.avro.conversions import LeafConversion, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
 from treaty.plan.avro.logical import WALLS
-from treaty.plan.format_plans import AvroFormatPlan, RepairedRecord
+from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.empty_lists import INSIDE, wrap_empty_lists
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
@@ -26,7 +26,7 @@ from treaty.spark.frames import map_frame_id
 def remove_hidden_fields(envelope: Column, plan: DecodePlan, value: Column) -> Column:
     """The record of an envelope, without hidden fields; `value` is the frame, whose id says which field counts."""
     recipe = read_avro_part(plan)
-    mender = _RecordRepair(recipe, value)
+    mender = _RecordRepair(recipe, value, list_conversions(recipe))
     if recipe.whole:
         return mender.at(envelope[recipe.whole], ())
     return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.engine_columns))
@@ -36,6 +36,7 @@ def remove_hidden_fields(envelope: Column, plan: DecodePlan, value: Column) -> C
 class _RecordRepair:
     recipe: AvroFormatPlan
     value: Column
+    conversions: Mapping[FieldRepair, Sequence[LeafConversion]]
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
@@ -60,8 +61,7 @@ class _RecordRepair:
             if one.path == path and one.field == name:
                 mine = F.substring(self.value, 1, 5).isin([make_header(number) for number in one.ids])
                 hidden = self.at(record[one.hidden], inside)
-                found = list_conversions(self.recipe)[one]
-                chosen = F.when(mine, convert_hidden(hidden, found)).otherwise(chosen)
+                chosen = F.when(mine, convert_hidden(hidden, self.conversions[one])).otherwise(chosen)
         return chosen
 
 
@@ -153,13 +153,13 @@ def _has_rest(leaf: Column) -> Column:
 def _find_leaf(envelope: Column, plan: DecodePlan, choose: Callable[[LeafConversion], Test | None]) -> Column | None:
     """Whether some leaf is wrong by the test that is chosen for its conversion; None where there is no test."""
     recipe = read_avro_part(plan)
-    record = envelope[recipe.whole] if recipe.whole else envelope
+    record, places = envelope[recipe.whole] if recipe.whole else envelope, list_places(recipe)
     found = [
         _any_at(record, (*place, repair.hidden, *one.path), test)
         for repair, leaves in list_conversions(recipe).items()
         for one in leaves
         if (test := choose(one)) is not None
-        for place in dict.fromkeys(list_places(recipe)[repair].values())
+        for place in dict.fromkeys(places[repair].values())
     ]
     return join_conditions(found, Column.__or__) if found else None
 
