@@ -135,6 +135,8 @@ def decode_base64(text: str) -> bytes:
     """Return the bytes of a text in base64, read in steps likewise. Raises `ValueError` for a text that is none, or that
     has more or less padding than it needs.
     """
+    if not text.isascii():
+        raise binascii.Error("base64 is written in ASCII characters only")
     if len(text) % 4 or 0 <= text.find("=") < len(text) - 2:
         raise binascii.Error("the padding is wrong, or there is more behind it")
     size = STEP_BYTES // 3 * 4

@@ -234,7 +234,9 @@ class _Fitter:
             hows.add(tag)
             return old
         hows.add(f"{tag}:{old.size}")
-        full = f"hidden.decimal_{'_'.join(tag.split(':')[2:])}_{old.size}"
+        # Two branches of the reader's union that are converted alike stay two.
+        target = new.full if isinstance(new, AvroFixed) else new.kind
+        full = f"hidden.decimal_{'_'.join(tag.split(':')[2:])}_{old.size}.{target}"
         before = self.known.get(full)
         names = tuple(dict.fromkeys((*(before.aliases if before else ()), old.full)))
         # In a union the writer's own name finds it.
