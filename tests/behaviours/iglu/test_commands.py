@@ -91,10 +91,13 @@ def test_a_wrong_configuration_names_its_file_and_member(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("error", [ValueError("not of the options"), OSError(28, "No space left on device")], ids=repr)
 def test_what_a_command_does_with_its_resolver_is_no_fault_of_the_options(place: str, error: Exception) -> None:
-    source = ResolverSource(None, (place,), (), None, "current")
-    with pytest.raises(type(error)) as raised, source.open() as resolver:
-        assert resolver.lookup(KEY)
-        raise error
+    def work() -> None:
+        with ResolverSource(None, (place,), (), None, "current").open() as resolver:
+            assert resolver.lookup(KEY)
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        work()
     assert raised.value is error
 
 
