@@ -3,6 +3,7 @@ commit.
 """
 
 import asyncio
+import gc
 from collections import Counter, OrderedDict
 from functools import partial
 from typing import Any
@@ -139,6 +140,9 @@ class LongQueries:
                 result: Decision[Any] | Refusal | OpenQuestions = ended.value
                 return result
             if now() > end:
+                gc.collect(
+                    0
+                )  # decoded rows drop out of memory as fast as others come, which hides from Python how many are young
                 await self._environment.sleep(0)
                 end = now() + SLICE_SECONDS
 
