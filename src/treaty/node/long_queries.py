@@ -140,9 +140,8 @@ class LongQueries:
                 result: Decision[Any] | Refusal | OpenQuestions = ended.value
                 return result
             if now() > end:
-                gc.collect(
-                    0
-                )  # decoded rows drop out of memory as fast as others come, which hides from Python how many are young
+                # Rows are forgotten as fast as others are decoded, so Python does not notice how many are young.
+                gc.collect(0)
                 await self._environment.sleep(0)
                 end = now() + SLICE_SECONDS
 
