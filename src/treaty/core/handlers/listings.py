@@ -189,7 +189,7 @@ def list_schemas(
     limit = min(max(0, request.limit), limits.COUNTER)
     page: list[Kept] = []
     told: list[answers.VersionFound] = []
-    entries: Iterator[Entry | None] = _page(_wanted(view, request), request, limits.COUNTER if limit else 0)
+    entries: Iterator[Entry | None] = _page(_list_wanted(view, request), request, limits.COUNTER if limit else 0)
     for entry in entries:
         one = None if entry is None else _read(view, request, entry)
         if one is not None:
@@ -209,7 +209,7 @@ def list_schemas(
     return Decision((), found)
 
 
-def _wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | None]:
+def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | None]:
     """Entries of the versions that a list asks for, and pauses. A row is read only where it says whether it is one of them:
     what is before an `offset` costs little.
     """
