@@ -35,6 +35,9 @@ from treaty.core.state.state_tables import (
     CONFIG_BY_ALIAS,
     CONTEXT,
     COUNTER,
+    COUNTER_OF_SUBJECT,
+    IDS,
+    IDS_SPARED,
     MODE,
     SCHEMA,
     VERSION_BY_NUMBER,
@@ -286,7 +289,9 @@ def _subjects(view: View, request: requests.ListSchemas) -> Iterator[ListedEntry
 def list_settings(
     view: View, command: Command[requests.ListSettings], engine: SchemaEngine
 ) -> Decision[answers.ScopeSettings]:
-    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
+    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed, and one that was
+    deleted too where it gave ids and the caller may read everything.
+    """
     request = command.request
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
@@ -296,7 +301,8 @@ def list_settings(
 
 def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
     """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
-    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
+    counted = (key.context for key in view.walk(COUNTER_OF_SUBJECT, *span((IDS,))) if key != IDS_SPARED)
+    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT)), *counted})
     if not prefix.name:
         yield [ScopeKey("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
     orders: tuple[Table[ScopeKey, Any], ...] = (CONFIG, MODE)
