@@ -3,7 +3,7 @@
 What is left out carries the marks `soak` and `rest`. A test is here when all of its parameters together cost seconds, and
 they are alike, or differ in a log, a format or a kind of table that other tests of the run have. The seed is the same in
 each run unless somebody names another, so what is left out is found by the soak alone. Programs and commands of pages are
-never here.
+never here; files of `examples/` are.
 """
 
 import random
@@ -22,7 +22,7 @@ SHARES = {
     "behaviours/test_transfer::test_an_import_that_was_cut_off_goes_on": 3,
     "behaviours/test_transfer::test_what_is_exported_imported_and_exported_again_is_the_same_line_by_line": 3,
     "confluent/test_conversations::test_with_a_process": 2,
-    "confluent/test_conversations::test_with_a_process_of_its_own": 4,
+    "confluent/test_conversations::test_with_a_process_of_its_own": 8,
     "conformance/test_avro_limits::test_what_is_large_and_legal_gets_advice_columns_and_values": 4,
     "conformance/test_avro_limits::test_what_is_large_and_legal_is_read_printed_and_compared": 4,
     "conformance/test_jsonschema_compat::test_what_is_called_compatible_breaks_no_value": 5,
@@ -34,16 +34,19 @@ SHARES = {
     "conformance/test_protobuf_limits::test_a_bomb_is_refused_by_name": 4,
     "conformance/test_protobuf_limits::test_the_references_of_a_hostile_text_can_be_asked_for": 4,
     "conformance/test_protobuf_wire::test_without_a_rule_something_breaks": 5,
-    "kafka/test_any::test_the_laws_hold": 4,
+    "docs/test_spark_programs::test_an_example_runs_and_shows_what_it_is_for": 2,
+    "facades/test_schemathesis::test_every_answer_is_described": 3,
+    "kafka/test_any::test_the_laws_hold": 10,
     "laws/test_admission::test_every_level_under_every_strictness": 3,
+    "laws/test_codec::test_requests_and_answers_of_every_operation_travel_exactly": 3,
     "laws/test_owner_reading::test_a_planted_bug_is_found": 2,
     "logs/test_append::test_nothing_is_lost_among_writers_who_try_again": 3,
     "logs/test_compressed::test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read": 3,
     "logs/test_read::test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_not": 3,
     "nodes/test_state_file::test_damage_inside_is_found_and_everything_is_read_from_the_log": 3,
-    "owner/test_owner::test_a_planted_bug_is_found": 3,
-    "owner/test_owner::test_the_laws_hold": 4,
-    "planted/test_planted_bugs::test_a_planted_bug_is_found": 3,
+    "owner/test_owner::test_a_planted_bug_is_found": 4,
+    "owner/test_owner::test_the_laws_hold": 10,
+    "planted/test_planted_bugs::test_a_planted_bug_is_found": 5,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,
     "real/test_event_pipelines::test_each_event_is_in_one_table_once_though_batches_are_cut_off": 2,
@@ -55,6 +58,7 @@ SHARES = {
     "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
     "real/test_log_upgrade::test_a_topic_of_format_1_is_upgraded_and_refused_by_nodes": 2,
     "real/test_newer_rows::test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
+    "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
     "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
     "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
     "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,
@@ -66,7 +70,8 @@ SHARES = {
     "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
-    "simulation/test_planted::test_a_planted_bug_is_found": 3,
+    "real/test_stream_signals::test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback": 2,
+    "simulation/test_planted::test_a_planted_bug_is_found": 4,
     "simulation/test_planted::test_a_row_that_breaks_a_law_is_found": 2,
 }
 """One of how many parameters of a test is run."""
