@@ -3,7 +3,7 @@
 What is left out carries the marks `soak` and `rest`. A test is here when all of its parameters together cost seconds, and
 they are alike, or differ in a log, a format or a kind of table that other tests of the run have. The seed is the same in
 each run unless somebody names another, so what is left out is found by the soak alone. Programs and commands of pages are
-never here; files of `examples/` are.
+never here.
 """
 
 import random
@@ -34,7 +34,6 @@ SHARES = {
     "conformance/test_protobuf_limits::test_a_bomb_is_refused_by_name": 4,
     "conformance/test_protobuf_limits::test_the_references_of_a_hostile_text_can_be_asked_for": 4,
     "conformance/test_protobuf_wire::test_without_a_rule_something_breaks": 5,
-    "docs/test_spark_programs::test_an_example_runs_and_shows_what_it_is_for": 2,
     "facades/test_schemathesis::test_every_answer_is_described": 3,
     "kafka/test_any::test_the_laws_hold": 10,
     "laws/test_admission::test_every_level_under_every_strictness": 3,
@@ -58,7 +57,6 @@ SHARES = {
     "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
     "real/test_log_upgrade::test_a_topic_of_format_1_is_upgraded_and_refused_by_nodes": 2,
     "real/test_newer_rows::test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
-    "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
     "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
     "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
     "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,
