@@ -3,7 +3,9 @@
 import pytest
 
 from treaty.client.connection import Connection
+from treaty.core.answers import Config
 from treaty.core.refusals import InvalidSubject
+from treaty.core.requests import Scope, SetConfig
 
 V1 = '"int"'
 V2 = '"long"'
@@ -24,6 +26,18 @@ def test_a_name_that_no_subject_may_have_is_refused(connection: Connection, name
     with pytest.raises(InvalidSubject):
         connection.register(name, V1)
     assert connection.subjects() == ()
+
+
+@pytest.mark.parametrize("name", INVISIBLE)
+def test_no_alias_has_a_name_that_looks_like_another_one(connection: Connection, name: str) -> None:
+    connection.register("payments", V1)
+    for change in (Config(alias="payments"), Config(level="NONE")):
+        with pytest.raises(InvalidSubject):
+            connection.ask(SetConfig(Scope(".", name), change))
+    connection.set_mode(name, "IMPORT")  # an import keeps names, and configs with them
+    connection.ask(SetConfig(Scope(".", name), Config(alias="payments")))
+    connection.set_mode(name, "READWRITE")
+    connection.ask(SetConfig(Scope(".", name), Config(alias="")))
 
 
 def test_an_imported_name_stays_as_it_was(connection: Connection) -> None:

@@ -66,6 +66,32 @@ def test_named_policies_are_kept_and_followed(run: Run) -> None:
     run("policy", "set", "g", "FULL", "--follow", "gold", code=2)
 
 
+def test_who_sets_what_a_followed_policy_says_hears_that_it_is_still_followed(run: Run) -> None:
+    run("policy", "create", "gold", "FULL", "--validator", "documentation")
+    run("group", "create", "g")
+    assert run("policy", "set", "g", "--follow", "gold").stderr == ""
+    for words in (
+        ("policy", "set", "g", "FULL"),
+        ("policy", "set", "g", "--validator", "documentation"),
+        ("config", "set", "g", "--level", "FULL"),
+    ):
+        told = run(*words)
+        assert "follows" in told.stdout
+        assert "g still follows the policy gold" in told.stderr
+        assert "treaty config set g --unset follows" in told.stderr
+        assert json.loads(run(*words, "--json").stdout)
+    assert run("config", "set", "g", "--normalize").stderr == "", "no member of a policy"
+    assert run("policy", "set", "g", "BACKWARD").stderr == "", "another value ends it"
+    assert "follows" not in run("policy", "get", "g").stdout
+    run("policy", "set", "g", "--follow", "gold")
+    run("config", "set", "g", "--unset", "follows")
+    assert run("policy", "set", "g", "FULL").stderr == ""
+    run("config", "set", "--follow", "gold")
+    told = run("config", "set", "--level", "FULL")
+    assert "The default context still follows the policy gold" in told.stderr
+    run("config", "set", "--unset", "follows")
+
+
 def test_a_version_is_found_by_its_id_in_a_group(run: Run) -> None:
     run("group", "create", "g", "--id-scheme", "crc-64-avro", "--id-scheme", "sequence", "--level", "NONE")
     for text in ('"int"', '"null"'):

@@ -133,7 +133,18 @@ def test_every_server_refuses_changes_that_a_browser_marks_as_another_sites() ->
 
 @pytest.mark.parametrize(
     ("text", "host"),
-    [("H:1", "h"), ("[::1]:1", "::1"), ("::1", "::1"), (" h ", "h"), ("h.", "h"), ("", ""), ("[", ""), (":1", "")],
+    [
+        ("H:1", "h"),
+        ("[::1]:1", "::1"),
+        ("::1", "::1"),
+        (" h ", "h"),
+        ("h.", "h"),
+        ("", ""),
+        ("[", ""),
+        (":1", ""),
+        ("h:1.evil", "h:1.evil"),
+        ("[::1].evil", "[::1].evil"),
+    ],
 )
 def test_the_host_of_a_header(text: str, host: str) -> None:
     assert host_of(text) == host
@@ -223,3 +234,8 @@ def test_secrets_that_others_may_read_are_warned_of(tmp_path: Path) -> None:
         f"WARNING: other users of this machine may read or change the passwords in {passwords} (mode 0644): chmod 600 {passwords}",
     ]
     assert list(list_warnings(ProtectionSettings(), None, tmp_path / "none")) == []
+    settings = tmp_path / "kafka.properties"
+    settings.write_text("sasl.password=secret\n")
+    for mode, count in ((0o640, 0), (0o644, 1)):
+        settings.chmod(mode)
+        assert len([*list_warnings(ProtectionSettings(), None, None, [settings])]) == count

@@ -76,3 +76,23 @@ def test_the_start_line_has_an_address_that_a_client_can_use(
     assert f"  try      curl {base}/subjects" in lines
     assert ("a name of its certificate" in text) == ("NAME" in shown)
     assert ("on all addresses of this machine" in text) == (host != "127.0.0.1" and not advertise)
+
+
+def test_settings_of_the_log_that_others_may_read_are_warned_of(tmp_path: Path) -> None:
+    settings = tmp_path / "kafka.properties"
+    settings.write_text("sasl.password=secret\n")
+    with open_listener("127.0.0.1", 0) as listener:
+        for mode, is_warned in ((0o644, True), (0o600, False)):
+            settings.chmod(mode)
+            given = ("client.id=a", str(settings))
+            serving = ServeSettings(
+                "memory:",
+                "127.0.0.1",
+                0,
+                1,
+                "text",
+                access_log=False,
+                security=SecurityOptions(ProtectionSettings()),
+                log_config=given,
+            )
+            assert ("the settings of the log" in format_banner(serving, listener)) is is_warned

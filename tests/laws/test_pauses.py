@@ -97,3 +97,16 @@ def test_they_pause_and_come_to_the_same(tables: DictTables, name: str, rights: 
         assert result == whole
     else:
         assert (type(result), str(result)) == (type(whole), str(whole))
+
+
+@pytest.mark.parametrize("latest", [False, True])
+def test_rows_before_an_offset_are_not_read(tables: DictTables, *, latest: bool) -> None:
+    """Each of them costs one entry of an order."""
+    offset, work = SUBJECTS // 2, []
+    for skipped in (0, offset):
+        counting = Counting(tables)
+        listed = ListSchemas(WHOLE, latest=latest, offset=skipped, limit=10)
+        decide(counting, Command(listed, "c", 1_000, "user:a"), ToyGrammar())
+        work.append(counting.work)
+
+    assert work[1] - work[0] < 1.2 * offset

@@ -50,7 +50,8 @@ def decode_sevens(old: list[Any], new: list[Any]) -> list[Any]:
     frames = [b"\0" + ids[0].to_bytes(4, "big") + branch + (70).to_bytes(5, "big") for branch in (b"\x02", b"\x04")]
     found = decode(pa.array(frames, pa.binary()), plan, flatten=True)
     assert found["error"].to_pylist() == [None, None]
-    return found["x"].to_pylist()
+    values: list[Any] = found["x"].to_pylist()
+    return values
 
 
 @pytest.mark.parametrize("other", ["string", "null"])

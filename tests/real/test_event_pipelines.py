@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.real.arriving import arrive
-from tests.self_describing import make_events, make_resolver, uri
+from tests.self_describing import CONTEXTS, make_events, make_resolver, uri
 from treaty.client.iglu import REMOTE, Resolver, SchemaDocument, memory_registry, repo_failure
 from treaty.client.iglu.registries import RegistryAnswer, RegistryQuestion
 from treaty.spark.iglu.pipeline import EventBatchReport, EventPipeline, run_events
@@ -138,6 +138,22 @@ def test_a_batch_waits_for_registries_and_is_never_bad_for_them(spark: SparkSess
         ready[0] = True
         events.run(resolver, patience=10.0)
     events.check()
+
+
+def test_events_without_parts_are_good_before_there_is_any_column(spark: SparkSession, tmp_path: Path) -> None:
+    events = Events(spark, tmp_path)
+    empty = json.dumps({"schema": f"iglu:{CONTEXTS}", "data": []})
+    full = json.dumps({"schema": uri(1), "data": {"id": "a", "count": 1}})
+    for texts in ((empty, empty), (empty, full), (empty,)):
+        events.write([(one, "") for one in texts])
+    with make_resolver() as resolver:
+        reports = events.run(resolver, keep=())
+    assert [(one.good, one.bad) for one in reports] == [(2, 0), (2, 0), (1, 0)]
+    rows = tables.read(spark, LakeTable(f"{tmp_path}/good", "parquet"))
+    assert rows.columns == ["com_acme_shop_event_01_1"]
+    assert sorted(len(row[0] or ()) for row in rows.collect()) == [0, 0, 1], (
+        "a row for each event since there is a column"
+    )
 
 
 def test_each_model_has_a_table_and_bad_events_have_the_shape_of_snowplow(spark: SparkSession, tmp_path: Path) -> None:

@@ -81,3 +81,17 @@ def test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback(tmp_pat
     assert json.loads(first or rest or "{}").get("batch") == 0, told
     assert (process.returncode, rest) == (0, ""), told
     assert "Traceback" not in told
+
+
+def test_a_load_that_fails_says_why_in_one_sentence(tmp_path: Path) -> None:
+    uri = "iglu:com.acme/late/jsonschema/1-0-0"
+    write(tmp_path, value=[json.dumps({"schema": uri, "data": {}})])
+    source = f'[source.files]\npath = "{tmp_path}/in"\nschema = "value STRING"'
+    file = describe(tmp_path, f'registries = ["http://127.0.0.1:1"]\npatience_seconds = 0\n{source}')
+    command = [sys.executable, "-m", "treaty.cli.main", "iglu", "load", str(file), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    error = json.loads(done.stdout)["error"]
+    assert error["rule"] == "STREAM_FAILED"
+    assert error["message"].startswith("the stream failed: UnresolvedSchemasError: batch 0 waits for 1 schemas")
+    assert uri in error["message"]

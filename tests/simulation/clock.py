@@ -88,6 +88,13 @@ class Jobs:
         while self._running:
             await asyncio.wait(list(self._running))
 
+    def strays(self, loop: VirtualLoop) -> list[str]:
+        """Tasks of a loop that go on after everybody has ended: somebody is gone, and what he began was left running."""
+        left = [task for tasks in loop.tasks.values() for task in tasks if task not in self._running]
+        return [
+            f"{getattr(task.get_coro(), '__qualname__', task)} was left running" for task in left if not task.done()
+        ]
+
 
 def _told(context: dict[str, Any]) -> str:
     return f"{context.get('message')}: {context.get('exception')!r}"

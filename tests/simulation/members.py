@@ -309,14 +309,20 @@ class Site:
 
     @contextmanager
     def tool(self, name: str, store: Store | None = None) -> Iterator[Log]:
-        """A way to a log for somebody who is no node; it ends as if its process was killed."""
+        """A way to a log for somebody who is no node; it ends as if its process was killed, with all that the log began."""
         self.count["tools"] += 1
         life, chosen = self.count["tools"], store or self.store
+        loop, before, owner = asyncio.get_running_loop(), OWNER.get(), f"tool {life}"
+        assert isinstance(loop, VirtualLoop)
+        OWNER.set(owner)
         chance = random.Random(f"tool/{self.members[0].name}/{life}")
         step: Callable[[str], None] = lambda what: self.say(name, what)  # noqa: E731 - a lambda says it all
         try:
             yield chosen.open(Door(name, life, chance, step, lambda _: None, visits=True))
         finally:
+            OWNER.set(before)
+            for task in loop.tasks.pop(owner, {}):
+                task.cancel()
             chosen.died(name)
 
     def turn_to(self, store: Store) -> None:

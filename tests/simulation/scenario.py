@@ -374,8 +374,8 @@ class Scenario:
         try:
             self.loop.run_until_complete(self._main())
             self._checked(self.history.check_loads)
-            if self.loop.errors:
-                self.fail(Broken("log", self.loop.errors[0]))
+            for told in (*self.loop.errors, *self.jobs.strays(self.loop)):
+                self.fail(Broken("log", told))
         finally:
             asyncio.set_event_loop(None)
             self.loop.close()

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from treaty.api.auth.settings import read_settings
@@ -40,9 +40,12 @@ def refuse_open(path: Path) -> None:
         )
 
 
-def list_warnings(protection: ProtectionSettings, tls: TlsFiles | None, metadata_keys: Path | None) -> Iterator[str]:
+def list_warnings(
+    protection: ProtectionSettings, tls: TlsFiles | None, metadata_keys: Path | None, log_config: Iterable[Path] = ()
+) -> Iterator[str]:
     """Yield a sentence for every other file with secrets that others may read."""
     files: list[tuple[str, Path | None]] = [("keys of metadata", metadata_keys)]
+    files += [("the settings of the log", one) for one in log_config]
     if tls is not None:
         files.append(("the key of the certificate", tls.key or tls.certificate))
     if protection.auth is not None:

@@ -64,6 +64,8 @@ class ServeSettings:
     manner: ServerOptions = DEFAULT_OPTIONS
     log_options: LogOptions = DEFAULT_LOG_OPTIONS
     """Arguments for opening the log, beside its URL."""
+    log_config: tuple[str, ...] = ()
+    """The arguments of ``--log-config``."""
 
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
         """Return how a worker listens."""
@@ -217,7 +219,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
     manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu)
     terms = LogOptions(log_config.parse_log_config(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
-    serving = replace(serving, state=state, manner=manner, log_options=terms)
+    serving = replace(serving, state=state, manner=manner, log_options=terms, log_config=options["log_config"])
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         shared, own = socket.socket(fileno=descriptor), None
@@ -276,7 +278,12 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
         [
             *serving.security.warnings(host),
             *_warn_of_read_only(serving),
-            *list_warnings(serving.security.protection, serving.security.tls, serving.manner.metadata_keys),
+            *list_warnings(
+                serving.security.protection,
+                serving.security.tls,
+                serving.manner.metadata_keys,
+                [Path(word) for word in serving.log_config if "=" not in word],
+            ),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             *remark,

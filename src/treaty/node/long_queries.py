@@ -3,6 +3,7 @@ commit.
 """
 
 import asyncio
+import gc
 from collections import Counter, OrderedDict
 from functools import partial
 from typing import Any
@@ -139,6 +140,8 @@ class LongQueries:
                 result: Decision[Any] | Refusal | OpenQuestions = ended.value
                 return result
             if now() > end:
+                # Rows are forgotten as fast as others are decoded, so Python does not notice how many are young.
+                gc.collect(0)
                 await self._environment.sleep(0)
                 end = now() + SLICE_SECONDS
 

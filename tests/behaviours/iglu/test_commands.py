@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 import treaty
 from tests.behaviours.iglu.loopback import respond, run_registry
+from treaty.cli.iglu.resolver_options import ResolverSource
 from treaty.cli.main import group
 from treaty.core.iglu_key import SELF_DESCRIBING
 
@@ -86,6 +87,18 @@ def test_a_wrong_configuration_names_its_file_and_member(tmp_path: Path) -> None
     found = run("resolve", KEY, "--resolver", str(file))
     assert found.exit_code == 2
     assert f"{file}: data.cacheTtl: " in found.stderr
+
+
+@pytest.mark.parametrize("error", [ValueError("not of the options"), OSError(28, "No space left on device")], ids=repr)
+def test_what_a_command_does_with_its_resolver_is_no_fault_of_the_options(place: str, error: Exception) -> None:
+    def work() -> None:
+        with ResolverSource(None, (place,), (), None, "current").open() as resolver:
+            resolver.lookup(KEY)
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        work()
+    assert raised.value is error
 
 
 def test_values_in_lines_each_with_its_reason(place: str, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def broken(seed: int) -> str:
     return f"seed {seed}: {came.broken}" if came.broken else ""
 
 
-@pytest.mark.parametrize("seed", [9001758, 9001811, 9001838])
+@pytest.mark.parametrize("seed", [9001758, 9001811, 9001838, 11001521])
 def test_lives_that_have_found_something_go_well(seed: int) -> None:
-    """A node that could not read for some time took a stale look at an empty log for a log begun anew, and refused a good token."""
+    """90*: a node that could not read for some time took a stale look at an empty log for a log begun anew, and refused a good token. 11001521: a migration was cut off again and again, and its dead tools went on to make snapshots, so that it never came to its end."""
     assert run(seed, log="any").broken is None

@@ -18,7 +18,7 @@ ESTABLISHED = ("JSON", "PROTOBUF", "AVRO")
 """Names of formats in the order in which Confluent's registry lists them."""
 LISTED = 1000
 """Schemas in one page of ``GET /schemas`` at most."""
-LISTED_AT_ONCE = 200
+LISTED_AT_ONCE = 50
 """Schemas of such a page that are printed in one turn of the event loop."""
 
 

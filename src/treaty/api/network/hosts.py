@@ -83,11 +83,14 @@ def netloc_of(origin: str) -> str:
 
 
 def host_of(text: str) -> str:
-    """Return the host in ``host:port``, in small letters, without brackets."""
+    """Return the host in ``host:port``, in small letters, without brackets; the whole text where the port is no number."""
     bare = text.strip().lower()
     if bare.startswith("["):
-        return bare[1:].partition("]")[0]
-    return bare.partition(":")[0].removesuffix(".") if bare.count(":") <= 1 else bare
+        host, _, rest = bare[1:].partition("]")
+        port = rest.removeprefix(":")
+    else:
+        host, _, port = bare.partition(":")
+    return host.removesuffix(".") if not port or port.isdecimal() else bare
 
 
 def is_loopback(host: str) -> bool:

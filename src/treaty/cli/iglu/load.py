@@ -45,6 +45,7 @@ def load(file: Path, *, as_json: bool) -> None:
     described, session, source = _read_file(file)
     from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.iglu.pipeline import run_events  # noqa: PLC0415
+    from treaty.spark.pipelines.reports.stream_handle import find_reason  # noqa: PLC0415
     from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
@@ -70,9 +71,7 @@ def load(file: Path, *, as_json: bool) -> None:
             try:
                 query.awaitTermination()
             except Exception as error:
-                raise LoadFailedError(
-                    f"the stream failed: {str(error).partition(chr(10))[0]}", "STREAM_FAILED"
-                ) from error
+                raise LoadFailedError(f"the stream failed: {find_reason(str(error))}", "STREAM_FAILED") from error
 
 
 class LoadFailedError(ReportedError):

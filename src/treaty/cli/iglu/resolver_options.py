@@ -45,18 +45,22 @@ class ResolverSource:
         """Yield the resolver. Raises `UnusableError` where the options name none."""
         if not (self.config or self.registries or self.treaty):
             raise click.UsageError("no registry is named; give --resolver FILE, --registry URL or --treaty URL")
+        with ExitStack() as stack:
+            try:
+                resolver = self._make_resolver(stack)
+            except (ResolverConfigError, OSError, ValueError, RegistryError) as error:
+                where = f"{self.config}: " if self.config and isinstance(error, ResolverConfigError) else ""
+                raise UnusableError(f"{where}{error}") from error
+            yield resolver  # what goes wrong with it is no fault of the options
+
+    def _make_resolver(self, stack: ExitStack) -> Resolver:
+        config = ResolverConfig() if self.config is None else _load_config(self.config)
+        more = [_open_place(place, self.apikey) for place in self.registries]
+        for url in self.treaty:
+            connection = stack.enter_context(connect_to(url))
+            more.append(treaty_registry(hide_credentials(url), connection))
         options = ResolverOptions(algorithm=self.algorithm)
-        try:
-            config = ResolverConfig() if self.config is None else _load_config(self.config)
-            with ExitStack() as stack:
-                more = [_open_place(place, self.apikey) for place in self.registries]
-                for url in self.treaty:
-                    connection = stack.enter_context(connect_to(url))
-                    more.append(treaty_registry(hide_credentials(url), connection))
-                yield stack.enter_context(Resolver(config, registries=more, options=options))
-        except (ResolverConfigError, OSError, ValueError, RegistryError) as error:
-            where = f"{self.config}: " if self.config and isinstance(error, ResolverConfigError) else ""
-            raise UnusableError(f"{where}{error}") from error
+        return stack.enter_context(Resolver(config, registries=more, options=options))
 
 
 def _load_config(path: str) -> ResolverConfig:

@@ -4,12 +4,15 @@ from typing import Any
 
 import click
 
-from treaty.cli.registry import connection
+from treaty.cli.registry import connection, named_policy
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import parse_range
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
 from treaty.core.answers import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
+
+_OF_POLICY = ("level", "exact_level", "policy", "group", "partition", "validators")
+"""Members of a config that a named policy says too."""
 
 
 def _say_config(config: Config, *, as_json: bool) -> None:
@@ -19,6 +22,8 @@ def _say_config(config: Config, *, as_json: bool) -> None:
         members["exactLevel"] = in_words(config.exact_level)
     if not as_json and config.partition is not None:
         members["partition"] = config.partition
+    if not as_json and config.follows is not None:
+        members["follows"] = config.follows
     connection.say_members(members, as_json=as_json)
 
 
@@ -100,7 +105,10 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
         raise click.UsageError("nothing to change; see --help for the settings")
     words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}
     with connection.open_registry(registry) as found:
-        _say_config(found.set_config(scope, Config(**words), clear), as_json=as_json)
+        config = found.set_config(scope, Config(**words), clear)
+    _say_config(config, as_json=as_json)
+    if words["follows"] is None and any(words[name] is not None for name in _OF_POLICY):
+        named_policy.warn_follower(scope, config.follows)
 
 
 def _read_level(backward: VersionRange | None, forward: VersionRange | None, *, deny: bool) -> Level | None:

@@ -1,5 +1,6 @@
 """Subcommands of `treaty policy` for named policies: create, change, show, list and delete them."""
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,18 @@ partition_ = click.option(
     metavar="PARTITION",
     help="Compare only versions of one part: 'type' (same format and type), or property:NAME (same value of a metadata property).",
 )
+
+
+def warn_follower(scope: str, follows: str | None) -> None:
+    """Say of a scope, for which members of a policy were set, that it still follows a named one with the same members."""
+    if follows is not None:
+        words = " ".join(["treaty config set", *([shlex.quote(scope)] if scope else []), "--unset follows"])
+        screen.say(
+            f"{scope or 'The default context'} still follows the policy {follows}, which says the same: it changes when that "
+            f"policy does. To end that, run: {words}",
+            "yellow",
+            err=True,
+        )
 
 
 @click.command("create")

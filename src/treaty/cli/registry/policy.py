@@ -7,6 +7,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, format_level, level_members, previous_
 from treaty.cli.terminal.options import LABEL_POLICIES, LABEL_POLICY_HELP, SubcommandGroup
 from treaty.client.connection import Connection
+from treaty.core.answers import Config
 from treaty.core.messages.groups import GroupFound
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.policy import STRICTNESS, Level, partition_of
@@ -88,11 +89,13 @@ def set_(
         group = found.change_subject(
             subject, level=level, previous=previous, validators=names, follows=follows, label_policy=label_policy
         )
-        _say_policy(found, group, as_json=as_json)
+        config = _say_policy(found, group, as_json=as_json)
+    if level is not None or names is not None:
+        named_policy.warn_follower(group.subject, config.follows)
 
 
-def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> None:
-    """Print the level, and the other members of the policy as the group's config has or inherits them."""
+def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> Config:
+    """Print the level, and the other members of the policy as the group's config has or inherits them; returns the config."""
     config = found.config(group.subject)
     strictness, partition = config.policy or STRICTNESS[0], partition_of(config.group, config.partition) or ""
     validators = config.validators or ()
@@ -103,7 +106,7 @@ def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> None:
         if group.order == SCHEMAVER:
             others["labelPolicy"] = group.label_policy
         screen.say_json({"subject": group.subject, **level_members(group.level), **others})
-        return
+        return config
     facts = {"level": format_level(group.level), "strictness": strictness}
     if partition:
         facts["partition"] = partition
@@ -114,3 +117,4 @@ def _say_policy(found: Connection, group: GroupFound, *, as_json: bool) -> None:
     if group.order == SCHEMAVER:
         facts["label policy"] = group.label_policy
     screen.say_facts(facts)
+    return config

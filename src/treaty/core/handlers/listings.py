@@ -49,10 +49,13 @@ from treaty.core.state.table import Key, Table
 from treaty.core.state.view import View, after, past, span
 
 T = TypeVar("T")
+Entry = ListedEntry | NumberEntry
 Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
 
 PAUSE_ROWS = 64
 """Rows between two pauses."""
+PAUSE_VERSIONS = 16
+"""Versions that are described between two pauses: each takes several rows."""
 NONE = "NONE"
 """In place of a lifecycle: subjects without an association."""
 
@@ -158,7 +161,7 @@ def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, bey
     return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
 
 
-def _place(entry: ListedEntry | NumberEntry) -> Key:
+def _place(entry: Entry) -> Key:
     return entry[1:]
 
 
@@ -184,16 +187,16 @@ def list_schemas(
     """List versions of many subjects, by subject and number. One whose schema is missing hides itself, and not the list."""
     request = command.request
     limit = min(max(0, request.limit), limits.COUNTER)
-    listed = _latest(view, request) if request.latest else _versions(view, request)
-    wanted = (one if one is not None and _is_wanted(view, request, one) else None for one in listed)
     page: list[Kept] = []
     told: list[answers.VersionFound] = []
-    for one in _page(wanted, request, limits.COUNTER if limit else 0):
+    entries: Iterator[Entry | None] = _page(_list_wanted(view, request), request, limits.COUNTER if limit else 0)
+    for entry in entries:
+        one = None if entry is None else _read(view, request, entry)
         if one is not None:
             with suppress(MissingSchemaError):
                 told.append(describe_version(view, one))
                 page.append(one)
-        if one is None or len(told) % PAUSE_ROWS == 0:
+        if one is None or len(told) % PAUSE_VERSIONS == 0:
             yield
         if len(told) >= limit:
             break
@@ -206,7 +209,27 @@ def list_schemas(
     return Decision((), found)
 
 
-def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
+def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | None]:
+    """Entries of the versions that a list asks for, and pauses. A row is read only where it says whether it is one of them:
+    what is before an `offset` costs little.
+    """
+    entries: Iterator[Entry | None] = _subjects(view, request) if request.latest else _versions(view, request)
+    if not (request.rule_type or _asks_who_is_tied(request) or (request.latest and request.visible == "deleted")):
+        return entries
+    return (one if one is not None and _is_wanted(view, request, one) else None for one in entries)
+
+
+def _read(view: View, request: requests.ListSchemas, entry: Entry) -> Kept | None:
+    """The version of an entry: that of a number, or the latest one of a subject."""
+    if request.latest:
+        return latest_version(view, Subject(entry[1], entry[2]), request.visible)
+    return next(rows_of(view, (cast("NumberEntry", entry),)), None)
+
+
+def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
+    one = _read(view, request, entry)
+    if one is None:
+        return False
     key, version = one
     if request.rule_type:
         schema = view.get(SCHEMA, SchemaKey(key.context, version.schema_id))
@@ -241,28 +264,23 @@ def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
     return tuple(sorted(str(Subject(key.context, key.subject)) for key in keys))
 
 
-def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept | None]:
-    """Versions by subject and number, and pauses."""
+def _versions(view: View, request: requests.ListSchemas) -> Iterator[NumberEntry | None]:
+    """Entries of versions by subject and number, and pauses."""
     base, reads = without_filter(view)
     states, last = STATES[request.visible], request.after or (None, 0)
     for one, beyond in _onwards(view, request.prefix, *last):
         yield None
         walks = (base.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
-        for entry in merge(*walks, key=_place):
-            if reads(entry[1:]):
-                yield from rows_of(view, (entry,))
-            else:
-                yield None
+        yield from (entry if reads(entry[1:]) else None for entry in merge(*walks, key=_place))
 
 
-def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept | None]:
-    """The latest version of each subject, and pauses."""
+def _subjects(view: View, request: requests.ListSchemas) -> Iterator[ListedEntry | None]:
+    """Entries of subjects that have a version, and pauses."""
     base, reads = without_filter(view)
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
     for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
         yield None
-        for _, context, name in _list_versions(base, listed, one, beyond):
-            yield latest_version(view, Subject(context, name), request.visible) if reads((context, name)) else None
+        yield from (entry if reads(entry[1:]) else None for entry in _list_versions(base, listed, one, beyond))
 
 
 def list_settings(

@@ -5,12 +5,14 @@ from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
+from treaty.core.handlers.contexts import refuse_invisible_name
 from treaty.core.handlers.drafts.extras import refuse_bad_rules
 from treaty.core.handlers.policies import changed_config, refuse_bad_policy
 from treaty.core.handlers.settings import (
     ALL,
     ALWAYS,
     DEFAULT_MODE,
+    IMPORTING,
     MODES,
     config_in_force,
     config_of,
@@ -56,6 +58,9 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
+    if old is None and request.scope.name is not None:  # with an alias it answers like a subject of that name
+        importing = mode_in_force(view, request.scope) in IMPORTING
+        refuse_invisible_name(view, Subject(request.scope.context, request.scope.name), imported=importing)
     new = changed_config(view, old, change, request.clear, packages)
     rows = () if new == old else (config_row(request.scope, new),)
     return Decision(rows, ConfigStored(config_of(new)))

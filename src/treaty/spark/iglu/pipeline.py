@@ -251,7 +251,11 @@ class _EventRun:
     def _write_good(self, shredded: ShreddedEvents, number: int) -> None:
         mine, target = self.pipeline, self.pipeline.good_table
         if MODEL not in target.place:
-            tables.append(shredded.good.drop(*mine.columns), target, WriteId(f"{self._writer}/good", number))
+            rows = shredded.good.drop(*mine.columns)
+            if (
+                rows.columns
+            ):  # until an event has a part, without columns to keep there is nothing that a table could hold
+                tables.append(rows, target, WriteId(f"{self._writer}/good", number))
             return
         for one in shredded.plan.columns:
             table = LakeTable(target.place.replace(MODEL, one.name), target.format, target.partitions)
