@@ -15,21 +15,16 @@ from tests.docs.running import printed
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 SERVE = (Path(__file__).parents[2] / "docs" / "howto" / "serve.md").read_text("utf-8")
-PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
+FIRST = re.search(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
+"""The one with Spark runs in `test_spark_programs`."""
 CURLS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
 
 
 def test_python(tmp_path: Path) -> None:
-    program, expected = PROGRAMS[0]
+    assert FIRST
+    program, expected = FIRST.groups()
 
     assert printed(program, tmp_path) == expected
-
-
-@pytest.mark.jvm
-def test_spark(tmp_path: Path) -> None:
-    program, expected = PROGRAMS[1]
-
-    assert expected in printed(program, tmp_path)
 
 
 @pytest.fixture

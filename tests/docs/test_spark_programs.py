@@ -1,4 +1,4 @@
-"""Programs with Spark, those of the how-tos and those in examples/: they run and print what the pages say."""
+"""Programs with Spark, those of the README, of the how-tos and those in examples/: they run and print what the pages say."""
 
 import re
 import subprocess
@@ -24,6 +24,7 @@ SAYS: Mapping[str, tuple[str, ...]] = {
     "spark_types": ("shop.Order", "shop.Pay", "cents", "950"),
 }
 """What an example prints, among other things."""
+NOISES = ("Assume no metadata directory", "Path does not exist: good", "PATH_NOT_FOUND", "ExecutionListenerBus")
 PROGRAM = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
 SPARK_PAGES = [f"howto/{page.name}" for page in sorted((ROOT / "docs" / "howto").glob("spark*.md"))]
 PAGES = {
@@ -31,6 +32,7 @@ PAGES = {
     for page in ("spark.md", "howto/tables.md", *SPARK_PAGES)
     for number, found in enumerate(PROGRAM.findall((ROOT / "docs" / page).read_text("utf-8")))
 }
+PAGES["README.md"] = PROGRAM.findall((ROOT / "README.md").read_text("utf-8"))[1]
 """Programs of the pages, each with what it prints."""
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
@@ -45,7 +47,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     words = [sys.executable, "-m", "tests.docs.together", str(folder), *map(str, files)]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
-    for noise in ("Assume no metadata directory", "Path does not exist: good"):
+    for noise in NOISES:
         assert noise not in run.stderr, "Spark logs a stack trace for a folder that is missing"
     return folder
 

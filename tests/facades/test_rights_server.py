@@ -200,7 +200,7 @@ def test_workers_all_follow_the_files_and_write_one_audit_log(tmp_path: Path, ri
 
 
 def eventually(true: Callable[[], bool]) -> None:
-    for _ in range(100):
+    for _ in range(600):
         if true():
             return
         time.sleep(0.1)

@@ -69,6 +69,8 @@ class Commands:
         return json.loads(self(name, code, "--json").stdout)
 
 
+@pytest.mark.soak  # what programs of pages print, `spark_pipeline` too, is looked through in each run
+@pytest.mark.rest
 def test_a_first_run_prints_no_stack_trace(tmp_path: Path) -> None:
     """Spark logged an error of 80 lines for each table that was not there yet."""
     log, file = f"sqlite://{tmp_path / 'log.db'}", tmp_path / "orders.toml"

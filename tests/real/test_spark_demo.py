@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.servers.small import WORDS
+from tests.shares import REST
 
-pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+pytestmark = [pytest.mark.jvm, pytest.mark.slow, *REST]
 
 
 @pytest.mark.timeout(400)

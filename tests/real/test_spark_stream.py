@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, frame, record, resolved
 from tests.real.arriving import arrive
+from tests.shares import REST
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
@@ -26,8 +27,10 @@ from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS
 from treaty.spark.pipelines.plan_store import PLANS
 
-IN_TURN = ["delta", *(pytest.param(one, marks=pytest.mark.soak) for one in FORMATS if one != "delta")]
+STEP_BY_STEP = ["delta", *(pytest.param(one, marks=pytest.mark.soak) for one in FORMATS if one != "delta")]
 """The other formats are killed in `make test` too, in `test_pipeline_kills`; step by step they are in the soak."""
+CHEAP = ["parquet", *(pytest.param(one, marks=REST) for one in FORMATS if one != "parquet")]
+"""What a stream does whatever its tables are is seen with the format that costs least; with the others it is in the soak."""
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 V1 = record(("name", "string"), ("n", "int"))
@@ -52,7 +55,7 @@ class Topic:
     root: Path
     truth: dict[int, str]
     dice: random.Random
-    format: str = "delta"
+    format: str
     files: int = 0
 
     def write(self, values: list[tuple[bytes | None, str]]) -> None:
@@ -106,9 +109,9 @@ class Topic:
         return good
 
 
-@pytest.fixture
-def topic(spark: SparkSession, tmp_path: Path) -> Topic:
-    return Topic(spark, tmp_path, {}, random.Random(7))
+@pytest.fixture(params=["parquet", pytest.param("delta", marks=REST)])
+def topic(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Topic:
+    return Topic(spark, tmp_path, {}, random.Random(7), request.param)
 
 
 def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic: Topic, registry: Connection) -> None:
@@ -136,6 +139,7 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
 
 @pytest.mark.soak  # by batches; `test_spark_damage` has as many in one frame
 @pytest.mark.rest
+@pytest.mark.parametrize("topic", ["delta"], indirect=True)
 def test_500_bad_rows_over_two_files_are_each_classified_and_no_neighbour_is_touched(
     topic: Topic, registry: Connection
 ) -> None:
@@ -160,11 +164,8 @@ class CrashError(Exception):
     """The driver is gone."""
 
 
-@pytest.mark.parametrize("format_", IN_TURN)
-def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(
-    format_: str, topic: Topic, registry: Connection
-) -> None:
-    topic.format = format_
+@pytest.mark.parametrize("topic", STEP_BY_STEP, indirect=True)
+def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(topic: Topic, registry: Connection) -> None:
     first = put(registry, V1)
     topic.write([*topic.sound(first, 1, 30), *topic.spoilt(first, 12)])
     seen: list[tuple[int, str]] = []
@@ -303,11 +304,10 @@ def test_a_stream_whose_registry_has_nothing_new_is_planned_anew_too(topic: Topi
     assert formats_of(plans)[max(formats_of(plans))] == FORMAT
 
 
-@pytest.mark.parametrize("format_", IN_TURN)
+@pytest.mark.parametrize("topic", CHEAP, indirect=True)
 def test_bad_rows_come_back_once_after_a_fix(
-    format_: str, topic: Topic, registry: Connection, monkeypatch: pytest.MonkeyPatch
+    topic: Topic, registry: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    topic.format = format_
     first = put(registry, V1)
     stranger = first + 1
     topic.write([*topic.sound(first, 1, 10), *topic.sound(stranger, 2, 7), *topic.spoilt(first, 12)])

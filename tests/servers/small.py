@@ -1,7 +1,7 @@
 """Settings of Spark for tests, whose tables have a hundred rows: it plans less and compiles nothing.
 
-Each plan would be made into a program of Java, compiled, and run once. The README and the soak on a cluster run with
-Spark's own settings; `make soak PART=spark` runs all tests of Spark with these, by `SPARK_SETTINGS=own`.
+Each plan would be made into a program of Java, compiled, and run once. The soak on a cluster runs with Spark's own
+settings; `make soak PART=spark` runs all tests of Spark with these, by `SPARK_SETTINGS=own`.
 """
 
 import os

@@ -3,6 +3,7 @@
 import string
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from treaty.api.caller import request_id
@@ -10,8 +11,10 @@ from treaty.api.peer import PeerAuthenticator
 from treaty.api.tls import TlsError, TlsFiles
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import refuse_open
-from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.client.settings import tls_of
+
+if TYPE_CHECKING:
+    from treaty.client.peer_transport import HttpPeerTransport
 
 SECRET_LENGTH = 16
 """The fewest characters of a secret."""
@@ -95,7 +98,7 @@ def authenticator_of(peering: PeerSettings) -> PeerAuthenticator | None:
     return PeerAuthenticator(tuple(one.encode() for one in secrets), frozenset(peering.names))
 
 
-def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> HttpPeerTransport | None:
+def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> "HttpPeerTransport | None":
     """Return the transport to peer nodes; None without credentials. Raises `PeeringError`, `TlsError`."""
     if not peering:
         return None
@@ -107,6 +110,8 @@ def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> HttpPeerTranspo
             context = tls_of(peering.ca, *((shown.certificate, shown.key) if shown is not None else ()))
         except ValueError as wrong:
             raise TlsError(str(wrong)) from None
+    from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials  # noqa: PLC0415 (most servers have no peers)
+
     return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, request_id))
 
 

@@ -17,10 +17,8 @@ from urllib.parse import unquote, urlsplit
 from treaty.assemble.reach import PeeringError
 from treaty.client.async_cache import AsyncCachedRegistry
 from treaty.client.async_connection import AsyncConnection
-from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.cache import CachedRegistry
 from treaty.client.connection import Connection
-from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
 from treaty.log.log import LogDamagedError, LogUnavailableError
@@ -166,6 +164,8 @@ def connect(
     """
     found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(found, ClientSettings):
+        from treaty.client.http_registry import HttpRegistry  # noqa: PLC0415 (a server needs no client's HTTP)
+
         remote = HttpRegistry(found)
         return Connection(remote if found.cache is None else CachedRegistry(remote, found.cache))
     cipher = cipher_of(metadata_keys)
@@ -181,6 +181,8 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     """
     found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(found, ClientSettings):
+        from treaty.client.async_http_registry import AsyncHttpRegistry  # noqa: PLC0415 (as above)
+
         remote = AsyncHttpRegistry(found)
         return AsyncConnection(remote if found.cache is None else AsyncCachedRegistry(remote, found.cache))
     terms = LogOptions(tuple((log_config or {}).items()))

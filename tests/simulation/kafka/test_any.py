@@ -15,7 +15,7 @@ from treaty.log.log import LogDamagedError
 SEEDS = 150
 QUICK = 10
 """The first seeds, which `make quick` runs too."""
-BLOCK = 35
+BLOCK = 14
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60
 """In how many seeds a planted bug must be found."""

@@ -14,7 +14,7 @@ from tests.simulation.scenario import run
 SEEDS = 150
 QUICK = 10
 """The first seeds, which `make quick` runs too."""
-BLOCK = 35
+BLOCK = 14
 """Seeds in one test, so that the work can be shared."""
 WITHIN = 120
 """In how many seeds a planted bug must be found."""
