@@ -4,8 +4,9 @@ import pytest
 
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
+from treaty.core.limits import NAMES_PER_VERSION
 from treaty.core.messages.groups import GroupSettings
-from treaty.core.refusals import Invalid, InvalidSchema, InvalidSetting, NameTaken, VersionNotFound
+from treaty.core.refusals import Invalid, InvalidSchema, InvalidSetting, NameTaken, TooLarge, VersionNotFound
 from treaty.core.schema import Draft, Pairs
 
 pytestmark = pytest.mark.parametrize("connection", ["memory", "http", "asyncio-http"], indirect=True)
@@ -98,3 +99,14 @@ def test_a_schema_without_an_id_by_the_first_scheme_is_refused(connection: Conne
         connection.register("g", Draft('{"type": "integer"}', "JSON"))
     with pytest.raises(InvalidSetting, match="nobody"):
         connection.create_subject("other", GroupSettings("treaty", schemes=("nobody",)))
+
+
+def test_names_of_a_version_have_a_limit_all_together(connection: Connection) -> None:
+    make(connection, "md5")
+    pairs = [tuple((f"old-{at}", str(turn)) for at in range(NAMES_PER_VERSION // 2)) for turn in range(3)]
+    for names in (*pairs[:2], pairs[0]):
+        made = connection.register("g", V1, names=names).version
+    assert len(made.names) == NAMES_PER_VERSION + 1, "a computed one does not count"
+    with pytest.raises(TooLarge, match=f"would have {NAMES_PER_VERSION + 1} names"):
+        connection.register("g", V1, names=pairs[2][:1])
+    assert connection.register("g", V1, names=pairs[1]).version.names == made.names, "what it has, it has"

@@ -85,7 +85,7 @@ ORIGIN_LENGTH = 100
 ID_SCHEMES = 8
 """Id schemes of a subject."""
 NAMES_PER_VERSION = 16
-"""Names that a registration gives its version."""
+"""Names of a version that registrations gave it, all together; names that id schemes compute do not count."""
 SCHEME_LENGTH = 100
 """Characters of the name of an id scheme."""
 VERSIONS_PER_NAME = 1_000

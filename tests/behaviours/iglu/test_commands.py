@@ -142,3 +142,16 @@ def test_a_registry_of_treaty_is_one_of_the_registries(tmp_path: Path) -> None:
     assert json.loads(run("resolve", KEY, "--treaty", url).stdout)["self"] == own
     assert run("resolve", KEY, "--treaty", url, "--list").stdout.strip() == KEY
     assert run("resolve", KEY.replace("1-0-0", "1-0-1"), "--treaty", url).exit_code == 1
+
+
+def test_a_server_whose_names_lead_out_of_the_folder_writes_nothing_there(tmp_path: Path) -> None:
+    good, bad = KEY, "iglu:../click/jsonschema/1-0-0"
+    text = json.dumps(SCHEMA).encode()
+    paths = {f"/api/schemas/{one.removeprefix('iglu:')}": respond(200, text) for one in (good, bad)}
+    with run_registry({"/api/schemas?repr=uri": respond(200, json.dumps([good, bad]).encode()), **paths}) as server:
+        found = run("pull", str(tmp_path / "out"), "--registry", f"{server.base}/api", "--json")
+    assert found.exit_code == 1, found.output
+    told = json.loads(found.stdout)
+    assert (told["written"], [one["schema"] for one in told["problems"]]) == (1, [bad])
+    files = [str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*") if one.is_file()]
+    assert files == ["out/schemas/com.acme/click/jsonschema/1-0-0"]

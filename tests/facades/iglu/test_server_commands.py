@@ -98,6 +98,20 @@ def test_push_goes_by_number_and_stops_at_the_first_refusal(server: Running, tmp
     assert run("pull", str(tmp_path / "out"), "--registry", "http://127.0.0.1:1/api")[0] == 2
 
 
+def test_a_pull_of_nothing_makes_an_empty_folder_and_says_so(server: Running, tmp_path: Path) -> None:
+    api = f"{server.base}/api"
+    words = ("pull", str(tmp_path / "out"), "--registry", api)
+    code, out, _ = run(*words)
+    assert (code, [*(tmp_path / "out" / "schemas").iterdir()]) == (0, [])
+    assert "The server has no schemas for callers without an API key (--apikey): nothing was written" in out
+    assert "for this API key" in run(*words, "--apikey", str(uuid4()))[1]
+    code, out, _ = run(*words, "--json")
+    assert (code, json.loads(out)) == (0, {"written": 0, "problems": []})
+    (tmp_path / "file").write_text("")
+    code, _, err = run("pull", str(tmp_path / "file" / "out"), "--registry", api)
+    assert (code, "can't be written: Not a directory" in err) == (2, True)
+
+
 def test_keys_are_made_used_and_removed(tmp_path: Path) -> None:
     _, out, _ = run("keygen", "--super", "--json")
     super_key = json.loads(out)

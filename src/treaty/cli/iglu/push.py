@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,15 @@ def _is_same(one: SchemaPath, sent: bytes, there: bytes) -> bool:
     return bool(mine == other)
 
 
+@contextmanager
+def report_unwritable(folder: Path) -> Iterator[None]:
+    """Report a folder that can't be written as an error of the command line."""
+    try:
+        yield
+    except OSError as wrong:
+        raise UnusableError(f"{folder} can't be written: {wrong.strerror}") from wrong
+
+
 @click.command(
     "pull",
     epilog="Exit code 0: all schemas are in FOLDER. 1: a schema could not be read. 2: the server or FOLDER is unusable.",
@@ -131,11 +142,16 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
     problems: list[dict[str, Any]] = []
     written = 0
-    with server, report_unreachable(), screen.show_progress() as progress:
+    with server, report_unreachable(), report_unwritable(folder), screen.show_progress() as progress:
         keys = server.list_keys()
+        (folder / "schemas").mkdir(parents=True, exist_ok=True)
         for number, key in enumerate(keys, 1):
             answer = server.get(key)
-            if answer.status == 200:
+            if key.vendor in {".", ".."}:  # they lead out of the folder
+                problems.append(
+                    {"schema": str(key), "status": answer.status, "message": "its vendor is no folder's name"}
+                )
+            elif answer.status == 200:
                 path = folder / "schemas" / key.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(answer.data)
@@ -148,5 +164,9 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
     else:
         for one in problems:
             screen.say(f"{one['schema']}: {one['status']} {one['message']}", "red", err=True)
-        screen.say(f"{screen.format_count(written, 'schema')} written to {folder}.", "green")
+        if keys:
+            screen.say(f"{screen.format_count(written, 'schema')} written to {folder}.", "green")
+        else:
+            key = "this API key" if server.apikey else "callers without an API key (--apikey)"
+            screen.say(f"The server has no schemas for {key}: nothing was written to {folder}.", "yellow")
     sys.exit(REFUSED if problems else DONE)

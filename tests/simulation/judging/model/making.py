@@ -15,7 +15,7 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
-from tests.simulation.judging.model.naming import computed_names, refuse_taken
+from tests.simulation.judging.model.naming import computed_names, refuse_many, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -101,6 +101,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     turned = {event.ordinal for event in going if isinstance(event, VersionTurned)}
     away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
     given = request.names if case.label is None else tuple(sorted({*request.names, ("schemaver", str(case.label))}))
+    refuse_many(given)
     refuse_taken(past, request.subject, ordinal, given, schema_id, away)
     names = (*computed, *given)
     there = past.subjects.get(request.subject)

@@ -1,6 +1,7 @@
 """Names of versions: which a version gets by the schemes of its subject and by its registration."""
 
 import hashlib
+from collections.abc import Collection
 
 from tests.simulation.judging.model.drafts import Home, ReadDraft, no_schema
 from tests.simulation.judging.model.past import Past, VersionNow
@@ -15,8 +16,7 @@ from treaty.core.schema_engine import InvalidText, NameVersion, VersionNames
 
 def refuse_bad_names(names: Pairs, *, several: bool = False) -> None:
     """Nobody names a version by a scheme that computes its names; a registration names none twice by one scheme."""
-    if len(names) > limits.NAMES_PER_VERSION:
-        raise No(TooLarge, "NAMES_PER_VERSION")
+    refuse_many(names)
     seen: set[object] = set()
     for scheme, name in names:
         if scheme in {"sequence", *SCHEMES}:
@@ -30,6 +30,12 @@ def refuse_bad_names(names: Pairs, *, several: bool = False) -> None:
         ):
             raise No(Invalid, "NAME_INVALID")
         seen.add((scheme, name) if several else scheme)
+
+
+def refuse_many(names: Collection[tuple[str, str]]) -> None:
+    """All names that a version was ever given count together."""
+    if len(names) > limits.NAMES_PER_VERSION:
+        raise No(TooLarge, "NAMES_PER_VERSION")
 
 
 def computed_names(home: Home, subject: Subject, ordinal: int, new: ReadDraft) -> Pairs:

@@ -25,7 +25,7 @@ from tests.simulation.judging.model.founding import (
 from tests.simulation.judging.model.labelling import SCHEMAVER, label_findings, labelled, refuse_bad_order
 from tests.simulation.judging.model.labelling import label as to_label
 from tests.simulation.judging.model.making import Case, new_version, next_number
-from tests.simulation.judging.model.naming import refuse_bad_names, refuse_taken
+from tests.simulation.judging.model.naming import refuse_bad_names, refuse_many, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
@@ -109,6 +109,9 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
 def _name(case: Case, there: VersionNow) -> Yes:
     """A version that is there gets the names that it has not."""
     missing = tuple(one for one in case.request.names if one not in there.names)
+    if missing:
+        computed = case.past.subjects[there.subject].schemes
+        refuse_many({*missing, *(one for one in there.names if one[0] not in computed)})
     refuse_taken(case.past, there.subject, there.ordinal, missing, there.schema_id, [])
     if missing:
         _refuse_by_mode(case)

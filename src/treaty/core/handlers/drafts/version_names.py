@@ -1,6 +1,6 @@
 """Names of versions: those that id schemes compute, those that a registration gives, and who is found by one."""
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass
 
 from treaty.core import limits
@@ -24,7 +24,7 @@ from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Pairs, opaque_bytes
 from treaty.core.schema_engine import InvalidText, NameVersion, SchemaEngine, VersionNames
 from treaty.core.state.rows import Row, make_row
-from treaty.core.state.state_tables import NAME, SUBJECT, VERSION, NameKey, VersionKey
+from treaty.core.state.state_tables import NAME, NAME_BY_VERSION, SUBJECT, VERSION, NameKey, VersionKey
 from treaty.core.state.table import Key
 from treaty.core.state.values import Name, SubjectValue, Version
 from treaty.core.state.view import View
@@ -72,14 +72,7 @@ def refuse_bad_names(names: Pairs, engine: SchemaEngine, *, several: bool = Fals
 
     With `several` a scheme may give several: those of a version that was registered again with other names.
     """
-    if len(names) > limits.NAMES_PER_VERSION:
-        raise TooLarge.of(
-            "NAMES_PER_VERSION",
-            f"The version would have {len(names)} names",
-            path="/names",
-            new=str(len(names)),
-            allowed=f"at most {limits.NAMES_PER_VERSION} names",
-        )
+    _refuse_many(names)
     for at, (scheme, name) in enumerate(names):
         repeated = (scheme, name) in names[:at] if several else scheme in dict(names[:at])
         computed = scheme == SEQUENCE or scheme in engine.id_schemes
@@ -94,6 +87,25 @@ def refuse_bad_names(names: Pairs, engine: SchemaEngine, *, several: bool = Fals
                 allowed="one name of each scheme that computes none: printable characters, at most "
                 f"{limits.SCHEME_LENGTH} of the scheme and {limits.NAME_LENGTH} of the name",
             )
+
+
+def _refuse_many(names: Collection[tuple[str, str]]) -> None:
+    if len(names) > limits.NAMES_PER_VERSION:
+        raise TooLarge.of(
+            "NAMES_PER_VERSION",
+            f"The version would have {len(names)} names",
+            path="/names",
+            new=str(len(names)),
+            allowed=f"at most {limits.NAMES_PER_VERSION} names",
+        )
+
+
+def given_names(view: View, key: VersionKey) -> Pairs:
+    """Return the names of a version, (scheme, name), that no scheme of its subject computes."""
+    home = view.get(SUBJECT, Subject(key.context, key.subject))
+    computed = () if home is None else home.schemes
+    found = ((one.scheme, one.name) for one in view.find(NAME_BY_VERSION, (*key,)))
+    return tuple(sorted(pair for pair in found if pair[0] not in computed))
 
 
 def _shorten(text: str) -> str:
@@ -163,8 +175,11 @@ def name_rows(
     """Return the rows of the names of a version that is new or lacks them.
 
     `going` are versions that are removed or hidden in the same commit. Raises `NameTaken` for a given name that another
-    version has: one that is live, or that has another schema.
+    version has: one that is live, or that has another schema; `TooLarge` where the version would have too many given ones.
     """
+    held = given_names(view, key) if names.given else ()
+    if not set(names.given) <= set(held):
+        _refuse_many({*held, *names.given})
     given = [_name_row(view, key, version, one, going, is_given=True) for one in names.given]
     computed = [_name_row(view, key, version, one, going, is_given=False) for one in names.computed]
     return tuple(row for row in (*given, *computed) if row is not None)

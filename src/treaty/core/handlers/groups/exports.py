@@ -8,7 +8,8 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version, subject_of_key
+from treaty.core.handlers.drafts.version_names import given_names
+from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version
 from treaty.core.messages.encodings import CodecType
 from treaty.core.messages.groups import GroupSettings
 from treaty.core.messages.transfers import (
@@ -22,7 +23,6 @@ from treaty.core.messages.transfers import (
     KeptState,
 )
 from treaty.core.names import EVERYWHERE, Subject
-from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.schemaver_tables import SUPERSEDED, SupersededKey
 from treaty.core.state.state_tables import (
@@ -32,7 +32,6 @@ from treaty.core.state.state_tables import (
     ENCODING,
     ENCODING_BY_VERSION,
     ENCODINGS,
-    NAME_BY_VERSION,
     SUBJECT,
     TYPES,
     VERSION,
@@ -175,17 +174,13 @@ def _versions(view: View, request: ExportVersions) -> Iterator[Kept | None]:
 def _describe_version(view: View, one: Kept) -> ExportedVersion:
     key, version = one
     entry = (*key,)
-    home = view.get(SUBJECT, subject_of_key(key))
-    computed = () if home is None else home.schemes
-    found = ((name.scheme, name.name) for name in view.find(NAME_BY_VERSION, entry))
-    names: Pairs = tuple(sorted(pair for pair in found if pair[0] not in computed))
     encodings = ((each.encoding, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, entry))
     state = next(state for state in KEPT if state == version.state)
     return ExportedVersion(
         describe_version(view, one, data=True),
         state,
         version.policy,
-        names,
+        given_names(view, key),
         tuple(sorted((id_, each.codec) for id_, each in encodings if each is not None)),
         version.revision,
         version.revision_of,
