@@ -15,6 +15,8 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.schema_folder import SchemaPath, read_folder
 from treaty.client.iglu.server_client import JSON_SCHEMA, IgluServer, ServerAnswer
 
+_UNASKED = ServerAnswer(400, b'{"message":"its vendor leads out of a folder; it was not asked for"}')
+"""What is said of a schema whose vendor is no name of a folder."""
 DONE, REFUSED = 0, 1
 """Exit codes: all is done; the server refused a schema."""
 VISIBILITY = b'"VISIBILITY_DIFFERS"'
@@ -146,12 +148,8 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
         keys = server.list_keys()
         (folder / "schemas").mkdir(parents=True, exist_ok=True)
         for number, key in enumerate(keys, 1):
-            answer = server.get(key)
-            if key.vendor in {".", ".."}:  # they lead out of the folder
-                problems.append(
-                    {"schema": str(key), "status": answer.status, "message": "its vendor is no folder's name"}
-                )
-            elif answer.status == 200:
+            answer = _UNASKED if key.vendor in {".", ".."} else server.get(key)
+            if answer.status == 200:
                 path = folder / "schemas" / key.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(answer.data)
@@ -167,6 +165,6 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
         if keys:
             screen.say(f"{screen.format_count(written, 'schema')} written to {folder}.", "green")
         else:
-            key = "this API key" if server.apikey else "callers without an API key (--apikey)"
-            screen.say(f"The server has no schemas for {key}: nothing was written to {folder}.", "yellow")
+            caller = "this API key" if server.apikey else "callers without an API key (--apikey)"
+            screen.say(f"The server has no schemas for {caller}: nothing was written to {folder}.", "yellow")
     sys.exit(REFUSED if problems else DONE)
