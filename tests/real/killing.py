@@ -49,8 +49,8 @@ def killed(driver: str, root: Path, steps: int, seconds: float, formats: Sequenc
     return told
 
 
-def read(driver: str, root: Path) -> Any:
-    """What the tables hold once all there is has been read, as the driver writes it down."""
-    output, _ = started(driver, root, "--read").communicate()
+def read(driver: str, root: Path, formats: Sequence[str] = ()) -> Any:
+    """What the tables hold once all there is has been read, as the driver writes it down; those of formats, if named."""
+    output, _ = started(driver, root, *formats, "--read").communicate()
     assert output.endswith("ended\n"), (root / "driver.log").read_text("utf-8")[-3000:]
     return json.loads((root / "held.json").read_text("utf-8"))

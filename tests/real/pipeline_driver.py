@@ -43,7 +43,7 @@ def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
             query.awaitTermination()  # type: ignore[attr-defined] # a query of Spark
     if reading:
         held = {}
-        for format_ in FORMATS:
+        for format_ in formats:
             mine = pipeline(root, format_)
             good = tables.read(spark, mine.good_table).select("offset", "n", "version").collect()
             bad = tables.read(spark, mine.bad_table).select("offset", "code").collect()

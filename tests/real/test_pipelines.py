@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from tests.frames import SPOILT, frame, header, record
 from tests.real.pipeline_files import B1, B2, V1, V2, V3, Lines, ended, put, sound
+from tests.shares import REST
 from treaty.client.connection import Connection
 from treaty.client.groups.codecs import GZIP
 from treaty.client.serializers.frames import encode_encoding
@@ -67,6 +68,7 @@ class Topics:
     root: Path
     a: str
     b: str
+    format: str
     dice: random.Random = field(default_factory=lambda: random.Random(5))
     truth: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -81,8 +83,8 @@ class Topics:
     def pipeline(self) -> Pipeline:
         return Pipeline(
             "",
-            str(self.root / "{topic}"),
-            str(self.root / "bad"),
+            LakeTable(str(self.root / "{topic}"), self.format),
+            LakeTable(str(self.root / "bad"), self.format),
             str(self.root / "checkpoint"),
             keep=("topic", "partition", "offset", "timestamp", "key", "headers"),
             with_id="schema_id",
@@ -95,13 +97,15 @@ class Topics:
         return report
 
     def table(self, topic: str) -> Any:
-        return tables.read(self.spark, LakeTable(str(self.root / topic)))
+        return tables.read(self.spark, LakeTable(str(self.root / topic), self.format))
 
 
-@pytest.fixture
-def topics(spark: SparkSession, kafka: "Kafka", registry: Connection, tmp_path: Path) -> Topics:
+@pytest.fixture(params=["parquet", pytest.param("delta", marks=REST)])
+def topics(
+    spark: SparkSession, kafka: "Kafka", registry: Connection, tmp_path: Path, request: pytest.FixtureRequest
+) -> Topics:
     a, b = (kafka.topic(f"{name}{time.time_ns()}", 2) for name in "ab")
-    return Topics(spark, kafka.bootstrap, registry, tmp_path, a, b)
+    return Topics(spark, kafka.bootstrap, registry, tmp_path, a, b, request.param)
 
 
 def test_topics_become_tables_that_grow_and_what_is_bad_comes_back(topics: Topics) -> None:

@@ -30,7 +30,8 @@ from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroSerializer as OurAvroSerializer
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
-from treaty.spark import BatchEvent, EncodeOptions, Names, Pipeline, decode, make_plan, start, to_topic
+from treaty.spark import BatchEvent, EncodeOptions, LakeTable, Names, Pipeline, decode, make_plan, start, to_topic
+from treaty.spark.lake import tables
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -181,11 +182,13 @@ def placed(rows: DataFrame) -> dict[tuple[int, int], Order]:
     return {(one.pop("partition"), one.pop("offset")): one for one in rows.toArrow().to_pylist()}
 
 
-@pytest.mark.parametrize("count", [1_200, pytest.param(50_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("count", "format_"), [(1_200, "parquet"), pytest.param(50_000, "delta", marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_topic_becomes_a_table_and_the_table_a_topic(
     spark: SparkSession, kafka: Kafka, registry: Connection, client: Any, shop: Mapping[str, Kind], tmp_path: Path,
-    name: str, count: int, figure: Callable[[str], None],
+    name: str, count: int, format_: str, figure: Callable[[str], None],
 ) -> None:  # fmt: skip
     kind, topic, begin = shop[name], kafka.topic(f"orders-{name.lower()}-{count}", 2), time.monotonic()
     versions = produce(kafka, topic, kind, sides(kind, client, registry, topic), count, random.Random(count))
@@ -197,14 +200,15 @@ def test_a_topic_becomes_a_table_and_the_table_a_topic(
     keys = make_plan(registry, f"{topic}-key")
     source = topic_frame(spark, kafka, topic, most=count // 3)
     frames = decode(source, keys, column="key", names=Names(record="k", error="k_error"))
-    tables = Pipeline(
-        f"{topic}-value", f"{tmp_path}/good", f"{tmp_path}/bad", f"{tmp_path}/checkpoint",
+    into, bad = (LakeTable(f"{tmp_path}/{one}", format_) for one in ("good", "bad"))
+    pipeline = Pipeline(
+        f"{topic}-value", into, bad, f"{tmp_path}/checkpoint",
         keep=("partition", "offset", "k", "k_error"), message=kind.message,
     )  # fmt: skip
     steps: list[BatchEvent] = []
-    start(tables, frames, registry, on_event=steps.append, available=True).awaitTermination()
+    start(pipeline, frames, registry, on_event=steps.append, available=True).awaitTermination()
     streamed = time.monotonic()
-    good = spark.read.format("delta").load(f"{tmp_path}/good")
+    good = tables.read(spark, into)
     found = placed(good)
     numbers = {one.place: number_of(one) for one in records}
     assert {place: row.pop("k")["id"] for place, row in found.items()} == numbers
@@ -266,13 +270,12 @@ def test_holes_of_compaction_and_of_transactions_are_passed_over(
         if one.value is not None:
             version = [json.loads(text) for text in kind.texts].index(json.loads(texts[row["version"]]))
             assert plain(row["record"]) == kind.read(one.value[5:], version)
-    tables = Pipeline(
-        f"{topic}-value", f"{tmp_path}/good", f"{tmp_path}/bad", f"{tmp_path}/checkpoint", keep=("partition", "offset")
-    )
+    into, bad = (LakeTable(f"{tmp_path}/{one}", "parquet") for one in ("good", "bad"))
+    pipeline = Pipeline(f"{topic}-value", into, bad, f"{tmp_path}/checkpoint", keep=("partition", "offset"))
     steps: list[BatchEvent] = []
     frames = topic_frame(spark, kafka, topic, most=sent // 2)
-    start(tables, frames, registry, on_event=steps.append, available=True).awaitTermination()
-    good = placed(spark.read.format("delta").load(f"{tmp_path}/good"))
+    start(pipeline, frames, registry, on_event=steps.append, available=True).awaitTermination()
+    good = placed(tables.read(spark, into))
     assert good.keys() == {one.place for one in records if one.value is not None}
     deletes = sum(dict(one.counts)["deletes"] for one in steps if one.name == "good")
     assert deletes == sum(one.value is None for one in records)

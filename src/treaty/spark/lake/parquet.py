@@ -14,7 +14,11 @@ from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 
 ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
 KEPT = f"{COLUMNS}/version=*"
-"""All sets of columns. Spark warns of a path that ends in the name of a hidden folder, and not of those inside."""
+"""All sets of columns. Spark warns of a path that ends in the name of a hidden folder, and not of those inside.
+
+It is asked for twice at a time: of a single path Spark looks for the log of a sink, and where that is a pattern it logs a
+stack trace. What is read twice is put together all the same.
+"""
 
 
 def name(spark: SparkSession | None, table: LakeTable) -> str:
@@ -60,7 +64,7 @@ def _read_kept(spark: SparkSession, table: LakeTable) -> list[Row]:
     if is_missing(spark, f"{table.folder}/{COLUMNS}"):
         return []
     try:
-        return spark.read.schema("number INT, columns STRING").json(f"{table.folder}/{KEPT}").collect()
+        return spark.read.schema("number INT, columns STRING").json([f"{table.folder}/{KEPT}"] * 2).collect()
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
