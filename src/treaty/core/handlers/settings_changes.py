@@ -34,7 +34,7 @@ from treaty.core.handlers.uses import (
 )
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import NAME_LENGTH
-from treaty.core.names import EVERYWHERE, Subject, is_subject_name
+from treaty.core.names import EVERYWHERE, Subject, is_subject_name, is_visible
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
@@ -58,12 +58,18 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
-    if old is None and request.scope.name is not None:  # with an alias it answers like a subject of that name
-        importing = mode_in_force(view, request.scope) in IMPORTING
-        refuse_invisible_name(view, Subject(request.scope.context, request.scope.name), imported=importing)
+    if old is None and request.scope.name is not None:
+        _refuse_invisible_name(view, request.scope, request.scope.name)
     new = changed_config(view, old, change, request.clear, packages)
     rows = () if new == old else (config_row(request.scope, new),)
     return Decision(rows, ConfigStored(config_of(new)))
+
+
+def _refuse_invisible_name(view: View, scope: Scope, name: str) -> None:
+    """Refuse a name that looks like another one: with an alias it answers like a subject."""
+    if not is_visible(scope.context + name):
+        importing = mode_in_force(view, scope) in IMPORTING
+        refuse_invisible_name(view, Subject(scope.context, name), imported=importing)
 
 
 def refuse_unknown_members(clear: tuple[str, ...]) -> None:
