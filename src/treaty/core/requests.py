@@ -370,8 +370,7 @@ class GetMode(Request[ModeStored]):
 class ListSettings(Request[ScopeSettings]):
     """Settings of contexts, of the registry, and of subjects that begin with `prefix`, in this order.
 
-    With a name in the prefix only subjects are listed, else every context, with or without settings; to callers who may read
-    everything also deleted ones, whose ids are not given again. A page has at most
+    With a name in the prefix only subjects are listed, else every context, with or without settings. A page has at most
     `SETTINGS_PAGE` entries; `after` is the last scope of the previous page and takes precedence over `offset`.
     """
 

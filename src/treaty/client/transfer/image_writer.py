@@ -20,7 +20,6 @@ from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import (
-    DeleteContext,
     DeleteVersion,
     ForceReason,
     GetVersion,
@@ -94,8 +93,6 @@ class _Writing:
                 problem = self._try(f"mode of {_name_scope(scope)}", SetMode(scope, own, force=True))
                 if problem is not None:
                     self.problems.append(problem)
-        for context in plan.gone:
-            self._count(self._try(f"context {context}", DeleteContext(context)))
         for scope, mode in plan.modes:
             self._count(self._try(f"mode of {_name_scope(scope)}", SetMode(scope, mode, force=True)))
         return TransferReport(plan, self.written, tuple(self.problems))

@@ -1,6 +1,6 @@
 """`Plan`: what a registry lacks of an image, in the order in which it can be written."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from treaty.client.transfer.api_keys import NO_KEYS, plan_keys
@@ -41,8 +41,6 @@ class ImportPlan:
     associations: tuple[ResourceAssociation, ...] = ()
     made: tuple[tuple[str, int], ...] = ()
     """Contexts to be made, or whose ids count from higher up: name, and highest id."""
-    gone: tuple[str, ...] = ()
-    """Those among them that the source has deleted: their ids stay used up, and they are deleted again."""
     lifted: tuple[tuple[Scope, str | None], ...] = ()
     """Modes of the target that have to give way to IMPORT meanwhile, and are given back; None: there is none."""
     there: int = 0
@@ -61,16 +59,7 @@ class ImportPlan:
     @property
     def size(self) -> int:
         """Commands that the plan takes, apart from modes that give way while it runs."""
-        parts = (
-            *self.waves,
-            self.deletions,
-            self.configs,
-            self.modes,
-            self.associations,
-            self.made,
-            self.gone,
-            self.policies,
-        )
+        parts = (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made, self.policies)
         return sum(map(len, parts)) + len(self.api_keys) + self.groups.size
 
 
@@ -106,7 +95,6 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
         associations=associations,
         made=made if target.native else (),
-        gone=_find_gone_contexts(made, source, target) if target.native else (),
         lifted=_find_blocking_modes(subjects, [scope for scope, _ in wanted], made if target.native else (), modes),
         there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
@@ -214,16 +202,6 @@ def _find_new_contexts(source: RegistryImage, target: RegistryImage) -> tuple[tu
     for context, needed in _find_low_contexts(source, highest) if target.native else ():
         contexts[context] = max(contexts.get(context, 0), needed)
     return tuple(sorted(contexts.items()))
-
-
-def _find_gone_contexts(
-    made: Iterable[tuple[str, int]], source: RegistryImage, target: RegistryImage
-) -> tuple[str, ...]:
-    """Those of the contexts to be made that neither registry has: the source gave ids in them, and has deleted them."""
-    used = {subject_of(one.subject).context for one in source.versions}
-    used |= {subject_of(one.subject).context for one in source.groups if not one.removed}
-    there = {*source.contexts, *target.contexts, *used, DEFAULT_CONTEXT}
-    return tuple(context for context, _ in made if context not in there)
 
 
 def _find_low_contexts(source: RegistryImage, highest: dict[str, int]) -> Iterator[tuple[str, int]]:

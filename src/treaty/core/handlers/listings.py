@@ -35,9 +35,6 @@ from treaty.core.state.state_tables import (
     CONFIG_BY_ALIAS,
     CONTEXT,
     COUNTER,
-    COUNTER_OF_SUBJECT,
-    IDS,
-    IDS_SPARED,
     MODE,
     SCHEMA,
     VERSION_BY_NUMBER,
@@ -289,9 +286,7 @@ def _subjects(view: View, request: requests.ListSchemas) -> Iterator[ListedEntry
 def list_settings(
     view: View, command: Command[requests.ListSettings], engine: SchemaEngine
 ) -> Decision[answers.ScopeSettings]:
-    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed, and one that was
-    deleted too where it gave ids and the caller may read everything.
-    """
+    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
     request = command.request
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
@@ -301,8 +296,7 @@ def list_settings(
 
 def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
     """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
-    counted = (key.context for key in view.walk(COUNTER_OF_SUBJECT, *span((IDS,))) if key != IDS_SPARED)
-    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT)), *counted})
+    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
     if not prefix.name:
         yield [ScopeKey("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
     orders: tuple[Table[ScopeKey, Any], ...] = (CONFIG, MODE)

@@ -223,8 +223,8 @@ def types_key(subject: Subject, generation: int, format_: str, type_name: str) -
 
 
 def _counter_of_subject(key: CounterKey, _value: values.Counter) -> tuple[CounterKey, ...]:
-    """Counters of a subject are found by its name, that of its encoding ids also when it is removed; those of ids by context."""
-    return (key,)
+    """Counters of a subject are found by its name, that of its encoding ids also when it is removed."""
+    return () if key.kind == IDS else (key,)
 
 
 COUNTER_OF_SUBJECT = Index("counter.subject", CounterKey, _counter_of_subject, (0, 1, 2, 3, 4), ordered=True)

@@ -2,9 +2,7 @@
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import is_listed, listed_associations
-from tests.simulation.judging.model.events import IdsFreed, IdsReserved, VersionMade, VersionPatched
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.seeing import SeenPast
 from tests.simulation.judging.model.selecting import STATES, describe
 from tests.simulation.judging.model.settings import own_config, own_mode, told
 from treaty.core import answers
@@ -92,8 +90,7 @@ def list_settings(past: Past, asking: Asking, request: q.ListSettings) -> Yes:
     scopes = [one for one in {*past.configs, *past.modes} if past.shows(one)]
     scopes = [one for one in scopes if _in_list(one, prefix)]
     if not prefix.name:
-        listed = {".", *past.contexts, *_counted_contexts(past)}
-        every = (q.Scope(context) for context in listed if prefix.context in {"*", context})
+        every = (q.Scope(context) for context in {".", *past.contexts} if prefix.context in {"*", context})
         scopes += [one for one in every if one not in scopes]
     scopes.sort(key=_place)
     if request.after is not None:
@@ -101,15 +98,6 @@ def list_settings(past: Past, asking: Asking, request: q.ListSettings) -> Yes:
     offset = request.offset if request.after is None else 0
     page = scopes[offset : offset + min(request.limit, SETTINGS_PAGE)]
     return Yes((), answers.ScopeSettings(tuple(_setting(past, one) for one in page)))
-
-
-def _counted_contexts(past: Past) -> set[str]:
-    """Contexts that ever gave ids or count some as given, deleted ones too; only who may read everything hears of them."""
-    if isinstance(past, SeenPast):
-        return set()
-    made = {one.subject.context for one in past.events if isinstance(one, VersionMade | VersionPatched)}
-    named = made | {one.context for one in past.events if isinstance(one, IdsFreed | IdsReserved)}
-    return {one for one in named if past.highest_id(one) is not None}
 
 
 def _place(scope: q.Scope) -> tuple[int, str, str]:
