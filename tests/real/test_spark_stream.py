@@ -28,7 +28,7 @@ from treaty.spark.lake.table import FORMATS
 from treaty.spark.pipelines.plan_store import PLANS
 
 STEP_BY_STEP = ["delta", *(pytest.param(one, marks=pytest.mark.soak) for one in FORMATS if one != "delta")]
-"""The other formats are killed in `make test` too, in `test_pipeline_kills`; step by step they are in the soak."""
+"""Drivers are killed with one of the other formats too, in `test_pipeline_kills`; step by step these are in the soak."""
 CHEAP = ["parquet", *(pytest.param(one, marks=REST) for one in FORMATS if one != "parquet")]
 """What a stream does whatever its tables are is seen with the format that costs least; with the others it is in the soak."""
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]

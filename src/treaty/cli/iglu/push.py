@@ -15,8 +15,8 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.schema_folder import SchemaPath, read_folder
 from treaty.client.iglu.server_client import JSON_SCHEMA, IgluServer, ServerAnswer
 
-_UNASKED = ServerAnswer(400, b'{"message":"its vendor leads out of a folder; it was not asked for"}')
-"""What is said of a schema whose vendor is no name of a folder."""
+_UNASKED = ServerAnswer(0, b'{"message":"its vendor is no name of a folder, so it was not asked for"}')
+"""What is said of such a schema: no server answered, as with 0 in `IgluServerError`."""
 DONE, REFUSED = 0, 1
 """Exit codes: all is done; the server refused a schema."""
 VISIBILITY = b'"VISIBILITY_DIFFERS"'

@@ -11,7 +11,7 @@ from treaty.client.transfer.sameness import SchemaEquality
 from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.messages.api_keys import ApiKeyFound
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, is_visible, subject_of
 from treaty.core.requests import Scope
 from treaty.core.state.values import PolicyValue
 
@@ -243,8 +243,9 @@ def _find_blocking_modes(
 ) -> tuple[tuple[Scope, str | None], ...]:
     """Scopes whose mode would forbid the import: contexts take IMPORT, and what has a mode below or above them gives it up."""
     contexts = {one.context for one in subjects} | {context for context, _ in made}
-    if modes:  # some of them may be read-only
-        contexts |= {one.context for one in settled if one.context != EVERYWHERE}
+    for one in settled:  # some of them may be read-only, and a name that is not seen is taken by imports only
+        if one.context != EVERYWHERE and (modes or not is_visible(one.name or "")):
+            contexts.add(one.context)
     scopes = {Scope(*one) for one in subjects} | {one for one in settled if one.name is not None}
     scopes = {one for one in scopes if one in modes} | {Scope(context) for context in contexts}
     if any(one.context == EVERYWHERE for one in settled) and Scope(EVERYWHERE) in modes:

@@ -252,9 +252,8 @@ class _EventRun:
         mine, target = self.pipeline, self.pipeline.good_table
         if MODEL not in target.place:
             rows = shredded.good.drop(*mine.columns)
-            if (
-                rows.columns
-            ):  # until an event has a part, without columns to keep there is nothing that a table could hold
+            # Until an event has a part, and without columns to keep, there is nothing that a table could hold.
+            if rows.columns:
                 tables.append(rows, target, WriteId(f"{self._writer}/good", number))
             return
         for one in shredded.plan.columns:
