@@ -1,7 +1,7 @@
 """Tests of which `make test` runs a share: one parameter in so many, drawn by the seed of the run. `make soak` runs the rest.
 
 What is left out carries the marks `soak` and `rest`. A test is here when all of its parameters together cost seconds, and
-they are alike, or differ in a log, a format or a kind of table that other tests of the run have. The seed is the same in
+they are alike, or differ in a log, a format, a kind of table, an operation or a planted bug of which others are run. The seed is the same in
 each run unless somebody names another, so what is left out is found by the soak alone. Programs and commands of pages are
 never here.
 """

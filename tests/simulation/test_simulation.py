@@ -1,5 +1,6 @@
 """The six laws of the design over random lives of three nodes on one log, each life decided by a seed."""
 
+import asyncio
 import os
 import random
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from tests.simulation.asker import Asker
 from tests.simulation.clients.errands import ERRANDS
+from tests.simulation.clock import Jobs, VirtualLoop
 from tests.simulation.events.table import EVENTS
 from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
@@ -45,6 +47,24 @@ BLOCK = 34
 
 def test_the_laws_hold_in_a_few_lives(figure: Callable[[str], None]) -> None:
     live(range(SEEDS - QUICK, SEEDS), figure)
+
+
+def test_what_somebody_who_is_gone_left_running_is_told() -> None:
+    loop, jobs = VirtualLoop(), Jobs()
+
+    async def linger() -> None:
+        await asyncio.sleep(1)
+
+    async def begin() -> None:
+        jobs.spawn(linger())  # work of the broker goes on
+        left.append(loop.create_task(linger()))
+
+    left: list[asyncio.Task[None]] = []
+    loop.run_until_complete(begin())
+    assert jobs.strays(loop) == [f"{linger.__qualname__} was left running"]
+    loop.run_until_complete(left[0])
+    assert jobs.strays(loop) == []
+    loop.close()
 
 
 @pytest.mark.slow

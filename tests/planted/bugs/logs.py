@@ -281,6 +281,12 @@ LOGS = (
         by_lives(0, ANY, log="any"),
     ),
     Bug(
+        "any: a closed log goes on to read",
+        "Closing a log leaves its tail running.",
+        (Edit("treaty.log.kafka.multi_writer.tailer:LogTailer.close", "if self._task is not None:", "if False:"),),
+        by_lives(0, "log", log="any", count=10),
+    ),
+    Bug(
         "owner: no fence after an unknown outcome",
         "An owner goes on after an append of unknown fate, and does not look where its first record lands.",
         (
