@@ -1,14 +1,15 @@
 """An archive of Spark's classes, so that the many JVMs that tests start need not read and check each class anew.
 
-It is the JDK's class data sharing: one JVM runs a pipeline in each format of tables and leaves what it loaded in a file,
-once per `.venv`; all later ones map that file. Java ignores an archive that does not fit, and tests do without one.
+It is the JDK's class data sharing: `python -m tests.servers.archive` has one JVM run a pipeline in each format of tables and
+leave what it loaded in a file, once per `.venv`; all later ones map that file. Java ignores an archive that does not fit, and
+tests do without one.
 """
 
-import fcntl
 import hashlib
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pathlib import Path
 from tests.frames import frame, record
 from tests.servers.jars import ROOT, java
 
-SECONDS = 900
+SECONDS = 300
 """How long making it may take."""
 QUICK = "-Xlog:disable -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ArchiveRelocationMode=0"
 """No words about archives on stdout, no check of each class, and the file's pages as they are."""
@@ -31,34 +32,34 @@ SCHEMA = record(("name", "string"), ("n", "int"))
 
 @cache
 def environment() -> Mapping[str, str]:
-    """What Spark is told so that its JVMs start quickly; without an archive where another process makes it just now."""
+    """What Spark is told so that its JVMs start quickly, with the archive if there is one."""
     from treaty.spark.session import QUICK_START  # noqa: PLC0415 (loads Spark)
 
     jars, options = _jars(), f"{QUICK} {QUICK_START}"
     told = {"SPARK_LAUNCHER_OPTS": LAUNCHER, "SPARK_SUBMIT_OPTS": options}
     told |= {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {shlex.quote(os.pathsep.join(jars))} pyspark-shell"}
-    place = ROOT / ".venv" / f"classes-{_key(jars)}.jsa"
-    with (ROOT / ".venv" / "classes.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return told
-        if not place.exists():
-            _make(place, told)
+    place = _place(jars)
     archive = f"-XX:SharedArchiveFile={place} " if place.exists() else ""
     return {**told, "SPARK_SUBMIT_OPTS": archive + options}
+
+
+def make() -> None:
+    """Make the archive, where none fits what is on this disk."""
+    told = environment()
+    if not (place := _place(_jars())).exists():
+        _make(place, told)
+
+
+def _place(jars: Sequence[str]) -> Path:
+    return ROOT / ".venv" / f"classes-{_key(jars)}.jsa"
 
 
 def _jars() -> Sequence[str]:
     """The jars beside pyspark's own, but for those that it has too: on the class path their classes can be archived."""
     from treaty.spark.jars import fetch_token_jar, packages, read_jar_list, spark_home  # noqa: PLC0415 (loads Spark)
 
-    wanted = packages(iceberg=True, kafka=True)
-    if not read_jar_list(wanted):
-        program = "from treaty.spark.session import session; session(iceberg=True, kafka=True).stop()"
-        subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, timeout=SECONDS, check=True)
     own = {_artifact(one.name) for one in (spark_home() / "jars").glob("*.jar")}
-    found = [Path(one) for one in read_jar_list(wanted)]
+    found = [Path(one) for one in read_jar_list(packages(iceberg=True, kafka=True))]
     return [str(one) for one in (*found, fetch_token_jar()) if _artifact(one.name.split("_", 1)[-1]) not in own]
 
 
@@ -76,22 +77,29 @@ def _key(jars: Sequence[str]) -> str:
 
 def _make(place: Path, told: Mapping[str, str]) -> None:
     """Run a driver over one file; its JVM leaves the archive when it ends. Says so where that fails."""
-    sys.__stderr__.write("\nMaking an archive of Spark's classes (once, half a minute)\n")  # type: ignore[union-attr] # it is a file wherever tests run
+    sys.stderr.write("Making an archive of Spark's classes (once, half a minute)\n")
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder))
         half = place.with_suffix(".half")
         half.unlink(missing_ok=True)
         options = f"-XX:ArchiveClassesAtExit={half} {QUICK}"
-        run = subprocess.run(  # its JVM has the same stdout: that ends when both have ended
+        process = subprocess.Popen(  # its JVM has the same stderr: that ends when both have ended
             [sys.executable, "-m", DRIVER, folder, "--read"],
             cwd=ROOT,
             env={**os.environ, **told, "SPARK_SUBMIT_OPTS": options},
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-        if run.returncode or not half.exists():
-            sys.__stderr__.write(f"no archive, so tests take longer: {run.stderr.decode()[-2000:]}\n")  # type: ignore[union-attr] # as above
+        try:
+            said = process.communicate(timeout=SECONDS)[1].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            said = f"making it took more than {SECONDS} s"
+        if process.returncode or not half.exists():
+            sys.stderr.write(f"no archive, so tests take longer: {said[-2000:]}\n")
             return
     for old in place.parent.glob("classes-*.jsa"):
         old.unlink()
@@ -117,4 +125,4 @@ def _fill(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    environment()
+    make()

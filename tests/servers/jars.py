@@ -8,16 +8,20 @@ need ahead of them.
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 500
 """How long fetching may take."""
+ATTEMPTS = 3
+"""How often `make jars` tries to fetch all of them."""
 
 
 def java() -> str:
@@ -112,21 +116,45 @@ def _parts(coordinate: str) -> list[str]:
     return coordinate.split(":")
 
 
-def main() -> None:
+def fetch_all() -> None:
     """Fetch what the tests that start a JVM need."""
     from tests.facades.iglu import scala_client  # noqa: PLC0415 (it asks this module)
     from tests.facades.schemarepo.java_clients import client_classpath  # noqa: PLC0415 (it asks this module)
+    from tests.oracle.pravega import pravega_classpath  # noqa: PLC0415 (it asks this module)
     from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
-    from treaty.spark.jars import fetch_token_jar  # noqa: PLC0415 (loads Spark)
-    from treaty.spark.session import list_missing_packages, session  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.jars import fetch_token_jar, packages, read_jar_list  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.session import session  # noqa: PLC0415 (loads Spark)
 
     broker_classpath()
     client_classpath()
     scala_client.client_classpath()
+    pravega_classpath()
     fetch_token_jar()
-    if list_missing_packages(iceberg=True, kafka=True):
+    if not read_jar_list(packages(iceberg=True, kafka=True)):
         session("treaty jars", master="local[1]", iceberg=True, kafka=True).stop()
 
 
+def main() -> int:
+    """Fetch in a process of its own, which is ended and started again where a repository does not answer: what it has
+    got stays. Returns 1 where that does not help.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        program = "from tests.servers.jars import fetch_all; fetch_all()"
+        process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, start_new_session=True)
+        try:
+            if not process.wait(SECONDS):
+                return 0
+            why = "failed"
+        except subprocess.TimeoutExpired:
+            why = f"took more than {SECONDS} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with the JVM that it may have started
+            process.wait()
+        sys.stderr.write(f"\nFetching the jars of the tests {why} (attempt {attempt} of {ATTEMPTS})\n")
+    sys.stderr.write("Tests with a JVM need them: is the registry of Java packages reached? See above.\n")
+    return 1
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
