@@ -56,6 +56,14 @@ def _children(pid: int) -> Iterable[int]:
         yield from map(int, _text(f"/proc/{pid}/task/{thread}/children").split())
 
 
+def descendants() -> Iterable[int]:
+    """All processes that this one has started, and those that they have."""
+    found = [*_children(os.getpid())]
+    for pid in found:
+        found += _children(pid)
+    return found
+
+
 def used_by(pid: int) -> float:
     """CPU seconds of a process and its descendants."""
     figures = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()[11:15]

@@ -16,7 +16,7 @@ from treaty.core.state.commit import Position, as_root
 from treaty.core.state.root import RowDigests, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, encode_row
 from treaty.core.state.state_tables import TABLES, UNROOTED
-from treaty.core.state.tables import DictTables
+from treaty.core.state.tables import DictTables, read
 from treaty.core.state.view import Tables
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
@@ -136,9 +136,9 @@ def test_tables_after_an_own_append_are_held_against_its_root(
 ) -> None:
     tables, after = make(), at(live([*rows, *more]))
     tables.load(rows, at(live(rows)))
-    assert tables.advance(more, after, own=True)
+    assert tables.advance_own([read(one) for one in more], after)
     holds(tables, live([*rows, *more]))
-    assert not tables.advance((), Position(b"i" * 16, 2, b"e" * 32, b"r" * 32), own=True)
+    assert not tables.advance_own((), Position(b"i" * 16, 2, b"e" * 32, b"r" * 32))
 
 
 @given(some)

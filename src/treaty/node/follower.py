@@ -275,13 +275,8 @@ class Follower:
             self._counts.reloads += 1
             self._ends.clear()
             put()
-        else:
-            known = await self._read_ahead(delta.rows)
-            own = self._expected is not None and self._expected.is_all_of(delta, self.position)
-            if not self.tables.advance(delta.rows, delta.tip, known, own=own):
-                if own:
-                    self._drop()
-                return False
+        elif not await self._advance(delta):
+            return False
         self.proven, self.wrong = True, None
         if self.position != before or delta.reload:
             self._announce()
@@ -289,6 +284,16 @@ class Follower:
             del delta, put
             await asyncio.to_thread(trim_memory)
         return True
+
+    async def _advance(self, delta: LogDelta) -> bool:
+        """Apply rows that came after the position of the tables."""
+        own = self._expected
+        if own is None or not own.is_all_of(delta, self.position):
+            return self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows))
+        if self.tables.advance_own(own.rows, delta.tip):
+            return True
+        self._drop()
+        return False
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""

@@ -23,7 +23,7 @@ from treaty.node.batch import (
 from treaty.node.environment import Environment
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.forwarder import CommandForwarder
-from treaty.node.own_append import OwnAppend
+from treaty.node.own_append import OwnAppend, last_rows
 from treaty.node.queue import CommandQueue
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SentState, UnseenCommit
 from treaty.node.status import NodeCounts
@@ -210,7 +210,8 @@ class Writer:
         """
         if not batch.commits:
             return None
-        keyed = ((encoded, row.key) for encoded, row in batch.rows)
+        rows = last_rows(batch.rows)
+        keyed = ((encoded, row.key) for encoded, row, _ in rows)
         roots, self._reloads = roots_with(self._follower.tables, keyed), self._counts.reloads
         sent = SentState(UnseenCommit(batch.base.sequence, batch.last))
         for command, _, reason in batch.members:
@@ -220,7 +221,7 @@ class Writer:
         is_large = batch.bytes > LOOP_BYTES
         append = await self._environment.run_large(partial(made, dumps_in_steps)) if is_large else made()
         barrier = self._follower.begin()
-        self._follower.expect(OwnAppend(batch.base, append, dict(batch.rows)))
+        self._follower.expect(OwnAppend(batch.base, append, rows))
         self._counts.appends += 1
         try:
             return SentAppend(append, barrier, await self._log.append(append))

@@ -96,9 +96,9 @@ class Erring(DictTables):
 
     times = 0
 
-    def advance(self, *given: Any, own: bool = False) -> bool:
-        done = super().advance(*given, own=own)
-        if not own or not self.times:
+    def advance_own(self, *given: Any) -> bool:
+        done = super().advance_own(*given)
+        if not self.times:
             return done
         self.times -= 1
         return False

@@ -47,13 +47,13 @@ ROOTS = (
         "Who reads back its own append takes what its tables then add up to.",
         (
             Edit(
-                "treaty.core.state.tables:DictTables.advance",
-                "return not own or as_root(self._roots) == position.root",
+                "treaty.core.state.tables:DictTables.advance_own",
+                "return as_root(self._roots) == position.root",
                 "return True",
             ),
             Edit(
-                "treaty.node.segment.layered:LayeredTables.advance",
-                "return not own or as_root(self.roots) == position.root",
+                "treaty.node.segment.layered:LayeredTables.advance_own",
+                "return as_root(self.roots) == position.root",
                 "return True",
             ),
         ),

@@ -77,6 +77,10 @@ class EncodedRow:
         return digest
 
 
+DecodedRow = tuple[EncodedRow, Row, bool]
+"""A row, what was read of it, and whether that gives back its text."""
+
+
 def _digest_of(table: str, key: str, value: str | None) -> int:
     if value is None or table in UNROOTED:
         return 0

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -10,6 +10,7 @@ from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.ordered import SortedKeys
 from treaty.core.state.root import add, roots_with
 from treaty.core.state.rows import (
+    DecodedRow,
     EncodedRow,
     Row,
     UnreadableRowError,
@@ -34,11 +35,7 @@ _COUNTED = {name: table.counted for name, table in TABLES.items() if table.count
 _NO_ROWS: Mapping[Key, StoredValue] = {}
 
 
-Read = tuple[EncodedRow, Row, bool]
-"""A row, what was read of it, and whether that gives back its text."""
-
-
-def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> Read:
+def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> DecodedRow:
     """Read a row; one that was encoded here is `known`."""
     found = known.get(row) if known else None
     if found is not None:
@@ -210,23 +207,21 @@ class DictTables:
         self.put((read(one, known) for one in rows), position)
 
     def advance(
-        self,
-        rows: Iterable[EncodedRow],
-        position: Position,
-        known: Mapping[EncodedRow, Row] | None = None,
-        *,
-        own: bool = False,
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
-        """Do so where the rows then come to the root that `position` states; else change nothing, and return False. With
-        `own` the root is compared after the change.
-        """
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [read(one, known) for one in rows]
-        if not own and as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self.put(some, position)
-        return not own or as_root(self._roots) == position.root
+        return True
 
-    def put(self, rows: Iterable[Read], position: Position) -> None:
+    def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
+        """Put rows of an own append in, and return whether all rows then come to the root that `position` states."""
+        self.put(rows, position)
+        return as_root(self._roots) == position.root
+
+    def put(self, rows: Iterable[DecodedRow], position: Position) -> None:
         """Put rows in that have been read."""
         for encoded, row, exact in rows:
             kept = self._tables.get(row.table)

@@ -1,10 +1,10 @@
 """What handlers see: rows by key, and the indexes that follow from rows alone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol, overload
 
 from treaty.core.state.commit import Position
-from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
+from treaty.core.state.rows import DecodedRow, EncodedRow, Row, UnreadableValue
 from treaty.core.state.state_tables import TABLES
 from treaty.core.state.table import E, Index, K, Key, Table, V
 
@@ -105,18 +105,15 @@ class Tables(View, Protocol):
         ...
 
     def advance(
-        self,
-        rows: Iterable[EncodedRow],
-        position: Position,
-        known: Mapping[EncodedRow, Row] | None = None,
-        *,
-        own: bool = False,
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
-        """Apply rows if all rows then come to the root that `position` states; else return False, without a change.
+        """Apply rows if all rows then come to the root that `position` states; else return False, without a change."""
+        ...
 
-        `own`: the rows are those of an append whose root was computed on these tables. They are applied, and what the
-        tables then add up to is compared; if that is another root, False comes with changed
-        tables, and everything must be loaded again.
+    def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
+        """Apply rows of an append whose root was computed on these tables, and compare what the tables then add up to.
+
+        If that is another root, False comes with changed tables, and everything must be loaded again.
         """
         ...
 

@@ -1,7 +1,7 @@
 """`LayeredTables`: a segment, and over it in dictionaries what has changed since."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from heapq import merge
 from itertools import chain
@@ -10,10 +10,10 @@ from typing import Any
 from treaty.core.state.codec import dumps
 from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.root import add, roots_with
-from treaty.core.state.rows import EncodedRow, Row
+from treaty.core.state.rows import DecodedRow, EncodedRow, Row
 from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.state.table import E, Index, K, Key, Table, V
-from treaty.core.state.tables import DictTables, Read, read
+from treaty.core.state.tables import DictTables, read
 from treaty.core.state.view import count_group
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import SegmentChanges, SegmentContents, build
@@ -35,7 +35,7 @@ def open_built(built: SegmentContents) -> Segment:
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None) -> Read:
+def _read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None) -> DecodedRow:
     """Read a row, quickly where that gives the same."""
     found = known.get(row) if known else None
     if found is None and row.value is not None:
@@ -264,23 +264,21 @@ class LayeredTables:
         self._put([_read(one, known) for one in rows], position)
 
     def advance(
-        self,
-        rows: Iterable[EncodedRow],
-        position: Position,
-        known: Mapping[EncodedRow, Row] | None = None,
-        *,
-        own: bool = False,
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
-        """Do so where the rows then come to the root that `position` states; else change nothing, and return False. With
-        `own` the root is compared after the change.
-        """
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [_read(one, known) for one in rows]
-        if not own and as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self._put(some, position)
-        return not own or as_root(self.roots) == position.root
+        return True
 
-    def _put(self, rows: list[Read], position: Position) -> None:
+    def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
+        """Put rows of an own append in, and return whether all rows then come to the root that `position` states."""
+        self._put(rows, position)
+        return as_root(self.roots) == position.root
+
+    def _put(self, rows: Collection[DecodedRow], position: Position) -> None:
         if self._base is not None:
             for encoded, row, _ in rows:
                 self._cover(self._base, encoded.table, row.key)
