@@ -14,7 +14,12 @@ _CHEAP: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-SMALL: Mapping[str, str] = {} if os.environ.get("SPARK_SETTINGS") == "own" else _CHEAP
+_IDLE: Mapping[str, str] = {
+    "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "120",
+    "spark.sql.execution.pyspark.udf.killOnIdleTimeout": "true",
+}
+"""Spark waits for ever for a Python worker that says nothing; in tests it ends the worker, and says how that was."""
+SMALL: Mapping[str, str] = _IDLE if os.environ.get("SPARK_SETTINGS") == "own" else {**_CHEAP, **_IDLE}
 
 WORDS = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
 """The same as words for `spark-submit`, for sessions that a program starts itself; what it sets itself holds."""

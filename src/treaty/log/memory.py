@@ -94,8 +94,13 @@ class MemoryLog:
         """Append if its parent is still the last append."""
         if self._lock_owner.is_current_task:
             return self._store.append(append, self)
-        async with self.lock():
+        if not self._store.lock.acquire(blocking=False):
+            async with self.lock():
+                return self._store.append(append, self)
+        try:
             return self._store.append(append, self)
+        finally:
+            self._store.lock.release()
 
     async def leader(self) -> Leader | None:
         """All nodes are alike."""

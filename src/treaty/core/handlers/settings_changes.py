@@ -14,6 +14,7 @@ from treaty.core.handlers.settings import (
     DEFAULT_MODE,
     IMPORTING,
     MODES,
+    UNSET,
     config_in_force,
     config_of,
     config_row,
@@ -41,7 +42,7 @@ from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, S
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import CONFIG, MODE, SUBJECT, VERSION
-from treaty.core.state.values import ConfigValue, Mode
+from treaty.core.state.values import Mode
 from treaty.core.state.view import ALL_KEYS, View, span
 
 _MEMBERS = frozenset(one.name for one in fields(Config))
@@ -59,7 +60,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
     new = changed_config(view, old, change, request.clear, packages)
-    if old is None and new != ConfigValue() and request.scope.name is not None:
+    if old is None and request.scope.name is not None and new != UNSET:
         _refuse_invisible_name(view, request.scope, request.scope.name)
     rows = () if new == old else (config_row(request.scope, new),)
     return Decision(rows, ConfigStored(config_of(new)))

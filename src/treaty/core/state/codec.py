@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from treaty.core.schema import decode_base64, encode_base64
@@ -36,6 +37,8 @@ _Encode = Callable[[Any], Json]
 _Decode = Callable[[Json], Any]
 _Member = tuple[str, Any, _Encode | None, _Decode]
 """A member's name, its default, and its two converters; the first is None where the value is its own JSON value."""
+_Members = tuple[Callable[[Any], tuple[Any, ...]], tuple[_Member, ...]]
+"""What reads all members of a value, and the members."""
 
 
 class DecodeError(ValueError):
@@ -78,13 +81,13 @@ class JsonCodec:
 
     pairs_as_object: bool
     strict: bool
-    _members: dict[type, tuple[_Member, ...]] = field(default_factory=dict)
+    _members: dict[type, _Members] = field(default_factory=dict)
 
     def encode(self, value: Any) -> dict[str, Json]:
         """Return the JSON object of a frozen dataclass, without the members that stand at their default."""
         found: dict[str, Json] = {}
-        for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
-            member = getattr(value, name)
+        read, members = self._members.get(type(value)) or self._learn(type(value))
+        for (name, default, to_json, _), member in zip(members, read(value), strict=True):
             if member is not default and (
                 default is None or default is MISSING or member != default or type(member) is not type(default)
             ):
@@ -97,7 +100,8 @@ class JsonCodec:
             message = f"expected an object for {kind.__name__}, got {type(members).__name__}"
             raise DecodeError(message)
         arguments: dict[str, Json] = {}
-        for name, default, _, from_json in self._members.get(kind) or self._learn(kind):
+        _, known = self._members.get(kind) or self._learn(kind)
+        for name, default, _, from_json in known:
             if name in members:
                 arguments[name] = from_json(members[name])
             elif default is MISSING:
@@ -136,13 +140,14 @@ class JsonCodec:
         message = f"no JSON form for {where}: {hint}"
         raise TypeError(message)
 
-    def _learn(self, kind: type) -> tuple[_Member, ...]:
+    def _learn(self, kind: type) -> _Members:
         hints = get_type_hints(kind)
-        found = self._members[kind] = tuple(
+        members = tuple(
             (one.name, _default(one), *self.converters(hints[one.name], f"{kind.__name__}.{one.name}"))
             for one in fields(cast("Any", kind))
             if one.init and one.name != "extra"
         )
+        found = self._members[kind] = _reader(tuple(name for name, *_ in members)), members
         return found
 
     def _sequence(self, hint: Any, where: str) -> tuple[_Encode, _Decode]:
@@ -191,7 +196,7 @@ class JsonCodec:
         def from_json(members: Json) -> Any:
             given = members.keys() if isinstance(members, dict) else {""}
             for kind in kinds:
-                known = self._members.get(kind) or self._learn(kind)
+                _, known = self._members.get(kind) or self._learn(kind)
                 needed = {name for name, default, *_ in known if default is MISSING}
                 if needed <= given <= {name for name, *_ in known}:
                     return self.decode(kind, members)[0]
@@ -241,6 +246,13 @@ def message_reader(hint: Any, where: str) -> Callable[[Json], Any]:
 def _same(value: V) -> V:
     """The value; with a cache around it the first one of all equal ones, so that a million rows share a few."""
     return value
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """What reads these members of a value at once."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 def _default(one: Field[Any]) -> Any:

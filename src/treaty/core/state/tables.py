@@ -56,7 +56,7 @@ class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
     __slots__ = (
-        "_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable",
+        "_counts", "_indexes", "_orders", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable", "position",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -75,7 +75,8 @@ class DictTables:
         self._roots: dict[str, int] = {}
         self._texts: dict[tuple[str, Key], str] = {}
         """Texts of rows that would be encoded otherwise."""
-        self._position = position
+        self.position = position
+        """The place in the log that these tables show."""
 
     def release(self) -> None:
         """Let go of rows and of entries of indexes one by one, on any thread: to free them at once would keep other threads
@@ -89,12 +90,7 @@ class DictTables:
     @property
     def sequence(self) -> int:
         """Sequence of the last commit that these tables show."""
-        return self._position.sequence
-
-    @property
-    def position(self) -> Position:
-        """The place in the log that these tables show."""
-        return self._position
+        return self.position.sequence
 
     @property
     def roots(self) -> Mapping[str, int]:
@@ -237,7 +233,7 @@ class DictTables:
                 self._texts[row.table, row.key] = encoded.value
             elif self._texts:
                 self._texts.pop((row.table, row.key), None)
-        self._position = position
+        self.position = position
 
     def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""

@@ -35,7 +35,7 @@ _LIVE = "select state_table, key, value from state_row where value is not null"
 # Texts are bound as bytes: SQLite's binding refuses half characters, which JSON can carry.
 _PUT = (
     "insert into state_row (state_table, key, value, sequence) "
-    "values (cast(?1 as text), cast(?2 as text), case when ?5 then ?3 else cast(?3 as text) end, ?4) "
+    "values (cast(?1 as text), cast(?2 as text), case when ?4 then ?3 else cast(?3 as text) end, ?5) "
     "on conflict (state_table, key) do update set value = excluded.value, sequence = excluded.sequence"
 )
 _NOTE = "insert into log_append (last, first, identity, attempt, digest, root) values (?, ?, ?, ?, ?, ?)"
@@ -197,12 +197,12 @@ class SqliteConnection:
 
     def _write(self, append: Append) -> None:
         last = append.last
-        rows = (
-            (bind_text(row.table), bind_text(row.key), text, last, packed)
+        compress = self.compressor.compress
+        rows = [
+            (bind_text(row.table), bind_text(row.key), *compress(row.table, row.value), last)
             for commit in append.commits
             for row in commit.rows
-            for text, packed in (self.compressor.compress(row.table, row.value),)
-        )
+        ]
         self._db.executemany(_PUT, rows)
         self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest, append.root))
         roots = self._root_writer.changes(append)

@@ -3,8 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,27 +28,39 @@ def result_code(error: sqlite3.Error) -> int:
     return extended & 0xFF
 
 
-@contextmanager
-def translate_errors(path: str, doing: str) -> Iterator[None]:
-    """Raise `LogDamagedError` or `LogUnavailableError` for what goes wrong in the block."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        if result_code(error) in _DAMAGE or str(error).startswith("no such "):
-            raise LogDamagedError(
-                f"{path} is damaged, or no log of Treaty ({error}, while {doing}): "
-                "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
-            ) from error
-        remedy = _REMEDIES.get(result_code(error), "see the message")
-        raise LogUnavailableError(f"{path} can't be used ({error}, while {doing}): {remedy}") from error
-    except UnicodeDecodeError as error:
-        raise LogDamagedError(
+class translate_errors:  # noqa: N801 - reads as what it does; a generator would cost each append twice as much
+    """Raise `LogDamagedError` or `LogUnavailableError` for what goes wrong in a block."""
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, path: str, doing: str) -> None:
+        """Say of which file, and while doing what."""
+        self._path, self._doing = path, doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError | OSError):
+            raise _translate(error, self._path, self._doing) from error
+
+
+def _translate(error: sqlite3.Error | UnicodeDecodeError | OSError, path: str, doing: str) -> Exception:
+    if isinstance(error, UnicodeDecodeError):
+        return LogDamagedError(
             f"{path} is damaged (a text in it is not UTF-8, while {doing}): "
             "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
-        ) from error
-    except OSError as error:
+        )
+    if isinstance(error, OSError):
         remedy = "check that its folder exists or can be made, and that this user may write there"
-        raise LogUnavailableError(f"{path} can't be used ({error.strerror}, while {doing}): {remedy}") from error
+        return LogUnavailableError(f"{path} can't be used ({error.strerror}, while {doing}): {remedy}")
+    if result_code(error) in _DAMAGE or str(error).startswith("no such "):
+        return LogDamagedError(
+            f"{path} is damaged, or no log of Treaty ({error}, while {doing}): "
+            "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
+        )
+    remedy = _REMEDIES.get(result_code(error), "see the message")
+    return LogUnavailableError(f"{path} can't be used ({error}, while {doing}): {remedy}")
 
 
 APPLICATION = 0x54525459
