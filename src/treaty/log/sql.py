@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from treaty.core.state.commit import NO_ROOT, Append, Position
 
@@ -45,13 +44,12 @@ def read_table_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TableRootChanges:
+class TableRootChanges(NamedTuple):
     """What an append changes in the table roots of its store."""
 
-    put: tuple[tuple[str, bytes], ...] = ()
+    put: Sequence[tuple[str, bytes]] = ()
     """Tables, and what each adds now, as it is stored."""
-    gone: tuple[str, ...] = ()
+    gone: Sequence[str] = ()
     """Tables that add nothing any more."""
     others_go: bool = False
     """Whether all tables that `put` does not name add nothing."""
@@ -72,8 +70,9 @@ class TableRootWriter:
         known = append.parent == self._digest
         before = self._roots if known else {}
         roots = append.roots
-        put = tuple((table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root)
-        return TableRootChanges(put, tuple(before.keys() - roots.keys()), others_go=not known)
+        put = [(table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root]
+        gone = [table for table in before if table not in roots]
+        return TableRootChanges(put, gone, others_go=not known)
 
     def wrote(self, append: Append) -> None:
         """Remember what is in the store now."""

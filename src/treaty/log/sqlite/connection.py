@@ -209,8 +209,8 @@ class SqliteConnection:
         if roots.others_go:
             self._db.execute("delete from table_root")
         if roots.gone:
-            self._db.executemany(_CUT_ROOT, ((bind_text(table),) for table in roots.gone))
-        self._db.executemany(_PUT_ROOT, ((bind_text(table), root) for table, root in roots.put))
+            self._db.executemany(_CUT_ROOT, [(bind_text(table),) for table in roots.gone])
+        self._db.executemany(_PUT_ROOT, [(bind_text(table), root) for table, root in roots.put])
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._appends_kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))

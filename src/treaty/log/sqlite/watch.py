@@ -20,7 +20,7 @@ class FileWatch:
 
     def __init__(self, path: Path, on_notice: Callable[[], None], *, enabled: bool = True) -> None:
         """Watch `path`, which need not exist yet, on the running event loop; hears nothing without inotify."""
-        self._path = path
+        self._path = str(path)
         self._name = os.fsencode(path.name) + b"\0"
         self._on_notice = on_notice
         self._own_notices = 0
