@@ -78,6 +78,7 @@ SHARES = {
     "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
+    "real/test_stream_signals::test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback": 2,
     "simulation/test_planted::test_a_planted_bug_is_found": 4,
     "simulation/test_planted::test_a_row_that_breaks_a_law_is_found": 2,
 }

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 
 _CHEAP: Mapping[str, str] = {
+    "spark.python.daemon.module": "tests.servers.daemon",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
@@ -15,10 +16,11 @@ _CHEAP: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 _IDLE: Mapping[str, str] = {
+    "spark.python.worker.tracebackDumpIntervalSeconds": "60",
     "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "120",
     "spark.sql.execution.pyspark.udf.killOnIdleTimeout": "true",
 }
-"""Spark waits for ever for a Python worker that says nothing; in tests it ends the worker, and says how that was."""
+"""Spark waits for ever for a Python worker that says nothing; in tests the worker tells where it is, and is ended."""
 SMALL: Mapping[str, str] = _IDLE if os.environ.get("SPARK_SETTINGS") == "own" else {**_CHEAP, **_IDLE}
 
 WORDS = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
