@@ -5,17 +5,22 @@ Spark starts workers by the hundred in tests, and each would load the same modul
 """
 
 import gc
+from importlib import import_module
 
-import pandas as pd  # noqa: F401 (loaded for workers, like all that follows)
-import pyarrow.compute
 import pyspark.daemon
-import pyspark.sql.pandas.serializers
-import pyspark.worker
 
-import treaty.arrow.decode
-import treaty.spark  # noqa: F401
+LOADED = (
+    "pandas",
+    "pyarrow.compute",
+    "pyspark.sql.pandas.serializers",
+    "pyspark.worker",
+    "treaty.arrow.decode",
+    "treaty.spark",
+)
 
 if __name__ == "__main__":
+    for name in LOADED:
+        import_module(name)
     gc.collect()
     gc.freeze()  # workers look for garbage after each task: not among these
-    pyspark.daemon.manager()
+    pyspark.daemon.manager()  # type: ignore[no-untyped-call] # pyspark has no type for it
