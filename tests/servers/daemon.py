@@ -5,6 +5,7 @@ Spark starts workers by the hundred in tests, and each would load the same modul
 """
 
 import gc
+import os
 from importlib import import_module
 
 import pyspark.daemon
@@ -19,6 +20,9 @@ LOADED = (
 )
 
 if __name__ == "__main__":
+    os.environ["JE_ARROW_MALLOC_CONF"] = (
+        "background_thread:false"  # a process is copied with one thread of its own alone
+    )
     for name in LOADED:
         import_module(name)
     gc.collect()
