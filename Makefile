@@ -31,8 +31,8 @@ JVM_WORKERS ?= $(shell echo $$(($(WORKERS) + ($(FITTING) > $(WORKERS)))))
 JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
 # Laws get fewer examples in each run, and all of them in the soak; tests of many parameters run some (tests/shares.py).
 SHARE = --hypothesis-profile=share
-# A test that hangs is a failure with a stack, also where its own process can't be interrupted; many of them end the run.
-ENDING = --maxfail=10 -o faulthandler_timeout=1500 -o faulthandler_exit_on_timeout=true
+# A test that hangs is a failure with a stack, also where its own process can't be interrupted; ten failures end the run.
+ENDING = --maxfail=10 -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
 IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
@@ -77,7 +77,7 @@ test: $(STAMP) ## All tests but the soak and those of `make check`, in half an h
 	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) $(ENDING) --durations=25 --budget=jvm; }; \
 	if [ "$(TOGETHER)" ]; then \
 	  echo "== tests with a JVM run beside those without one: their lines begin with 'jvm | '"; \
-	  set -m; { with 2>&1 | sed -u 's/^/jvm | /'; } </dev/null & jvm=$$!; without "$(PARALLEL)" "nice -n 2" </dev/null & other=$$!; \
+	  set -m; { with 2>&1 | (trap '' INT; exec sed -u 's/^/jvm | /'); } </dev/null & jvm=$$!; without "$(PARALLEL)" "nice -n 2" </dev/null & other=$$!; \
 	  trap 'kill -INT -- -$$other -$$jvm 2>/dev/null; wait; exit 130' INT TERM HUP; \
 	  wait $$other || failed="without a JVM"; \
 	  wait $$jvm || failed="$$failed with a JVM"; \
@@ -100,7 +100,7 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-soak: $(STAMP) jars ## The long runs, an hour and a half on two cores; PART="simulation jvm" runs some of these:
+soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulation jvm" runs some of these:
 #: simulation  20 min: simulated lives on each log; SOAK_SEEDS=2000 FIRST_SEED=50000 says how many and which
 #: examples     4 min: laws with 500 examples each, others in every run
 #: data         5 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
@@ -108,7 +108,7 @@ soak: $(STAMP) jars ## The long runs, an hour and a half on two cores; PART="sim
 #: servers     10 min: 200 kills of servers on SQLite and on PostgreSQL
 #: jvm         25 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
 #: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
-	@$(BIN)/python -m tests.servers.archive || true; \
+	@$(BIN)/python -m tests.servers.jars && $(BIN)/python -m tests.servers.archive || true; \
 	failed=""; \
 	for part in $(PART); do more=""; \
 	  case $$part in \

@@ -39,15 +39,19 @@ class Watch(threading.Thread):
             test = self.test
             if test and test != told and time.monotonic() > self.until:
                 told = test
-                tell(test, self.output)
+                for line in tell(test, self.output):
+                    print(line, file=self.output, flush=True)
 
 
-def tell(test: str, output: TextIO) -> None:
-    """Print the stacks of this process and of the JVMs under it."""
-    print(f"\n== {test} has taken half of its time; where it is:", file=output, flush=True)
+def tell(test: str, output: TextIO) -> Iterable[str]:
+    """Print the stacks of this process, and yield those of the JVMs under it."""
+    yield f"\n== {test} has taken half of its time; where it is:"
     faulthandler.dump_traceback(output)
     for pid in descendants():
-        print("\n".join(stacks(pid)), file=output, flush=True)
+        try:
+            yield from stacks(pid)
+        except (OSError, subprocess.SubprocessError) as error:  # it has ended, or it is the one that hangs
+            yield f"-- {pid} says nothing: {error}"
 
 
 def stacks(pid: int) -> Iterable[str]:
@@ -75,9 +79,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     limit = float(own.args[0]) if own else item.config.getoption("timeout") or 0.0
     if not limit:
         return (yield)
-    if not watch.is_alive():
+    if watch.ident is None:
         watch.start()
-    watch.test, watch.until = item.nodeid, time.monotonic() + limit / 2
+    watch.until, watch.test = time.monotonic() + limit / 2, item.nodeid
     try:
         return (yield)
     finally:

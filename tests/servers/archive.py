@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def environment() -> Mapping[str, str]:
 
 
 def make() -> None:
-    """Make the archive, where none fits what is on this disk."""
+    """Make the archive, unless one fits the jars on this disk."""
     told = environment()
     if not (place := _place(_jars())).exists():
         _make(place, told)
@@ -80,8 +81,7 @@ def _make(place: Path, told: Mapping[str, str]) -> None:
     sys.stderr.write("Making an archive of Spark's classes (once, half a minute)\n")
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder))
-        half = place.with_suffix(".half")
-        half.unlink(missing_ok=True)
+        half = place.with_suffix(f".{os.getpid()}")
         options = f"-XX:ArchiveClassesAtExit={half} {QUICK}"
         process = subprocess.Popen(  # its JVM has the same stderr: that ends when both have ended
             [sys.executable, "-m", DRIVER, folder, "--read"],
@@ -95,14 +95,16 @@ def _make(place: Path, told: Mapping[str, str]) -> None:
         try:
             said = process.communicate(timeout=SECONDS)[1].decode(errors="replace")
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
             said = f"making it took more than {SECONDS} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with its JVM
+            process.wait()
         if process.returncode or not half.exists():
             sys.stderr.write(f"no archive, so tests take longer: {said[-2000:]}\n")
             return
     for old in place.parent.glob("classes-*.jsa"):
-        old.unlink()
+        old.unlink(missing_ok=True)
     half.rename(place)
 
 

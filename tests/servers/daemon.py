@@ -1,7 +1,7 @@
 """Spark's parent of Python workers, which has loaded what workers need before it is copied for each of them.
 
 Spark starts workers by the hundred in tests, and each would load the same modules, which costs more than most of what it does.
-`tests.servers.small` names this module to Spark; it is run where the JVM was started, in the root of the checkout.
+`tests.servers.small` names this module to Spark.
 """
 
 import gc

@@ -19,9 +19,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 500
-"""How long fetching may take."""
-ATTEMPTS = 3
-"""How often `make jars` tries to fetch all of them."""
+"""How long fetching the jars of one list may take."""
+ATTEMPTS, ATTEMPT_SECONDS = 3, 600
+"""How often fetching all of them is tried, and how long each attempt may take."""
 
 
 def java() -> str:
@@ -142,11 +142,11 @@ def main() -> int:
         program = "from tests.servers.jars import fetch_all; fetch_all()"
         process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, start_new_session=True)
         try:
-            if not process.wait(SECONDS):
+            if not process.wait(ATTEMPT_SECONDS):
                 return 0
             why = "failed"
         except subprocess.TimeoutExpired:
-            why = f"took more than {SECONDS} s"
+            why = f"took more than {ATTEMPT_SECONDS} s"
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # with the JVM that it may have started

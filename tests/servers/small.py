@@ -6,9 +6,12 @@ settings; `make soak PART=spark` runs all tests of Spark with these, by `SPARK_S
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
+_DAEMON = {"spark.python.daemon.module": "tests.servers.daemon"} if Path.cwd() == Path(__file__).parents[2] else {}
+"""The parent of Python workers is started in this folder, and found only from the root of the checkout."""
 _CHEAP: Mapping[str, str] = {
-    "spark.python.daemon.module": "tests.servers.daemon",
+    **_DAEMON,
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",

@@ -286,20 +286,19 @@ class Follower:
         return True
 
     async def _advance(self, delta: LogDelta) -> bool:
-        """Apply rows that came after the position of the tables."""
+        """Apply rows that came after the position of the tables; returns as `_take`."""
         own = self._expected
         if own is None or not own.is_all_of(delta, self.position):
             return self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows))
-        if self.tables.advance_own(own.rows, delta.tip):
-            return True
-        self._drop()
-        return False
+        done = self.tables.advance_own(own.rows, delta.tip)
+        if not done:
+            self._drop()
+        return done
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""
-        if as_root(roots_of(delta.rows)) != delta.tip.root:
-            return None
-        return self.tables.ready(delta.rows, delta.tip)
+        is_right = as_root(roots_of(delta.rows)) == delta.tip.root
+        return self.tables.ready(delta.rows, delta.tip) if is_right else None
 
     async def settle_in(self, prepare: Callable[[], Awaitable[None]]) -> None:
         """Run `prepare` before the first read of the log; it may load a state file. Requests wait for it."""
@@ -323,10 +322,7 @@ class Follower:
             put = await self._environment.run_large(partial(ready, delta.rows, delta.tip, known))
             if put is None:
                 self._counts.wrong_roots += 1
-                log.warning(
-                    "the rows of a state file do not match the state root that %s states; the file is not used",
-                    self._log.url,
-                )
+                log.warning("a state file is not used: its rows do not match the state root of %s", self._log.url)
                 return False
             release = put()
             self.proven, self.wrong = True, None
@@ -335,11 +331,9 @@ class Follower:
         return True
 
     async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
-        """Return decoded rows. Many rows are decoded and hashed here, in slices, and large ones on a thread, before all
-        are applied in one turn of the event loop.
-        """
-        expected = {} if self._expected is None else self._expected.decoded
-        large = [row for row in rows if len(row.value or "") > LOOP_BYTES and not (expected and row in expected)]
+        """Return decoded rows. Many are decoded and hashed in slices, large ones on a thread, before one turn applies all."""
+        expected = {} if self._expected is None else self._expected.by_encoded()
+        large = [row for row in rows if len(row.value or "") > LOOP_BYTES and row not in expected]
         if len(rows) < AHEAD_ROWS and not large:
             return expected
         known, now = dict(expected), self._environment.now

@@ -9,18 +9,19 @@ from treaty.log.log import LogDelta
 
 
 def last_rows(rows: Iterable[tuple[EncodedRow, Row]]) -> tuple[DecodedRow, ...]:
-    """Return rows that were encoded here in their last state, each once, in the order of `Append.rows`."""
+    """Return the last state of each row, in the order of `Append.rows`."""
     return tuple({(row.table, row.key): (encoded, row, True) for encoded, row in rows}.values())
 
 
 @dataclass(frozen=True, slots=True)
 class OwnAppend:
-    """An append that this node has sent, and its rows in their last state as they were before they were encoded."""
+    """An append that this node has sent, and its rows before and after they were encoded."""
 
     base: Position
     """The position of the tables on which it was decided."""
     append: Append
     rows: tuple[DecodedRow, ...]
+    """The last state of each row."""
 
     def is_all_of(self, delta: LogDelta, before: Position) -> bool:
         """Return whether a read from the position `before` returned just this append, with no row changed."""
@@ -30,7 +31,6 @@ class OwnAppend:
             and delta.rows == tuple([encoded for encoded, _, _ in self.rows])
         )
 
-    @property
-    def decoded(self) -> Mapping[EncodedRow, Row]:
-        """What was encoded, by what it became."""
+    def by_encoded(self) -> Mapping[EncodedRow, Row]:
+        """Return the rows by their encoded form."""
         return {encoded: row for encoded, row, _ in self.rows}

@@ -78,7 +78,7 @@ class EncodedRow:
 
 
 DecodedRow = tuple[EncodedRow, Row, bool]
-"""A row, what was read of it, and whether that gives back its text."""
+"""A row, what was read of it, and whether encoding that gives the same text."""
 
 
 def _digest_of(table: str, key: str, value: str | None) -> int:

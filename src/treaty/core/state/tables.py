@@ -76,7 +76,7 @@ class DictTables:
         self._texts: dict[tuple[str, Key], str] = {}
         """Texts of rows that would be encoded otherwise."""
         self.position = position
-        """The place in the log that these tables show."""
+        """The place in the log that these tables show; they alone set it."""
 
     def release(self) -> None:
         """Let go of rows and of entries of indexes one by one, on any thread: to free them at once would keep other threads
@@ -213,7 +213,7 @@ class DictTables:
         return True
 
     def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
-        """Put rows of an own append in, and return whether all rows then come to the root that `position` states."""
+        """Put rows of an own append in; False, with changed tables, if they then come to another root than `position` states."""
         self.put(rows, position)
         return as_root(self._roots) == position.root
 

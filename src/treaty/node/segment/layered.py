@@ -274,7 +274,7 @@ class LayeredTables:
         return True
 
     def advance_own(self, rows: Collection[DecodedRow], position: Position) -> bool:
-        """Put rows of an own append in, and return whether all rows then come to the root that `position` states."""
+        """Put rows of an own append in; False, with changed tables, if they then come to another root than `position` states."""
         self._put(rows, position)
         return as_root(self.roots) == position.root
 
