@@ -297,8 +297,9 @@ class Follower:
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""
-        is_right = as_root(roots_of(delta.rows)) == delta.tip.root
-        return self.tables.ready(delta.rows, delta.tip) if is_right else None
+        if as_root(roots_of(delta.rows)) != delta.tip.root:
+            return None
+        return self.tables.ready(delta.rows, delta.tip)
 
     async def settle_in(self, prepare: Callable[[], Awaitable[None]]) -> None:
         """Run `prepare` before the first read of the log; it may load a state file. Requests wait for it."""
