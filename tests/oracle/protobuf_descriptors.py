@@ -261,8 +261,11 @@ def ours(files: bytes) -> ProtoSchema | Diagnostic:
 
 
 def bare(proto: FileDescriptorProto) -> bytes:
-    """A descriptor by which two are compared: no names of oneofs for labels, no empty options, entries of maps last."""
+    """A descriptor by which two are compared: no names of oneofs for labels, no empty options, entries of maps last, and
+    which imports are public in their order.
+    """
     copy = get_file_class().FromString(plain(proto))
+    copy.public_dependency[:] = sorted(copy.public_dependency)
     waiting: list[Any] = [copy, *copy.message_type, *copy.enum_type, *copy.service, *copy.extension]
     while waiting:
         one = waiting.pop()
