@@ -100,13 +100,13 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulation jvm" runs some of these:
-#: simulation  20 min: simulated lives on each log; SOAK_SEEDS=2000 FIRST_SEED=50000 says how many and which
+soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jvm" runs some of these:
+#: simulation 120 min with SOAK_SEEDS=2000: simulated lives on each log; FIRST_SEED=50000 says which
 #: examples     4 min: laws with 500 examples each, others in every run
-#: data         5 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
+#: data        35 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
 #: facades      5 min: 300 requests of each kind to each route
-#: servers     10 min: 200 kills of servers on SQLite and on PostgreSQL
-#: jvm         25 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
+#: servers     20 min: 200 kills of servers on SQLite and on PostgreSQL
+#: jvm        120 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
 #: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
 	@$(BIN)/python -m tests.servers.jars && $(BIN)/python -m tests.servers.archive || true; \
 	failed=""; \
