@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.test_tables import readable
-from treaty.core.state.commit import Position, as_root
+from treaty.core.state.commit import START, Commit, Position, as_root, make_append
 from treaty.core.state.root import RowDigests, roots_after, roots_of
-from treaty.core.state.rows import EncodedRow, encode_row
+from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import TABLES, UNROOTED
 from treaty.core.state.tables import DictTables, read
 from treaty.core.state.view import Tables
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
+from treaty.node.own_append import last_rows
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.statefile import open_state, write_state
@@ -139,6 +140,18 @@ def test_tables_after_an_own_append_are_held_against_its_root(
     assert tables.advance_own([read(one) for one in more], after)
     holds(tables, live([*rows, *more]))
     assert not tables.advance_own((), Position(b"i" * 16, 2, b"e" * 32, b"r" * 32))
+
+
+@given(st.lists(readable, max_size=6))
+def test_an_own_append_has_the_rows_of_the_log_in_their_order(rows: list[Row]) -> None:
+    """Rows that go again in the same append are there once, in their last state, where they first stood."""
+    rows = [*rows, *(Row(row.table, row.key, None) for row in reversed(rows[::2]))]
+    sent = [(encode_row(row), row) for row in rows]
+    commit = Commit(1, tuple(encoded for encoded, _ in sent))
+    append = make_append(START, b"a" * 16, (commit,), roots_of(commit.rows))
+    own = last_rows(sent)
+    assert tuple(encoded for encoded, _, _ in own) == append.rows
+    assert all(encode_row(row) == encoded and is_exact for encoded, row, is_exact in own)
 
 
 @given(some)
