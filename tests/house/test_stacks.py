@@ -14,7 +14,10 @@ GONE = 2**22 + 1
 
 def test_a_hanging_test_tells_its_stack_and_its_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "told"
-    with subprocess.Popen([sys.executable, "-c", "input()", "is waiting"], stdin=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", "print(flush=True); input()", "is waiting"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # from now on the system tells its words
         monkeypatch.setattr(stacks, "descendants", lambda: [GONE, process.pid])
         with file.open("w") as output:
             told = [*stacks.tell("a test", output)]
