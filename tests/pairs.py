@@ -1,6 +1,7 @@
 """Random pairs of Avro schemas: a writer, a reader that may be able to read it, values of the writer, and the plan that reads them."""
 
 import copy
+import itertools
 import json
 from typing import Any
 
@@ -195,6 +196,39 @@ def planned_in_part(seed: int, writer: str, reader: str) -> DecodePlan | None:
     except PlanError:
         return None
     return plan if plan.writers[0].schema_id == 1 else None
+
+
+NAMED: tuple[tuple[str, str, list[str], bool], ...] = (
+    ("A", "B", [], False),
+    ("p.A", "q.A", [], True),
+    ("p.A", "p.B", ["A"], True),
+    ("p.A", "q.B", ["A"], False),
+    ("A", "B", ["p.A"], False),
+    ("A", "p.B", ["A"], False),
+)
+"""Names of a type in a writer and in a reader, the reader's aliases, and whether Java reads one as the other (Avro 1.12.1)."""
+
+
+def renamed() -> tuple[str, str, list[tuple[str, Any]], list[bool]]:
+    """A union of records, each with a fixed, an enum or a record of another name to the reader; values, and what Java reads."""
+    made: list[tuple[dict[str, Any], Any]] = [
+        ({"type": "fixed", "size": 2}, b"ab"),
+        ({"type": "enum", "symbols": ["S"]}, "S"),
+        ({"type": "record", "fields": [{"name": "x", "type": "int"}]}, {"x": 7}),
+    ]
+    sides: tuple[list[Any], list[Any]] = ["null"], ["null"]
+    values: list[tuple[str, Any]] = []
+    read = []
+    for at, ((kind, value), (old, new, aliases, named)) in enumerate(itertools.product(made, NAMED)):
+        for side, name, more in ((sides[0], old, {}), (sides[1], new, {"aliases": [f"{one}{at}" for one in aliases]})):
+            field = {"name": "f", "type": {**kind, "name": f"{name}{at}", **more}}
+            side.append({"type": "record", "name": f"W{at}", "fields": [field]})
+        values.append((f"W{at}", {"f": value}))
+        read.append(named or kind["type"] == "record")
+    writer, reader = (
+        json.dumps({"type": "record", "name": "R", "fields": [{"name": "u", "type": side}]}) for side in sides
+    )
+    return writer, reader, values, read
 
 
 def narrowed(seed: int, rows: int) -> tuple[str, str, list[Any]]:

@@ -8,7 +8,7 @@ import pytest
 from fastavro._read_common import SchemaResolutionError
 
 from tests.frames import frame, resolved
-from tests.pairs import narrowed, planned_in_part, refusals
+from tests.pairs import narrowed, planned_in_part, refusals, renamed
 from treaty.arrow import decode
 
 PAIRS = 600
@@ -51,3 +51,13 @@ def test_rows_are_refused_one_by_one_as_fastavro_refuses_them(
                 read += 1
     figure(f"{pairs} pairs are read in part: {read} rows read, {refused} refused")
     assert min(pairs, read, refused) > 10
+
+
+def test_a_fixed_or_an_enum_of_another_name_is_refused_as_java_refuses_it() -> None:
+    """In a type of a writer's union, where the comparison leaves it to the values."""
+    writer, reader, values, read = renamed()
+    plan = planned_in_part(0, writer, reader)
+    assert plan is not None
+    found = decode(pa.array([frame(1, writer, {"u": value}) for value in values]), plan).to_pylist()
+    codes = [row["error"] and row["error"]["code"] for row in found]
+    assert codes == [None if one else "RESOLUTION" for one in read]

@@ -26,7 +26,7 @@ from treaty.formats.avro.model import (
     AvroUnion,
 )
 from treaty.plan.avro.columns import has_one_column
-from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
+from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 Read = Callable[[bytes], tuple[Any, int]]
 """From a frame to a value and where it ends. Raises some exception where the bytes are no value."""
@@ -83,7 +83,7 @@ class _ReaderCompiler:
             self.code.add(f"{to}, p = {self.array(old, new)}(d, p, z)")
         elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
             self.code.add(f"{to}, p = {self.map(old, new)}(d, p, z)")
-        elif isinstance(old, AvroEnum) and isinstance(new, AvroEnum):
+        elif isinstance(old, AvroEnum) and isinstance(new, AvroEnum) and find_named_reader(old, new) is not None:
             known = frozenset(new.symbols)
             symbols = tuple(one if one in known else new.default for one in old.symbols)
             self.number("index", to)
@@ -141,10 +141,8 @@ class _ReaderCompiler:
         self.code.add(f"else: {WRONG}" if places else WRONG)
 
     def leaf(self, old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, to: str) -> None:
-        alike = old.kind == new.kind and not (
-            isinstance(old, AvroFixed) and isinstance(new, AvroFixed) and old.size != new.size
-        )
-        if not alike and new.kind not in PROMOTIONS.get(old.kind, ()):
+        same = find_named_reader(old, new) is not None if isinstance(old, AvroFixed) else old.kind == new.kind
+        if not same and new.kind not in PROMOTIONS.get(old.kind, ()):
             self.code.add(WRONG)
             return
         match old.kind:

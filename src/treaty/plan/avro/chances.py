@@ -23,7 +23,7 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
-from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
+from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 BY_VALUE = frozenset(
     one.id
@@ -76,9 +76,10 @@ class _Chances:
                     self.known[key] = self._fields(old, new)
                 return self.known[key]
             case (AvroEnum(), AvroEnum()):
-                return new.default is not None or not set(old.symbols).isdisjoint(new.symbols)
+                shared = new.default is not None or not set(old.symbols).isdisjoint(new.symbols)
+                return shared and find_named_reader(old, new) is not None
             case (AvroFixed(), AvroFixed()):
-                return old.size == new.size
+                return find_named_reader(old, new) is not None
             case (AvroPrimitive(), AvroPrimitive()):
                 return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
         return False

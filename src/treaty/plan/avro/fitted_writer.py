@@ -27,7 +27,7 @@ from treaty.formats.avro.model import (
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
-from treaty.plan.avro.resolution import AvroSide, UnionBranches, pair_fields
+from treaty.plan.avro.resolution import AvroSide, UnionBranches, find_named_reader, pair_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class _Fitter:
         if isinstance(old, AvroMap):
             return AvroMap(self.pair(old.values, new.values if isinstance(new, AvroMap) else None, f"{path}/{{}}"))
         if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
-            return self._named(old, new if type(new) is type(old) else None, path)
+            return self._named(old, find_named_reader(old, new), path)
         return AvroPrimitive(old.kind)
 
     def _target(self, writer: AvroType, reader: AvroType | None) -> AvroType | None:
@@ -206,8 +206,9 @@ class _Fitter:
         for old in olds:
             mine: set[str] = set()
             made = self._leaves(old, reader, path, mine)
-            kinds = {self.writer.resolve(old).kind, solid.kind}
-            if mine or kinds <= {"int", "long"} or kinds == {"fixed"}:
+            leaf = self.writer.resolve(old)
+            fixed = isinstance(leaf, AvroFixed) and find_named_reader(leaf, solid) is not None
+            if mine or fixed or {leaf.kind, solid.kind} <= {"int", "long"}:
                 found[frozenset(mine)] = made
         if len(found) > 1:
             units = ", ".join(sorted(set().union(*found)))
@@ -223,6 +224,8 @@ class _Fitter:
         path: str,
         hows: set[str],
     ) -> AvroType:
+        if isinstance(old, AvroFixed) and find_named_reader(old, new) is None:
+            return reader
         resolution = resolve_logical(old, new)
         if resolution.wrong:
             self._wrong(path, resolution.wrong, str(dict(old.props)), str(dict(new.props)))

@@ -17,6 +17,7 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
     Field,
+    NamedType,
     simple_of,
 )
 
@@ -68,6 +69,22 @@ def pair_fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
                 found[old] = field
                 free.discard(old)
     return found
+
+
+def find_named_reader(writer: NamedType, reader: AvroType | None) -> NamedType | None:
+    """Return the reader's type if a named type of the writer in the same place is read as it, else None.
+
+    An enum and a fixed need the same last part of the name, or an alias that is the writer's whole name, and a fixed the
+    same size; a record is read by its fields, whatever its name. So does the Java library's resolver.
+    """
+    if isinstance(writer, AvroRecord):
+        return reader if isinstance(reader, AvroRecord) else None
+    if not (
+        (isinstance(writer, AvroEnum) and isinstance(reader, AvroEnum))
+        or (isinstance(writer, AvroFixed) and isinstance(reader, AvroFixed) and writer.size == reader.size)
+    ):
+        return None
+    return reader if simple_of(writer.full) == simple_of(reader.full) or writer.full in reader.aliases else None
 
 
 class UnionBranches:
