@@ -6,6 +6,7 @@ Spark starts workers by the hundred in tests, and each would load the same modul
 
 import gc
 import os
+import sys
 from importlib import import_module
 
 import pyspark.daemon
@@ -27,4 +28,7 @@ if __name__ == "__main__":
         import_module(name)
     gc.collect()
     gc.freeze()  # workers look for garbage after each task: not among these
+    # A worker drops what its importers know before each task. Python 3.11 and 3.12 then read the directory of `pyspark.zip`
+    # for each package that came from it, a third of a second; importers made later share what was read.
+    sys.path_importer_cache.clear()
     pyspark.daemon.manager()  # type: ignore[no-untyped-call] # pyspark has no type for it
