@@ -1,11 +1,12 @@
 """The list of jars that a session of Spark starts with: it is what Ivy found, whole, or there is none."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from treaty.spark import jars as spark_jars
-from treaty.spark.jars import packages
+from treaty.spark.jars import Jar, packages
 
 WANTED = packages(delta=False)
 
@@ -18,7 +19,10 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.setattr(spark_jars, "IVY_JARS", folder)
     found = [folder / spark_jars.jar_name(one) for one in WANTED.coordinates] + [folder / "org.tukaani_xz-1.10.jar"]
     for one in found:
-        one.write_bytes(b"jar")
+        with ZipFile(one, "w") as jar:
+            jar.writestr("org/Some.class", b"class")
+    with ZipFile(found[0], "a") as jar:
+        jar.writestr("some/tables.py", b"")
     return found
 
 
@@ -28,7 +32,7 @@ def test_what_was_found_is_kept_for_these_packages_alone(jars: list[Path], tmp_p
 
     spark_jars.write_jar_list(WANTED, [*map(str, jars), "/elsewhere/mine.jar"], lists)
 
-    assert spark_jars.read_jar_list(WANTED, lists) == tuple(map(str, jars))
+    assert spark_jars.read_jar_list(WANTED, lists) == tuple(Jar(str(one), one == jars[0]) for one in jars)
     assert spark_jars.read_jar_list(packages(), lists) == ()
     assert [one.suffix for one in lists.iterdir()] == [".txt"]
 

@@ -60,7 +60,7 @@ def _jars() -> Sequence[str]:
     from treaty.spark.jars import fetch_token_jar, packages, read_jar_list, spark_home  # noqa: PLC0415 (loads Spark)
 
     own = {_artifact(one.name) for one in (spark_home() / "jars").glob("*.jar")}
-    found = [Path(one) for one in read_jar_list(packages(iceberg=True, kafka=True))]
+    found = [Path(one.path) for one in read_jar_list(packages(iceberg=True, kafka=True))]
     return [str(one) for one in (*found, fetch_token_jar()) if _artifact(one.name.split("_", 1)[-1]) not in own]
 
 

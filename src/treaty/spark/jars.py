@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import pyspark
 
@@ -85,18 +86,27 @@ def packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) 
 IVY_JARS = Path.home() / ".ivy2.5.2" / "jars"
 """Where Spark 4.1's Ivy puts what it fetched."""
 LISTS = IVY_JARS.with_name("treaty")
-"""Where the lists are: a jar on each line, its size in bytes before it."""
+"""Where the lists are: a jar on each line, before it its size in bytes and for whom it is."""
+_FOR_PYTHON, _FOR_JVM = "python", "jvm"
 
 
-def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """A jar on this disk, and whether it has modules of Python, too."""
+
+    path: str
+    has_python: bool
+
+
+def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[Jar, ...]:
     """All jars of these packages, those that they need in turn too; empty unless each is on disk as it was fetched."""
     try:
         lines = (lists / _list_name(wanted)).read_text("utf-8").splitlines()
-        found = [line.split(" ", 1) for line in lines]
-        whole = all(Path(jar).stat().st_size == int(size) for size, jar in found)
+        found = [line.split(" ", 2) for line in lines]
+        whole = all(Path(jar).stat().st_size == int(size) for size, _, jar in found)
     except (OSError, ValueError):
         return ()
-    return tuple(jar for _, jar in found) if whole else ()
+    return tuple(Jar(jar, use == _FOR_PYTHON) for _, use, jar in found) if whole else ()
 
 
 def write_jar_list(wanted: SparkPackages, jars: Sequence[str], lists: Path = LISTS) -> None:
@@ -108,13 +118,18 @@ def write_jar_list(wanted: SparkPackages, jars: Sequence[str], lists: Path = LIS
     if not {jar_name(one) for one in wanted.coordinates} <= {one.name for one in mine}:
         return
     try:
-        text = "".join(f"{one.stat().st_size} {one}\n" for one in mine)
+        text = "".join(f"{one.stat().st_size} {_use_of(one)} {one}\n" for one in mine)
         lists.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=lists, encoding="utf-8", delete=False) as half:
             half.write(text)
         Path(half.name).replace(lists / _list_name(wanted))
-    except OSError:
+    except (OSError, BadZipFile):
         return  # the next start asks Ivy again
+
+
+def _use_of(jar: Path) -> str:
+    with ZipFile(jar) as opened:
+        return _FOR_PYTHON if any(name.endswith(".py") for name in opened.namelist()) else _FOR_JVM
 
 
 def jar_name(coordinate: str) -> str:

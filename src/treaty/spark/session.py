@@ -75,13 +75,15 @@ def session(
     )
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
     ivy = {"spark.jars.packages": ",".join(wanted.coordinates), "spark.jars.excludes": ",".join(wanted.excludes)}
-    # Spark makes of what Ivy finds jars of the JVM and archives of Python's, as some packages have modules of both.
-    jars = {"spark.submit.pyFiles": ",".join(found)} if found else ivy
+    # Spark makes of all that Ivy finds jars of the JVM and archives of Python's, as some have modules of both. Python 3.11 and
+    # 3.12 read the directory of each archive anew before each task, and Iceberg's has 25,000 files.
+    jars = {"spark.submit.pyFiles": ",".join(one.path for one in found if one.has_python)} if found else ivy
     for key, value in {**jars, **wanted.settings, **driver, **mine}.items():
         builder = builder.config(key, value)
     if kafka or found:
         tokens = (str(fetch_token_jar()),) if kafka else ()
-        builder = builder.config("spark.jars", ",".join(filter(None, (*tokens, *found, mine.get("spark.jars", "")))))
+        all_jars = (*tokens, *(one.path for one in found), mine.get("spark.jars", ""))
+        builder = builder.config("spark.jars", ",".join(filter(None, all_jars)))
     missing = list_missing_packages(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
