@@ -9,8 +9,6 @@ import os
 import sys
 from importlib import import_module
 
-import pyspark.daemon
-
 LOADED = (
     "pandas",
     "pyarrow.compute",
@@ -24,11 +22,13 @@ if __name__ == "__main__":
     os.environ["JE_ARROW_MALLOC_CONF"] = (
         "background_thread:false"  # a process is copied with one thread of its own alone
     )
+    # Spark names an archive of its modules first, from which each is compiled anew; the same stand in this interpreter's folder.
+    sys.path[:] = [one for one in sys.path if not one.endswith(".zip")]
     for name in LOADED:
         import_module(name)
     gc.collect()
     gc.freeze()  # workers look for garbage after each task: not among these
-    # A worker drops what its importers know before each task. Python 3.11 and 3.12 then read the directory of `pyspark.zip`
-    # for each package that came from it, a third of a second; importers made later share what was read.
+    # Before each task a worker drops what its importers know. Python 3.11 and 3.12 then read the directory of an archive anew,
+    # once for each package that came from it; importers that are made later share what was read.
     sys.path_importer_cache.clear()
-    pyspark.daemon.manager()  # type: ignore[no-untyped-call] # pyspark has no type for it
+    import_module("pyspark.daemon").manager()
