@@ -231,6 +231,38 @@ def renamed() -> tuple[str, str, list[tuple[str, Any]], list[bool]]:
     return writer, reader, values, read
 
 
+def doubled() -> tuple[str, str, list[dict[str, Any]], list[bool]]:
+    """Choices in a writer of two types that are one to the reader; values, and whether they are read.
+
+    Java's library refuses a fixed of another namespace in a reader's choice.
+    """
+
+    def told(first: Any, second: Any, third: Any) -> str:
+        kinds = {"u": first, "e": second, "f": third}
+        return json.dumps(
+            {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in kinds.items()]}
+        )
+
+    def record(name: str) -> Any:
+        return {"type": "record", "name": name, "fields": [{"name": "c", "type": "int"}]}
+
+    def enum(name: str) -> Any:
+        return {"type": "enum", "name": name, "symbols": ["S"]}
+
+    def fixed(name: str) -> Any:
+        return {"type": "fixed", "name": name, "size": 2}
+
+    writer = told(
+        ["null", record("Bank"), record("Card"), record("x.Card")],
+        [enum("p.E"), enum("q.E")],
+        ["null", fixed("p.F"), fixed("q.F")],
+    )
+    reader = told(["null", record("Refund"), record("Card")], enum("E"), ["null", fixed("p.F")])
+    chosen = itertools.product(("Bank", "Card", "x.Card"), ("p.E", "q.E"), ("p.F", "q.F"))
+    values = [{"u": (one, {"c": 7}), "e": (two, "S"), "f": (three, b"ab")} for one, two, three in chosen]
+    return writer, reader, values, [value["f"][0] == "p.F" for value in values]
+
+
 def narrowed(seed: int, rows: int) -> tuple[str, str, list[Any]]:
     """A pair whose reader is what the writer was changed from, so that it often takes some values of the writer and not others."""
     maker = Pairs(seed)

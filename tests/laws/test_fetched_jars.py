@@ -6,7 +6,7 @@ from zipfile import ZipFile
 import pytest
 
 from treaty.spark import jars as spark_jars
-from treaty.spark.jars import Jar, packages
+from treaty.spark.jars import PackageJar, packages
 
 WANTED = packages(delta=False)
 
@@ -32,7 +32,7 @@ def test_what_was_found_is_kept_for_these_packages_alone(jars: list[Path], tmp_p
 
     spark_jars.write_jar_list(WANTED, [*map(str, jars), "/elsewhere/mine.jar"], lists)
 
-    assert spark_jars.read_jar_list(WANTED, lists) == tuple(Jar(str(one), one == jars[0]) for one in jars)
+    assert spark_jars.read_jar_list(WANTED, lists) == tuple(PackageJar(str(one), one == jars[0]) for one in jars)
     assert spark_jars.read_jar_list(packages(), lists) == ()
     assert [one.suffix for one in lists.iterdir()] == [".txt"]
 

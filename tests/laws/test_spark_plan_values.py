@@ -8,7 +8,7 @@ import pytest
 from fastavro._read_common import SchemaResolutionError
 
 from tests.frames import frame, resolved
-from tests.pairs import narrowed, planned_in_part, refusals, renamed
+from tests.pairs import doubled, narrowed, planned_in_part, refusals, renamed
 from treaty.arrow import decode
 
 PAIRS = 600
@@ -61,3 +61,16 @@ def test_a_fixed_or_an_enum_of_another_name_is_refused_as_java_refuses_it() -> N
     found = decode(pa.array([frame(1, writer, {"u": value}) for value in values]), plan).to_pylist()
     codes = [row["error"] and row["error"]["code"] for row in found]
     assert codes == [None if one else "RESOLUTION" for one in read]
+
+
+def test_types_of_a_writer_that_are_one_to_the_reader_are_read() -> None:
+    writer, reader, values, read = doubled()
+    plan = planned_in_part(0, writer, reader)
+    assert plan is not None
+    found = decode(pa.array([frame(1, writer, value) for value in values]), plan).to_pylist()
+    assert [row["error"] and row["error"]["code"] for row in found] == [None if one else "RESOLUTION" for one in read]
+    branches = {"Bank": "member0", "Card": "member1", "x.Card": "member1"}  # the first with the fields, or the name
+    for row, value in zip(found, values, strict=True):
+        if row["record"]:
+            other = "member0" if branches[value["u"][0]] == "member1" else "member1"
+            assert row["record"] == {"u": {branches[value["u"][0]]: {"c": 7}, other: None}, "e": "S", "f": b"ab"}

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.frames import frame, resolved
-from tests.pairs import narrowed, pair, planned, planned_in_part, refusals, renamed
+from tests.pairs import doubled, narrowed, pair, planned, planned_in_part, refusals, renamed
 from tests.shapes import shape_of
 from tests.shares import REST
 from treaty.arrow import decode as decode_to_arrow
@@ -106,3 +106,15 @@ def test_rows_that_a_reader_does_not_take_are_the_same_on_both_engines(
     assert found == expected
     figure(f"{A_JOB + 1} pairs that are read in part: {dict(counts)}")
     assert min(counts[one] for one in ("read", "RESOLUTION", "MALFORMED", "TRAILING")) > 0
+
+
+def test_types_of_a_writer_that_are_one_to_the_reader_go_where_arrow_has_them(spark: SparkSession) -> None:
+    writer, reader, values, _ = doubled()
+    plan = planned_in_part(0, writer, reader)
+    assert plan is not None
+    frames = [frame(1, writer, value) for value in values]
+    rows = spark.createDataFrame([*enumerate(frames)], "at INT, value BINARY")
+    found = decode(rows, plan).select("at", "record", "error.code").sort("at").toArrow().to_pylist()
+    expected = decode_to_arrow(pa.array(frames, pa.binary()), plan).to_pylist()
+    assert [row["record"] for row in found] == [row["record"] for row in expected]
+    assert [row["code"] for row in found] == [row["error"] and row["error"]["code"] for row in expected]

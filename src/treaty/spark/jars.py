@@ -86,19 +86,19 @@ def packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) 
 IVY_JARS = Path.home() / ".ivy2.5.2" / "jars"
 """Where Spark 4.1's Ivy puts what it fetched."""
 LISTS = IVY_JARS.with_name("treaty")
-"""Where the lists are: a jar on each line, before it its size in bytes and for whom it is."""
+"""Where the lists are: a jar on each line, before it its size in bytes, and ``python`` if it has modules of Python, else ``jvm``."""
 _FOR_PYTHON, _FOR_JVM = "python", "jvm"
 
 
 @dataclass(frozen=True, slots=True)
-class Jar:
+class PackageJar:
     """A jar on this disk, and whether it has modules of Python, too."""
 
     path: str
     has_python: bool
 
 
-def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[Jar, ...]:
+def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[PackageJar, ...]:
     """All jars of these packages, those that they need in turn too; empty unless each is on disk as it was fetched."""
     try:
         lines = (lists / _list_name(wanted)).read_text("utf-8").splitlines()
@@ -106,7 +106,7 @@ def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[Jar, ...]
         whole = all(Path(jar).stat().st_size == int(size) for size, _, jar in found)
     except (OSError, ValueError):
         return ()
-    return tuple(Jar(jar, use == _FOR_PYTHON) for _, use, jar in found) if whole else ()
+    return tuple(PackageJar(jar, use == _FOR_PYTHON) for _, use, jar in found) if whole else ()
 
 
 def write_jar_list(wanted: SparkPackages, jars: Sequence[str], lists: Path = LISTS) -> None:
@@ -139,7 +139,9 @@ def jar_name(coordinate: str) -> str:
 
 
 def _list_name(wanted: SparkPackages) -> str:
-    text = "\n".join((*wanted.coordinates, "", *wanted.excludes))
+    text = "\n".join(
+        (*wanted.coordinates, "", *wanted.excludes, "", "size use jar")
+    )  # lists of another form have another name
     return hashlib.sha256(text.encode()).hexdigest()[:16] + ".txt"
 
 

@@ -7,6 +7,7 @@ field with a different logical type is read into a hidden field of the reader.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from treaty.core.finding import Finding
 from treaty.formats.avro.model import (
@@ -23,6 +24,7 @@ from treaty.formats.avro.model import (
     AvroUnion,
     Field,
     NamedType,
+    simple_of,
 )
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
@@ -75,7 +77,7 @@ class _Fitter:
     prefix: str
     known: dict[str, NamedType]
     names: dict[str, NamedType] = field(default_factory=dict)
-    done: dict[tuple[str, str], str] = field(default_factory=dict)
+    done: dict[tuple[str, str, bool], str] = field(default_factory=dict)
     aliases: list[tuple[str, str]] = field(default_factory=list)
     hidden: dict[tuple[str, str], HiddenField | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -83,13 +85,23 @@ class _Fitter:
     """Branches of the reader's unions, by the id of each union."""
     turns: dict[str, int] = field(default_factory=dict)
     """The last number that was put behind a name because the name was taken."""
+    lasts: frozenset[str] = frozenset()
+    """The last parts of the names and aliases of the reader's types."""
 
-    def pair(self, writer: AvroType, reader: AvroType | None, path: str) -> AvroType:
-        """The writer's type as it is to be read as the reader's; None reads it only to skip it."""
+    def __post_init__(self) -> None:
+        """Look at the reader's names."""
+        named = self.reader.names.values()
+        self.lasts = frozenset(simple_of(name) for one in named for name in (one.full, *one.aliases))
+
+    def pair(self, writer: AvroType, reader: AvroType | None, path: str, *, aliased: bool = True) -> AvroType:
+        """The writer's type as it is to be read as the reader's; None reads it only to skip it.
+
+        A named type that is not `aliased` is found without an alias of the reader's.
+        """
         old = self.writer.resolve(writer)
         new = None if reader is None else self.reader.resolve(reader)
         if isinstance(old, AvroUnion):
-            return AvroUnion(tuple(self.pair(part, self._target(part, new), path) for part in old.branches))
+            return self._union(old, new, path)
         if isinstance(new, AvroUnion):
             target = self._target(old, new)
             return self.pair(old, target, path)
@@ -98,8 +110,35 @@ class _Fitter:
         if isinstance(old, AvroMap):
             return AvroMap(self.pair(old.values, new.values if isinstance(new, AvroMap) else None, f"{path}/{{}}"))
         if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
-            return self._named(old, find_named_reader(old, new), path)
+            return self._named(old, find_named_reader(old, new), path, aliased=aliased)
         return AvroPrimitive(old.kind)
+
+    def _union(self, old: AvroUnion, new: AvroType | None, path: str) -> AvroType:
+        """A writer's union. Of types that one type of the reader takes, one gets its alias: Java's library refuses two of one name."""
+        owners: dict[str, int] = {}
+        found: list[tuple[AvroType, AvroType | None, str]] = []
+        for place, part in enumerate(old.branches):
+            target, solid, full = self._target(part, new), self.writer.resolve(part), ""
+            if target is not None and isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
+                named = find_named_reader(solid, self.reader.resolve(target))
+                full = named.full if named else ""
+                if full not in owners or solid.full == full:
+                    owners[full] = place
+            found.append((part, target, full))
+        parts = []
+        for place, (part, target, full) in enumerate(found):
+            aliased = not full or owners[full] == place
+            if (
+                not aliased
+                and isinstance(new, AvroUnion)
+                and isinstance(self.writer.resolve(part), AvroEnum | AvroFixed)
+            ):
+                # A record is found by its fields, these in a reader's union by the whole name alone.
+                aliased = isinstance(part, AvroReference) and part.full in self.reader.names[full].aliases
+                parts.append(self.pair(part, target if aliased else None, path, aliased=aliased))
+            else:
+                parts.append(self.pair(part, target, path, aliased=aliased))
+        return AvroUnion(tuple(parts))
 
     def _target(self, writer: AvroType, reader: AvroType | None) -> AvroType | None:
         """The part of the reader that one branch of a writer is read as."""
@@ -113,22 +152,30 @@ class _Fitter:
     def _table(self, union: AvroUnion) -> UnionBranches:
         return UnionBranches(AvroSide(self.reader, part) for part in union.branches)
 
-    def _named(self, old: NamedType, new: NamedType | None, path: str) -> AvroReference:
-        key = (old.full, new.full if new else "")
+    def _named(self, old: NamedType, new: NamedType | None, path: str, *, aliased: bool) -> AvroReference:
+        key = (old.full, new.full if new else "", aliased)
         if key in self.done:
             return AvroReference(self.done[key])
-        wanted = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
-        full = wanted
-        while full in self.names:
-            self.turns[wanted] = self.turns.get(wanted, 1) + 1
-            full = f"{wanted}_{self.turns[wanted]}"
-        self.done[key] = full
+        full = self.done[key] = self._free_name(old, new, aliased=aliased)
         self.names[full] = replace(old, full=full, aliases=(), props=(), doc=None)
-        if new:
+        if new and aliased:
             self.aliases.append((full, new.full))
         if isinstance(old, AvroRecord):
             self.names[full] = self._record(old, new if isinstance(new, AvroRecord) else None, full, path)
         return AvroReference(full)
+
+    def _free_name(self, old: NamedType, new: NamedType | None, *, aliased: bool) -> str:
+        """A new name: without an alias its last part is that of the reader's type, and of a type to be skipped it is no type's."""
+        if new and not aliased:
+            return next(
+                full for number in count(1) if (full := f"{self.prefix}.again_{number}.{new.full}") not in self.names
+            )
+        wanted = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
+        full = wanted
+        while full in self.names or (new is None and simple_of(full) in self.lasts):
+            self.turns[wanted] = self.turns.get(wanted, 1) + 1
+            full = f"{wanted}_{self.turns[wanted]}"
+        return full
 
     def _record(self, old: AvroRecord, new: AvroRecord | None, full: str, path: str) -> AvroRecord:
         pairs = pair_fields(old, new) if new else {}

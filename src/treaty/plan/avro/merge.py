@@ -76,7 +76,8 @@ class _Merger:
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
-        old, new = self.older.resolve(left), self.newer.resolve(right)
+        # An older type may refer to what an even newer field has brought: merged names have it.
+        old, new = AvroSchema(left, self.names).resolve(left), self.newer.resolve(right)
         if isinstance(old, AvroUnion) or isinstance(new, AvroUnion):
             return self._unions(left, right, path)
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
@@ -117,6 +118,8 @@ class _Merger:
         for part in news:
             seen = len(self.changes)
             place = table.find(AvroSide(self.newer, part))
+            if place is not None and place >= len(olds) and isinstance(part, AvroReference):
+                place = None  # two types of one version stay two, whatever their fields
             if place is None:
                 place = self._narrower(part, olds)
             if place is None:

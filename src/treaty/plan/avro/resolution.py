@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treaty.formats.avro.model import (
@@ -75,7 +75,8 @@ def find_named_reader(writer: NamedType, reader: AvroType | None) -> NamedType |
     """Return the reader's type if a named type of the writer in the same place is read as it, else None.
 
     An enum and a fixed need the same last part of the name, or an alias that is the writer's whole name, and a fixed the
-    same size; a record is read by its fields, whatever its name. So does the Java library's resolver.
+    same size; a record is read by its fields, whatever its name. So does the Java library's resolver outside of a
+    reader's unions.
     """
     if isinstance(writer, AvroRecord):
         return reader if isinstance(reader, AvroRecord) else None
@@ -91,12 +92,13 @@ class UnionBranches:
     """The branches of a reader's union by what decides among them, so that each of many types finds its branch at once.
 
     The same kind and name first, then the same kind and last part of the name, then a record that has all it needs,
-    then a promotion: the order of the Java library's resolver. Of several that fit the first one counts.
+    then a promotion: the order of the Java library's resolver, which however asks an enum and a fixed for the whole name.
+    Of several that fit the first one counts.
     """
 
     def __init__(self, branches: Iterable[AvroSide] = ()) -> None:
         """Enter the branches."""
-        self._solids: list[Solid] = []
+        self._sides: list[AvroSide] = []
         self._keys: list[frozenset[BranchKey]] = []
         """The keys that each branch is entered under."""
         self._places: defaultdict[BranchKey, list[int]] = defaultdict(list)
@@ -106,8 +108,8 @@ class UnionBranches:
 
     def append(self, branch: AvroSide) -> None:
         """Enter a branch behind the others."""
-        place, solid = len(self._solids), branch.solid
-        self._solids.append(solid)
+        place, solid = len(self._sides), branch.solid
+        self._sides.append(branch)
         self._keys.append(self._keys_of(solid))
         for key in self._keys[place]:
             self._places[key].append(place)
@@ -116,7 +118,7 @@ class UnionBranches:
         """Enter another type in the place of a branch, or the same named type with more names or other fields."""
         for key in self._keys[place]:
             self._places[key].remove(place)
-        self._solids[place] = branch.solid
+        self._sides[place] = branch
         self._keys[place] = self._keys_of(branch.solid)
         for key in self._keys[place]:
             insort(self._places[key], place)
@@ -126,7 +128,8 @@ class UnionBranches:
             return frozenset({("kind", solid.kind, "")})
         names = {solid.full, *solid.aliases}
         keys: set[BranchKey] = {("name", solid.kind, name) for name in names}
-        keys |= {("last part", solid.kind, simple_of(name)) for name in names}
+        short = names if isinstance(solid, AvroRecord) else {solid.full}
+        keys |= {("last part", solid.kind, simple_of(name)) for name in short}
         return frozenset(keys | self._find_need(solid)) if isinstance(solid, AvroRecord) else frozenset(keys)
 
     def _find_need(self, record: AvroRecord) -> set[BranchKey]:
@@ -148,20 +151,17 @@ class UnionBranches:
         if place is None:
             place = self._first("last part", solid.kind, simple_of(solid.full))
         if place is None and isinstance(solid, AvroRecord):
-            place = next((at for at, record in self._candidates(solid) if _has_all(solid, record)), None)
+            place = next((at for at in self._candidates(solid) if _has_all(writer, self._sides[at])), None)
         return place
 
     def _first(self, *key: str) -> int | None:
         places = self._places.get(key)
         return places[0] if places else None
 
-    def _candidates(self, writer: AvroRecord) -> Iterator[tuple[int, AvroRecord]]:
-        """The records that may have all they need from a writer's record, in their order."""
+    def _candidates(self, writer: AvroRecord) -> list[int]:
+        """The places of records that may have all they need from a writer's record, in their order."""
         keys = {NO_NEED, *(_need(field.name) for field in writer.fields)}
-        for place in sorted({place for key in keys for place in self._places.get(key, ())}):
-            record = self._solids[place]
-            assert isinstance(record, AvroRecord)
-            yield place, record
+        return sorted({place for key in keys for place in self._places.get(key, ())})
 
 
 def _need(name: str) -> BranchKey:
@@ -173,6 +173,27 @@ def find_branch(writer: AvroSide, branches: Sequence[AvroSide]) -> int | None:
     return UnionBranches(branches).find(writer)
 
 
-def _has_all(writer: AvroRecord, reader: AvroRecord) -> bool:
-    have = {field.name for field in pair_fields(writer, reader).values()}
-    return all(field.name in have or field.default is not ABSENT for field in reader.fields)
+def _has_all(writer: AvroSide, reader: AvroSide) -> bool:
+    """Whether a reader's record has what it needs in a writer's one, each field of a type that may be read as its own."""
+    old, new = writer.solid, reader.solid
+    assert isinstance(old, AvroRecord)
+    assert isinstance(new, AvroRecord)
+    pairs = pair_fields(old, new)
+    have = {field.name for field in pairs.values()}
+    if any(field.name not in have and field.default is ABSENT for field in new.fields):
+        return False
+    return all(
+        _may_read(writer.at(one.type), reader.at(pairs[one.name].type)) for one in old.fields if one.name in pairs
+    )
+
+
+def _may_read(writer: AvroSide, reader: AvroSide) -> bool:
+    """Whether some value may be read, by the two types alone: what arrays, maps, records and unions hold is not asked."""
+    old, new = writer.solid, reader.solid
+    if isinstance(old, AvroUnion):
+        return True
+    if isinstance(new, AvroUnion):
+        return find_branch(writer, [reader.at(one) for one in new.branches]) is not None
+    if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
+        return find_named_reader(old, new) is not None
+    return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
