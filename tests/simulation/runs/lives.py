@@ -13,7 +13,8 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.scenario import run
 
 WANTED = ("conflicts", "unknown", "crashes")
-"""What has to happen in at least half of the seeds."""
+"""What has to happen in at least half of the seeds, or in a third of fewer than `MANY`, which differ more by chance."""
+MANY = 100
 SHOWN = ("held", "reloads", "repeated", "unavailable")
 
 
@@ -30,8 +31,9 @@ def live(seeds: range, figure: Callable[[str], None], *, log: str = "", wanted: 
     told = ", ".join(f"{name} in {seen[name]}" for name in (*wanted, *SHOWN))
     figure(f"{log or 'SQL'} seeds {seeds.start} to {seeds.stop - 1}: {told} of {len(seeds)}")
     assert not broken, "\n".join(broken)
+    part = 2 if len(seeds) >= MANY else 3
     for name in wanted:
-        assert seen[name] * 2 >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
+        assert seen[name] * part >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
     return seen
 
 
