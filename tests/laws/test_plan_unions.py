@@ -124,6 +124,49 @@ def test_decimals_that_their_bytes_have_no_room_for_share_no_column() -> None:
         merge([parse_avro(price(2)), parse_avro(price(4))])
 
 
+@pytest.mark.parametrize("kind", [{"type": "enum", "name": "E", "symbols": ["S"]}, inner(("k", "int"), name="E")])
+@pytest.mark.parametrize("again", ["E", ["null", "E"]], ids=["plain", "in a choice"])
+def test_a_type_that_a_newer_field_brought_is_met_again(registry: Connection, kind: Any, again: Any) -> None:
+    """The merge ended with an error of Python."""
+    v, x = inner(("g", "int"), name="V"), inner(("z", "int"), name="X")
+    texts = [
+        record(("u", ["null", v, x])),
+        record(("u", ["null", inner(("f", kind), name="V"), x, inner(("f", again), name="U")])),
+    ]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, SUBJECT, reader="union")
+    value = "S" if kind["type"] == "enum" else {"k": 5}
+    sent = [
+        frame(ids[0], texts[0], {"u": ("shop.V", {"g": 1})}),
+        *(frame(ids[1], texts[1], {"u": (name, {"f": value})}) for name in ("shop.V", "shop.U")),
+    ]
+    # U has what V needs by now, and V's column takes it.
+    expected = [{"g": 1, "f": None}, {"g": None, "f": value}, {"g": None, "f": value}]
+    assert [row["u"]["member0"] for row in rows(plan, *sent)] == expected
+
+
+@pytest.mark.parametrize("kind", ["string", {"type": "enum", "name": "E", "symbols": ["S"]}])
+def test_two_new_types_of_one_version_stay_two(registry: Connection, kind: Any) -> None:
+    """Values of the second were read as the first, whose fields have the same names."""
+    inside = ["null", inner(("x", "int"), name="A")]
+    texts = [
+        record(("u", inside)),
+        record(("u", [*inside, inner(("hash", kind), name="Card"), inner(("hash", "string"), name="Bank")])),
+    ]
+    ids = put(registry, *texts)
+    with pytest.raises(MergeError):
+        merge([parse_avro(one) for one in texts])
+    texts[0] = record(("u", [*inside, inner(("y", "int"), name="B")]))
+    texts[1] = record(
+        ("u", [*json.loads(texts[0])["fields"][0]["type"], *json.loads(texts[1])["fields"][0]["type"][2:]])
+    )
+    ids = put(registry, *texts)
+    plan = make_plan(registry, SUBJECT, reader=print_schema(merge([parse_avro(one) for one in texts])))
+    found = rows(plan, *(frame(ids[1], texts[1], {"u": (name, {"hash": "S"})}) for name in ("shop.Card", "shop.Bank")))
+    assert [row["u"]["member2"] for row in found] == [{"hash": "S"}, None]
+    assert [row["u"]["member3"] for row in found] == [None, {"hash": "S"}]
+
+
 def test_text_beside_bytes_is_bytes(registry: Connection) -> None:
     texts = [record(("f", "string")), record(("f", "bytes"))]
     ids = put(registry, *texts)

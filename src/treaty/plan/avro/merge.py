@@ -25,6 +25,7 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
     Props,
+    ResolvedType,
 )
 from treaty.formats.json_printer import Json
 from treaty.plan.avro.defaults import translate_default
@@ -76,8 +77,7 @@ class _Merger:
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
-        # An older type may refer to what an even newer field has brought: merged names have it.
-        old, new = AvroSchema(left, self.names).resolve(left), self.newer.resolve(right)
+        old, new = self._resolve_older(left), self.newer.resolve(right)
         if isinstance(old, AvroUnion) or isinstance(new, AvroUnion):
             return self._unions(left, right, path)
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
@@ -89,6 +89,10 @@ class _Merger:
         if isinstance(old, AvroPrimitive) and isinstance(new, AvroPrimitive):
             return self._primitives(old, new, path)
         raise _conflict(path, old.kind, new.kind)
+
+    def _resolve_older(self, node: AvroType) -> ResolvedType:
+        """Follow a reference of an older type, which has fields of the newer one by now: merged names know those, too."""
+        return self.names[node.full] if isinstance(node, AvroReference) else node
 
     def _primitives(self, old: AvroPrimitive, new: AvroPrimitive, path: str) -> AvroType:
         logical = unite_logical(old, new)
@@ -110,7 +114,7 @@ class _Merger:
         return AvroPrimitive("double" if wide == "float" else wide, _props(logical))
 
     def _unions(self, left: AvroType, right: AvroType, path: str) -> AvroType:
-        olds, news = _branches(self.older.resolve(left), left), _branches(self.newer.resolve(right), right)
+        olds, news = _branches(self._resolve_older(left), left), _branches(self.newer.resolve(right), right)
         made = list(olds)
         merged = AvroSchema(NULL, self.names)
         table = UnionBranches(AvroSide(merged, one) for one in made)
@@ -146,7 +150,7 @@ class _Merger:
         if new.kind not in NUMBERS:
             return None
         for place, one in enumerate(olds):
-            old = self.older.resolve(one)
+            old = self._resolve_older(one)
             if old.kind in NUMBERS:
                 return place
         return None
