@@ -70,7 +70,7 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
-test: $(STAMP) ## All tests but the soak and those of `make check`, in half an hour on two cores
+test: $(STAMP) ## All tests but the soak and those of `make check`, in about 25 minutes on two cores
 	@failed=""; \
 	without() { $$2 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $$1 $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
 	with() { $(BIN)/python -m tests.servers.jars || return 1; $(BIN)/python -m tests.servers.archive || true; \
@@ -106,7 +106,7 @@ soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jv
 #: data        35 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
 #: facades      5 min: 300 requests of each kind to each route
 #: servers     20 min: 200 kills of servers on SQLite and on PostgreSQL
-#: jvm        120 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
+#: jvm         95 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
 #: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
 	@$(BIN)/python -m tests.servers.jars && $(BIN)/python -m tests.servers.archive || true; \
 	failed=""; \
