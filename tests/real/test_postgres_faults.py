@@ -18,6 +18,7 @@ from tests.servers.passage import Passage
 from tests.servers.postgres import Postgres
 
 CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'treaty'"
+WAITING = "select count(*) from pg_stat_activity where application_name = 'treaty' and wait_event_type = 'Lock'"
 
 pytestmark = pytest.mark.slow
 
@@ -118,14 +119,37 @@ def test_connections_that_are_cut_are_made_anew_and_nobody_is_told(database: Pos
             told = written((one, other)[number % 2], f"s{number}")
             assert f"s{number}" in ask((other, one)[number % 2], "/subjects", token=told.token).body
             asyncio.run(told_to(database.url, CUT))
-        # A connection that is cut while it is made is tried again after a tenth of a second: a read in between is refused.
-        eventually("everything is there", lambda: ask(one, "/subjects").body == [f"s{number}" for number in range(6)])
+        assert ask(one, "/subjects").body == [f"s{number}" for number in range(6)]
 
 
-async def told_to(url: str, statement: str) -> None:
+def test_a_read_whose_connection_is_cut_under_it_is_asked_again(database: Postgres, tmp_path: Path) -> None:
+    async def cut_under(server: Running) -> Told:
+        holder = await asyncpg.connect(database.url)
+        try:
+            await holder.execute("begin; lock table under.log_append in access exclusive mode")
+            asked = asyncio.create_task(asyncio.to_thread(ask, server, "/subjects"))
+            await asyncio.to_thread(eventually, "the read waits for the table", lambda: waits(database.url))
+            await holder.execute(CUT)
+            await holder.execute("rollback")
+            return await asked
+        finally:
+            await holder.close()
+
+    with serving(tmp_path, "--log", f"{database.url}?schema=under") as server:
+        written(server, "kept")
+        told = asyncio.run(cut_under(server))
+        assert (told.status, told.body) == (200, ["kept"])
+
+
+def waits(url: str) -> bool:
+    """Whether a node waits for a lock."""
+    return bool(asyncio.run(told_to(url, WAITING)))
+
+
+async def told_to(url: str, statement: str) -> Any:
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute(statement)
+        return await connection.fetchval(statement)
     finally:
         await connection.close()
 

@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import asyncpg
 from asyncpg import Connection
 
 from treaty.log.log import LogDamagedError, LogUnavailableError
+
+T = TypeVar("T")
 
 CONNECTION_ERRORS = (
     OSError,
@@ -18,6 +21,13 @@ CONNECTION_ERRORS = (
     asyncpg.PostgresConnectionError,
 )
 """The connection is gone, does not answer in time, or was cut off while a statement was on its way."""
+CUT_ERRORS = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+)
+"""The connection was there and ended: by the server, by an administrator, or between the two."""
 
 _DAMAGE = {"XX001": "data of a table is damaged", "XX002": "an index is damaged"}
 _REMEDIES = {
@@ -49,6 +59,21 @@ def translate_errors(where: str, doing: str) -> Iterator[None]:
         what = str(error) or type(error).__name__
         message = f"{where} does not answer ({what}, while {doing}): check that it runs and can be reached"
         raise LogUnavailableError(message) from error
+
+
+def is_cut(error: BaseException | None) -> bool:
+    """Return whether `error` says that a connection ended under a statement."""
+    return error is not None and isinstance(error.__cause__, CUT_ERRORS)
+
+
+async def ask_again(read: Callable[[], Awaitable[T]]) -> T:
+    """What `read` returns; it is called once more if its connection was cut, as what only reads can be asked again."""
+    try:
+        return await read()
+    except LogUnavailableError as error:
+        if not is_cut(error):
+            raise
+    return await read()
 
 
 def is_timeout(error: BaseException | None) -> bool:

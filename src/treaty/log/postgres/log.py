@@ -24,6 +24,8 @@ from treaty.log.postgres.connection import (
     LOOK_SECONDS,
     PostgresConnection,
     ReconnectBackoff,
+    ask_again,
+    is_cut,
     is_timeout,
     translate_errors,
 )
@@ -251,10 +253,13 @@ class PostgresLog:
     async def tip(self) -> Position:
         """Look at the tip."""
         self._changed.clear()  # a hint from here on is of something that this look may not see
+        self._seen = await ask_again(self._fetch_tip)
+        return self._seen
+
+    async def _fetch_tip(self) -> Position:
         async with self._reading_connection("looking at the tip") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = read_position(row) if row else START
-        return self._seen
+        return read_position(row) if row else START
 
     @asynccontextmanager
     async def _reading_connection(self, doing: str) -> AsyncIterator[Connection]:
@@ -268,7 +273,7 @@ class PostgresLog:
                 self._read_connection.drop()  # its state is unknown
                 raise
             except LogUnavailableError as error:
-                if is_timeout(error):
+                if is_timeout(error) or is_cut(error):
                     self._read_connection.drop()  # it may be dead without a word; a new one tells
                 raise
 
@@ -284,8 +289,12 @@ class PostgresLog:
             with translate_errors(self.url, "reading"):
                 return await self._read_since(self._locked, after) or await self._read_whole(self._locked)
         self._changed.clear()
-        async with self._reading_connection("reading") as connection:
-            delta = await self._read_since(connection, after) or await self._read_all(connection)
+
+        async def fetch() -> LogDelta:
+            async with self._reading_connection("reading") as connection:
+                return await self._read_since(connection, after) or await self._read_all(connection)
+
+        delta = await ask_again(fetch)
         self._seen = delta.tip
         return delta
 
@@ -332,9 +341,7 @@ class PostgresLog:
 
     async def _refresh_tip(self) -> None:
         """Look without forgetting a hint that comes meanwhile."""
-        async with self._reading_connection("looking for changes") as connection:
-            row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = read_position(row) if row else START
+        self._seen = await self._fetch_tip()
 
     async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
         """Return the tip, and what each table adds to the state root there."""
