@@ -127,17 +127,12 @@ class _Fitter:
             found.append((part, target, full))
         parts = []
         for place, (part, target, full) in enumerate(found):
-            aliased = not full or owners[full] == place
-            if (
-                not aliased
-                and isinstance(new, AvroUnion)
-                and isinstance(self.writer.resolve(part), AvroEnum | AvroFixed)
-            ):
-                # A record is found by its fields, these in a reader's union by the whole name alone.
-                aliased = isinstance(part, AvroReference) and part.full in self.reader.names[full].aliases
-                parts.append(self.pair(part, target if aliased else None, path, aliased=aliased))
-            else:
-                parts.append(self.pair(part, target, path, aliased=aliased))
+            aliased, solid = not full or owners[full] == place, self.writer.resolve(part)
+            # A record is found by its fields, these in a reader's union by the whole name alone.
+            by_name = isinstance(new, AvroUnion) and isinstance(solid, AvroEnum | AvroFixed)
+            if by_name and not aliased:
+                aliased = solid.full in self.reader.names[full].aliases  # type: ignore[union-attr] # an enum or a fixed
+            parts.append(self.pair(part, None if by_name and not aliased else target, path, aliased=aliased))
         return AvroUnion(tuple(parts))
 
     def _target(self, writer: AvroType, reader: AvroType | None) -> AvroType | None:

@@ -39,6 +39,10 @@ NO_NEED: BranchKey = ("need", "record", "")
 """The key of records all of whose fields have defaults."""
 
 
+RECORDS_TRIED = 100
+"""Records of a reader's union whose fields are held against those of one writer's record without a branch of its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class AvroSide:
     """One of two schemas, and a type in it."""
@@ -151,7 +155,8 @@ class UnionBranches:
         if place is None:
             place = self._first("last part", solid.kind, simple_of(solid.full))
         if place is None and isinstance(solid, AvroRecord):
-            place = next((at for at in self._candidates(solid) if _has_all(writer, self._sides[at])), None)
+            likely = self._candidates(solid)[:RECORDS_TRIED]
+            place = next((at for at in likely if _has_all(writer, self._sides[at])), None)
         return place
 
     def _first(self, *key: str) -> int | None:
@@ -190,10 +195,8 @@ def _has_all(writer: AvroSide, reader: AvroSide) -> bool:
 def _may_read(writer: AvroSide, reader: AvroSide) -> bool:
     """Whether some value may be read, by the two types alone: what arrays, maps, records and unions hold is not asked."""
     old, new = writer.solid, reader.solid
-    if isinstance(old, AvroUnion):
+    if isinstance(old, AvroUnion) or isinstance(new, AvroUnion):
         return True
-    if isinstance(new, AvroUnion):
-        return find_branch(writer, [reader.at(one) for one in new.branches]) is not None
     if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
         return find_named_reader(old, new) is not None
     return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
