@@ -31,8 +31,9 @@ JVM_WORKERS ?= $(shell echo $$(($(WORKERS) + ($(FITTING) > $(WORKERS)))))
 JVM_TESTS = plugins/*/tests tests/behaviours/logs tests/conformance/test_avro_*.py tests/docs tests/facades/iglu tests/facades/schemarepo tests/real
 # Laws get fewer examples in each run, and all of them in the soak; tests of many parameters run some (tests/shares.py).
 SHARE = --hypothesis-profile=share
-# A test that hangs is a failure with a stack, also where its own process can't be interrupted; ten failures end the run.
-ENDING = --maxfail=10 -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
+# A test that hangs is a failure with a stack, also where its own process can't be interrupted; ten failures end the run, and
+# so does a worker that ends: another in its place may wait for a second test for ever.
+ENDING = --maxfail=10 --max-worker-restart=0 -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
 IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.

@@ -18,13 +18,15 @@ _CHEAP: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-_IDLE: Mapping[str, str] = {
+_PATIENCE: Mapping[str, str] = {
+    "spark.sql.streaming.stopTimeout": "120s",
     "spark.python.worker.tracebackDumpIntervalSeconds": "60",
     "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "120",
     "spark.sql.execution.pyspark.udf.killOnIdleTimeout": "true",
 }
-"""Spark waits for ever for a Python worker that says nothing; in tests the worker tells where it is, and is ended."""
-SMALL: Mapping[str, str] = _IDLE if os.environ.get("SPARK_SETTINGS") == "own" else {**_CHEAP, **_IDLE}
+"""Spark waits for ever for a stream that does not stop, and for a Python worker that says nothing. In tests a stop fails,
+and a worker tells where it is, and is ended."""
+SMALL: Mapping[str, str] = _PATIENCE if os.environ.get("SPARK_SETTINGS") == "own" else {**_CHEAP, **_PATIENCE}
 
 WORDS = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
 """The same as words for `spark-submit`, for sessions that a program starts itself; what it sets itself holds."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -256,3 +257,24 @@ async def test_what_was_accepted_outlives_all_nodes(node: Node) -> None:
     async with nodes(node, 2) as (one, two):
         assert await one.tip() == await two.tip() == tip
         assert len(await whole(two)) == 5
+
+
+def test_a_log_that_was_closed_keeps_no_thread_and_no_file_open(node: Node) -> None:
+    """Though somebody still holds it: what a process may have of them is soon used up."""
+    held: list[Log] = []
+
+    async def use() -> None:
+        async with nodes(node, 1) as (log,):
+            held.append(log)
+            await put(log, row("a", str(len(held))))
+            await whole(log)
+
+    def kept() -> dict[str, int]:
+        return {one: len(list(Path(f"/proc/self/{one}").iterdir())) for one in ("task", "fd")}
+
+    asyncio.run(use())  # the first may load what stays for good
+    before = kept()
+    for _ in range(3):
+        asyncio.run(use())
+    after = kept()
+    assert all(after[one] < before[one] + 3 for one in before), f"{before} became {after} with three logs"

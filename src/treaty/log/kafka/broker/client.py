@@ -45,7 +45,7 @@ class PartitionAdmin:
     def __init__(self, topic: LogTopic, *, committed: bool) -> None:
         """Connect. A broker answers one request of a connection after the other, so this one is not the reader's."""
         cluster = topic.topic_url.cluster
-        self._topic, self._where, self._admin = topic.topic_url.topic, cluster.servers, topic.admin
+        self._topic, self._where, self._log_topic = topic.topic_url.topic, cluster.servers, topic
         self._heard = LastBrokerError()
         own: dict[str, object] = {"error_cb": self._heard}
         self._consumer = Consumer(make_consumer_settings(cluster, committed=committed, own=own), logger=LIBRARY_LOGGER)
@@ -83,7 +83,8 @@ class PartitionAdmin:
         with translate_errors(self._where, self._heard):
             partition = TopicPartition(self._topic, 0, before)
             try:
-                await _await_result(self._admin.delete_records([partition], request_timeout=ASK_SECONDS * 2)[partition])
+                admin = self._log_topic.admin
+                await _await_result(admin.delete_records([partition], request_timeout=ASK_SECONDS * 2)[partition])
             except KafkaException as error:
                 if error.args[0].name() != "OFFSET_OUT_OF_RANGE" or (await self.fetch_offset_range()).first < before:
                     raise
@@ -107,7 +108,9 @@ class KafkaPartitionClient:
     """A `PartitionClient`: one thread reads, one sends, one asks, and the event loop waits for none of them."""
 
     def __init__(self, topic: LogTopic) -> None:
-        """Connect to a topic that is ready; a log of one owner reads what is committed only."""
+        """Connect to a topic that is ready, and is closed with this client; a log of one owner reads what is committed
+        only.
+        """
         topic_url = topic.topic_url
         committed = topic_url.writers == "owner"
         where = topic_url.cluster.servers
@@ -157,6 +160,7 @@ class KafkaPartitionClient:
         await self._sender.close()
         await self._reader.close()
         await self._admin_client.close()
+        await self._topic.close()
 
 
 async def open_kafka_log(url: str, settings: Pairs, *, address: str, create: bool, is_command: bool) -> Log:

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from treaty.core.kafka import KafkaCluster
-from treaty.log.kafka.broker.library import LIBRARY_LOGGER, LOGGER
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, LOGGER, end_clients
 from treaty.log.kafka.broker.topic_config import TopicUrl
 from treaty.log.log import Leader
 
@@ -73,7 +73,7 @@ class ElectionGroup:
                 )
                 given_up = [admin]
                 del admin
-                await asyncio.to_thread(given_up.clear)  # ending its threads takes a while
+                await end_clients(given_up)
             return None
         self.empty = not group.members
         for member in group.members:
@@ -81,6 +81,12 @@ class ElectionGroup:
             if any(part.topic == self._topic for part in parts) and member.client_id.startswith(CLIENT_ID_PREFIX):
                 return str(member.client_id.removeprefix(CLIENT_ID_PREFIX))
         return None
+
+    async def close(self) -> None:
+        """Give the connections back, once a question that has begun has its answer."""
+        async with self._turn:
+            clients, self._admin = [self._admin], None
+        await end_clients(clients)
 
 
 SESSION_SECONDS = 6.0
@@ -170,6 +176,7 @@ class GroupElection:
         if not self._closed:
             self._closed = True
             await asyncio.to_thread(self._thread.join)
+            await self._group.close()
 
 
 class ObserverElection:
@@ -201,6 +208,7 @@ class ObserverElection:
 
     async def close(self) -> None:
         """There is nothing to leave."""
+        await self._group.close()
 
 
 class TakeoverElection:

@@ -1,5 +1,6 @@
 """Shared by all clients of the Kafka library: settings, loggers, and the conversion of its errors."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,3 +57,11 @@ def translate_errors(where: str, heard: LastBrokerError | None = None) -> Iterat
         yield
     except KafkaException as error:
         raise make_unavailable_error(error.args[0], where, heard) from error
+
+
+async def end_clients(clients: list[Any]) -> None:
+    """End clients of the library: their threads, connections and open files go with the last reference.
+
+    The caller has dropped its own. A thread does it, because the library waits for its threads.
+    """
+    await asyncio.to_thread(clients.clear)

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from treaty.core.kafka import KafkaCluster, LastBrokerError
-from treaty.log.kafka.broker.library import LIBRARY_LOGGER, make_producer_settings, make_unavailable_error
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, end_clients, make_producer_settings, make_unavailable_error
 from treaty.log.log import LogUnavailableError
 
 SEND_SECONDS = 10.0
@@ -98,10 +98,12 @@ class RecordSender:
                     outcome.set_result(None)
 
     async def close(self) -> None:
-        """Wait for what is on its way, as long as that may take, and end the thread."""
+        """Wait for what is on its way, as long as that may take; end the thread and the producer."""
         if self._closed:
             return
         if self._unacknowledged:
             await asyncio.wait(self._unacknowledged, timeout=SEND_SECONDS + 1)
         self._closed = True
         await asyncio.to_thread(self._thread.join)
+        clients, self._producer = [self._producer], None
+        await end_clients(clients)

@@ -11,7 +11,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from treaty.core.kafka import GONE, LastBrokerError
-from treaty.log.kafka.broker.library import LIBRARY_LOGGER, LOGGER, make_unavailable_error
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, LOGGER, end_clients, make_unavailable_error
 from treaty.log.kafka.broker.topic_config import (
     TopicUrl,
     describe_wrong_settings,
@@ -54,12 +54,19 @@ class LogTopic:
         self._where = topic_url.cluster.servers
         self._heard = LastBrokerError()
         settings: dict[str, Any] = topic_url.cluster.client_settings({"error_cb": self._heard})
-        self.admin = AdminClient(settings, logger=LIBRARY_LOGGER)
+        self._admin: AdminClient | None = AdminClient(settings, logger=LIBRARY_LOGGER)
         self.settings: Mapping[str, str] = {}
         """The settings in force when they were last looked at."""
         self._description: TopicDescription | None = None
         self._checked_at = self._settings_checked_at = float("-inf")
         self._turn = asyncio.Lock()
+
+    @property
+    def admin(self) -> AdminClient:
+        """The client that asks about the topic. Raises `LogUnavailableError` after `close`."""
+        if self._admin is None:
+            raise LogUnavailableError("this log was closed")
+        return self._admin
 
     async def prepare(self, *, create: bool = True, is_command: bool = False) -> None:
         """Make the topic if it is not there, and see that it fits; who only visits gets no word on durability.
@@ -205,3 +212,9 @@ class LogTopic:
         except KafkaException as error:
             raise self._unavailable(error) from error
         return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}
+
+    async def close(self) -> None:
+        """Give the connections back, once a look that has begun has its answer."""
+        async with self._turn:
+            clients, self._admin = [self._admin], None
+        await end_clients(clients)
