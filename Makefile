@@ -21,8 +21,8 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 # A worker gets a test or two at a time: the long ones come first. `loadgroup` would count all tests that a worker has had after each one.
 IN_TURN = --dist load --maxschedchunk 2
 PARALLEL = -n $(WORKERS) $(IN_TURN)
-# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. Those with a JVM wait half of their
-# time, so they run beside the others where each of their workers has the 3 GB that it may take.
+# Tests wait for servers and for Spark: one worker more keeps the cores busy. Those with a JVM wait half of their time, so they run
+# beside the others, with as many workers, where each of theirs has the 3 GB that it may take.
 MORE = -n $$(($(WORKERS) + 1)) $(IN_TURN)
 FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
 TOGETHER ?= $(shell [ $$(($(FITTING) + 0)) -gt $(WORKERS) ] && [ "$$(nproc 2>/dev/null || echo 1)" -gt 1 ] && echo yes)
@@ -71,19 +71,19 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
-test: $(STAMP) ## All tests but the soak and those of `make check`, in about 25 minutes on two cores
+test: $(STAMP) ## All tests but the soak and those of `make check`, in about 20 minutes on two cores
 	@failed=""; \
-	without() { $$2 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $$1 $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
+	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
 	with() { $(BIN)/python -m tests.servers.jars || return 1; $(BIN)/python -m tests.servers.archive || true; \
 	  $(PYTEST) $(JVM_TESTS) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) $(SHARE) $(ENDING) --durations=25 --budget=jvm; }; \
 	if [ "$(TOGETHER)" ]; then \
 	  echo "== tests with a JVM run beside those without one: their lines begin with 'jvm | '"; \
-	  set -m; { with 2>&1 | (trap '' INT; exec sed -u 's/^/jvm | /'); } </dev/null & jvm=$$!; without "$(PARALLEL)" "nice -n 2" </dev/null & other=$$!; \
+	  set -m; { with 2>&1 | (trap '' INT; exec sed -u 's/^/jvm | /'); } </dev/null & jvm=$$!; without "nice -n 2" </dev/null & other=$$!; \
 	  trap 'kill -INT -- -$$other -$$jvm 2>/dev/null; wait; exit 130' INT TERM HUP; \
 	  wait $$other || failed="without a JVM"; \
 	  wait $$jvm || failed="$$failed with a JVM"; \
 	else \
-	  without "$(MORE)" "" || failed="without a JVM"; \
+	  without "" || failed="without a JVM"; \
 	  with || failed="$$failed with a JVM"; \
 	fi; \
 	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
