@@ -24,8 +24,8 @@ _PATIENCE: Mapping[str, str] = {
     "spark.sql.execution.pyspark.udf.idleTimeoutSeconds": "120",
     "spark.sql.execution.pyspark.udf.killOnIdleTimeout": "true",
 }
-"""Spark waits for ever for a stream that does not stop, and for a Python worker that says nothing. In tests a stop fails,
-and a worker tells where it is, and is ended."""
+"""Spark waits for ever for a stream that does not stop, and for a Python worker that says nothing. In tests a stop that
+takes two minutes fails, and a worker tells where it is, and is ended."""
 SMALL: Mapping[str, str] = _PATIENCE if os.environ.get("SPARK_SETTINGS") == "own" else {**_CHEAP, **_PATIENCE}
 
 WORDS = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())

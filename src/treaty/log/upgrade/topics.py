@@ -36,8 +36,12 @@ async def open_old_topic(url: str, settings: Pairs) -> "OldMultiWriterLog | OldS
     """Reach the topic that a URL names. Raises `KafkaSettingsError`, `LogUnavailableError` or `LogDamagedError`."""
     topic_url = parse_topic_url(url, settings)
     topic = LogTopic(topic_url)
-    await topic.prepare(create=False, is_command=True)
-    client = KafkaPartitionClient(topic)
+    try:
+        await topic.prepare(create=False, is_command=True)
+        client = KafkaPartitionClient(topic)
+    except BaseException:
+        await topic.close()
+        raise
     return (
         OldSingleWriterLog(client, KafkaTransactionalProducer(topic_url))
         if topic_url.writers == "owner"

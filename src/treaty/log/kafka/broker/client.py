@@ -169,27 +169,32 @@ async def open_kafka_log(url: str, settings: Pairs, *, address: str, create: boo
     A topic whose front was cut is read at once: by a snapshot, or the front is lost and the log refused.
     Raises `KafkaSettingsError` for a URL or a setting that is none, `LogUnavailableError` and `LogDamagedError`.
     """
-    topic_url = parse_topic_url(url, settings)
-    topic = LogTopic(topic_url)
-    await topic.prepare(create=create, is_command=is_command)
-    link = KafkaPartitionClient(topic)
-    log: Log
-    if topic_url.writers == "owner":
-        election = (
-            TakeoverElection()
-            if is_command
-            else GroupElection(topic_url, address)
-            if address
-            else ObserverElection(topic_url)
-        )
-        horizon = int(topic.settings["delete.retention.ms"]) / 1000
-        log = SingleWriterLog(link, KafkaTransactionalProducer(topic_url), election, horizon=horizon)
-    else:
-        log = MultiWriterLog(link, address=address)
+    topic = LogTopic(parse_topic_url(url, settings))
+    close = topic.close
     try:
+        await topic.prepare(create=create, is_command=is_command)
+        link = KafkaPartitionClient(topic)
+        close = link.close
+        log = _make_log(link, topic, address, is_command=is_command)
+        close = log.close
         if (await link.fetch_offset_range()).first > 0:
             await log.tip()
     except BaseException:
-        await log.close()
+        await close()
         raise
     return log
+
+
+def _make_log(link: KafkaPartitionClient, topic: LogTopic, address: str, *, is_command: bool) -> Log:
+    topic_url = topic.topic_url
+    if topic_url.writers == "any":
+        return MultiWriterLog(link, address=address)
+    election = (
+        TakeoverElection()
+        if is_command
+        else GroupElection(topic_url, address)
+        if address
+        else ObserverElection(topic_url)
+    )
+    horizon = int(topic.settings["delete.retention.ms"]) / 1000
+    return SingleWriterLog(link, KafkaTransactionalProducer(topic_url), election, horizon=horizon)

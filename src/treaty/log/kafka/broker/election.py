@@ -36,6 +36,7 @@ class ElectionGroup:
         self._turn = asyncio.Lock()
         self._settings: dict[str, Any] = topic_url.cluster.client_settings({})
         self._admin: AdminClient | None = None
+        self._closed = False
 
     def forget(self) -> None:
         """What is known is old; any thread may say so."""
@@ -45,7 +46,7 @@ class ElectionGroup:
         """The address of the node that has the partition; None while there is none, or where no broker answers."""
         clock = asyncio.get_running_loop().time
         async with self._turn:
-            if clock() >= self._asked_at + STALE_SECONDS:
+            if clock() >= self._asked_at + STALE_SECONDS and not self._closed:
                 self._asked_at = clock()
                 self._known_owner = await self._ask()
             return self._known_owner
@@ -58,22 +59,24 @@ class ElectionGroup:
         """
         self.empty = False
         admin, self._admin = self._admin or AdminClient(self._settings, logger=LIBRARY_LOGGER), None
+        group, fit = None, True
         try:
             await asyncio.to_thread(admin.list_topics, self._topic, timeout=ASK_SECONDS)
             asked = admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
             group = await asyncio.wrap_future(asked)
-            self._admin = admin
         except KafkaException as error:
-            self.empty = error.args[0].name() == "GROUP_ID_NOT_FOUND"
-            if self.empty:
-                self._admin = admin
-            else:
+            self.empty = fit = error.args[0].name() == "GROUP_ID_NOT_FOUND"
+            if not fit:
                 LOGGER.warning(
                     "cannot read the log's owner from the election group %s: %s", self.name, error.args[0].str()
                 )
-                given_up = [admin]
-                del admin
-                await end_clients(given_up)
+        if fit and not self._closed:
+            self._admin = admin
+        else:
+            given_up = [admin]
+            del admin
+            await end_clients(given_up)
+        if group is None:
             return None
         self.empty = not group.members
         for member in group.members:
@@ -83,9 +86,9 @@ class ElectionGroup:
         return None
 
     async def close(self) -> None:
-        """Give the connections back, once a question that has begun has its answer."""
-        async with self._turn:
-            clients, self._admin = [self._admin], None
+        """Ask no more, and give the connections back; those of a question that has begun go with its answer."""
+        self._closed = True
+        clients, self._admin = [self._admin], None
         await end_clients(clients)
 
 
@@ -173,10 +176,9 @@ class GroupElection:
 
     async def close(self) -> None:
         """Leave the group, so that another member can take over at once."""
-        if not self._closed:
-            self._closed = True
-            await asyncio.to_thread(self._thread.join)
-            await self._group.close()
+        self._closed = True
+        await asyncio.to_thread(self._thread.join)
+        await self._group.close()
 
 
 class ObserverElection:
@@ -207,7 +209,7 @@ class ObserverElection:
         return self._generation
 
     async def close(self) -> None:
-        """There is nothing to leave."""
+        """Give the connections back; there is no group to leave."""
         await self._group.close()
 
 

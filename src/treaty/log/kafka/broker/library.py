@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -57,6 +57,13 @@ def translate_errors(where: str, heard: LastBrokerError | None = None) -> Iterat
         yield
     except KafkaException as error:
         raise make_unavailable_error(error.args[0], where, heard) from error
+
+
+def purge_producer(producer: Any) -> None:
+    """Have a producer forget what it has not sent: what waits for a report of that would keep it."""
+    producer.purge()
+    with suppress(KafkaException, SystemError):  # one that failed tells again why it can't continue
+        producer.poll(0)
 
 
 async def end_clients(clients: list[Any]) -> None:

@@ -10,7 +10,13 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from treaty.core.kafka import KafkaCluster, LastBrokerError
-from treaty.log.kafka.broker.library import LIBRARY_LOGGER, end_clients, make_producer_settings, make_unavailable_error
+from treaty.log.kafka.broker.library import (
+    LIBRARY_LOGGER,
+    end_clients,
+    make_producer_settings,
+    make_unavailable_error,
+    purge_producer,
+)
 from treaty.log.log import LogUnavailableError
 
 SEND_SECONDS = 10.0
@@ -96,14 +102,15 @@ class RecordSender:
             for outcome in [one for one, sender in self._unacknowledged.items() if sender is producer]:
                 if not outcome.done():
                     outcome.set_result(None)
+            self._loop.run_in_executor(None, purge_producer, producer)
 
     async def close(self) -> None:
         """Wait for what is on its way, as long as that may take; end the thread and the producer."""
-        if self._closed:
-            return
-        if self._unacknowledged:
+        if self._unacknowledged and not self._closed:
             await asyncio.wait(self._unacknowledged, timeout=SEND_SECONDS + 1)
         self._closed = True
         await asyncio.to_thread(self._thread.join)
+        if self._producer is not None:
+            await asyncio.to_thread(purge_producer, self._producer)
         clients, self._producer = [self._producer], None
         await end_clients(clients)

@@ -214,7 +214,6 @@ class LogTopic:
         return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}
 
     async def close(self) -> None:
-        """Give the connections back, once a look that has begun has its answer."""
-        async with self._turn:
-            clients, self._admin = [self._admin], None
+        """Give the connections back; who still waits for an answer is told that the log was closed."""
+        clients, self._admin = [self._admin], None
         await end_clients(clients)

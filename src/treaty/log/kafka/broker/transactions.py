@@ -9,7 +9,12 @@ from confluent_kafka import KafkaException, Producer
 
 from treaty.core.kafka import LastBrokerError
 from treaty.log.concurrency import SerialExecutor
-from treaty.log.kafka.broker.library import LIBRARY_LOGGER, make_producer_settings, make_unavailable_error
+from treaty.log.kafka.broker.library import (
+    LIBRARY_LOGGER,
+    make_producer_settings,
+    make_unavailable_error,
+    purge_producer,
+)
 from treaty.log.kafka.broker.topic_config import TopicUrl
 from treaty.log.kafka.partition import HangingTransactionError, ProducerFencedError
 from treaty.log.log import LogUnavailableError
@@ -158,9 +163,7 @@ class KafkaTransactionalProducer:
         """Give up a producer without another word to the brokers."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            producer.purge()
-            with suppress(KafkaException, SystemError):  # it tells again why it can't continue
-                producer.poll(0)
+            purge_producer(producer)
 
     async def close(self) -> None:
         """Finish what was asked for, and give the producer back."""
