@@ -214,6 +214,6 @@ class LogTopic:
         return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}
 
     async def close(self) -> None:
-        """Give the connections back; who still waits for an answer is told that the log was closed."""
+        """Give the connections back. Who still waits for an answer gets `LogUnavailableError`."""
         clients, self._admin = [self._admin], None
         await end_clients(clients)
