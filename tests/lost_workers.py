@@ -8,14 +8,14 @@ LOST = pytest.StashKey[list[str]]()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: WorkerController, error: object | None) -> None:
-    """Keep which one it was."""
+    """Remember a worker that ended."""
     if error:
         node.config.stash.setdefault(LOST, []).append(f"worker {node.gateway.id} ended: {error}")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Whatever the tests say that ran."""
+    """Fail the run, whatever the tests say that did run."""
     if session.config.stash.get(LOST, []) and session.exitstatus in {
         pytest.ExitCode.OK,
         pytest.ExitCode.NO_TESTS_COLLECTED,
@@ -24,6 +24,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say so."""
+    """Print which ones ended."""
     for text in terminalreporter.config.stash.get(LOST, []):
         terminalreporter.write_line(text, red=True)

@@ -59,18 +59,18 @@ class ElectionGroup:
         """
         self.empty = False
         admin, self._admin = self._admin or AdminClient(self._settings, logger=LIBRARY_LOGGER), None
-        group, fit = None, True
+        group, usable = None, True
         try:
             await asyncio.to_thread(admin.list_topics, self._topic, timeout=ASK_SECONDS)
             asked = admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
             group = await asyncio.wrap_future(asked)
         except KafkaException as error:
-            self.empty = fit = error.args[0].name() == "GROUP_ID_NOT_FOUND"
-            if not fit:
+            self.empty = usable = error.args[0].name() == "GROUP_ID_NOT_FOUND"
+            if not usable:
                 LOGGER.warning(
                     "cannot read the log's owner from the election group %s: %s", self.name, error.args[0].str()
                 )
-        if fit and not self._closed:
+        if usable and not self._closed:
             self._admin = admin
         else:
             given_up = [admin]
