@@ -21,18 +21,21 @@ STRICTER = {
     "URI_ILLEGAL": "meta-schemas since 2019-09, and that of draft 4, do not look at URIs",
     "REF_UNRESOLVED": "no meta-schema follows references",
     "REF_DANGLING": "no meta-schema follows references",
+    "REF_AMBIGUOUS": "no meta-schema follows references",
     "REF_CYCLE": "no meta-schema follows references",
 }
 """Every class of difference: Treaty refuses what a meta-schema can't see."""
 
 
 def asked(count: int) -> Iterator[dict[str, Any]]:
-    """Schemas of all drafts by turns: generated ones, the same broken, and real ones broken."""
+    """Schemas of all drafts by turns: generated ones, some with references by URI, the same broken, and real ones broken."""
     real = list(schemas().values())
     for seed in range(count):
         number = NUMBERS[seed % len(NUMBERS)]
         draw = SeededRandom(seed)
         schema = made(seed, number)
+        if seed % 10 < 5:
+            schema = json.loads(json.dumps(schema).replace('"#/definitions/a"', '"../c"'))
         if seed % 10 == 9:
             schema = {**json.loads(real[draw.below(len(real))]), "$schema": DRAFTS[number].uri}
         yield broken(schema, draw, draw.below(3)) if seed % 10 > 2 else schema

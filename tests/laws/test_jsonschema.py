@@ -80,6 +80,25 @@ def test_normal_texts_do_not_depend_on_the_order_of_keys(seed: int, number: int)
     assert print_texts(model(normal), True).canonical == normal
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")], ids=["written", "turned"])
+def test_a_fragment_stays_in_its_resource_though_another_has_the_same_uri(number: int, order: tuple[str, str]) -> None:
+    named = {DRAFTS[number].identifier: "../c"}
+    parts = {
+        "first": {**named, "type": "string"},
+        "second": {**named, "properties": {"x": {"$ref": "#/properties/y"}, "y": {"type": "null"}}},
+    }
+    schema = {"$schema": DRAFTS[number].uri, "properties": {name: parts[name] for name in order}}
+    document, plain = model(json.dumps(schema)), CLASSES[number](schema)
+
+    for value in ("s", None):
+        valid = plain.is_valid({"second": {"x": value}})
+        assert valid is (value is None)
+        assert (check_value(document, json.dumps({"second": {"x": value}})) == ()) is valid
+    normal = print_texts(document, True).canonical
+    assert print_texts(model(normal), True).canonical == normal
+
+
 def test_names_are_sorted_as_java_sorts_them() -> None:
     text = '{"\ufb01":1,"\U0001f600":2,"b":3,"B":4,"":5}'
 

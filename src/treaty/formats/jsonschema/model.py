@@ -45,6 +45,8 @@ class SchemaNode:
     draft: JsonSchemaDraft
     text: int = 0
     """Which text: 0 is the schema's own, the others are those that references lead to."""
+    resource: str = ""
+    """The place of the resource that the schema belongs to: the text itself, or a schema inside it that has a URI."""
 
     @property
     def key(self) -> tuple[int, str]:

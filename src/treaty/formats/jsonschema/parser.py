@@ -9,6 +9,7 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.json_reader import read_exact_json, text_error
+from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.drafts import DEFAULT, DRAFT_3, get_draft, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.references import (
@@ -16,6 +17,7 @@ from treaty.formats.jsonschema.references import (
     get_reference,
     ignores_siblings,
     list_subschemas,
+    list_uris,
     locate_schema,
     own_uri,
 )
@@ -51,7 +53,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     )
     if strict:
         lost = [(node, to) for node, to in library.blocked if node.text == 0 and DRAFT_3 not in to]
-        check_document(document, library.own, lost)
+        check_document(document, library.own, lost, library.ambiguous)
     return document
 
 
@@ -117,6 +119,10 @@ class DocumentBuilder:
     blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
     empty: dict[str, SchemaNode] = field(default_factory=dict)
     """Empty schemas by the URIs of what is never fetched, in schemas of Iglu."""
+    repeated: set[str] = field(default_factory=set)
+    """URIs, with their anchors, that two different schemas of one text have: the order of keys says which comes first."""
+    ambiguous: list[tuple[SchemaNode, str]] = field(default_factory=list)
+    """References of the own text that lead to such a URI."""
     own: list[SchemaNode] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
@@ -168,6 +174,9 @@ class DocumentBuilder:
                 self.blocked.append((node, to))
             elif target.key not in self._seen:
                 self._visit(target, referring)
+        if self.repeated:
+            named = [(node, to) for node, to in referring if node.text == 0]
+            self.ambiguous = [(node, to) for node, to in named if not self.repeated.isdisjoint(list_uris(node, to))]
 
     def _ignores(self, node: SchemaNode, to: str) -> bool:
         """Whether a reference leads out of a self-describing schema of Iglu, whose clients read it as the empty schema."""
@@ -215,21 +224,30 @@ class DocumentBuilder:
 
     def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
-            self.resources.setdefault(node.base, node)
+            self._keep(self.resources, node.base, node)
         if node.draft.number < 2019:
             named = value.get(node.draft.identifier)
             anchor = split_uri(named)[1] if isinstance(named, str) and "#" in named else ""
             if anchor and anchor[0] != "/" and "$ref" not in value:
-                self.anchors.setdefault(f"{node.base}#{anchor}", node)
+                self._keep(self.anchors, f"{node.base}#{anchor}", node)
             return
         for word in ("$anchor", "$dynamicAnchor") if node.draft.number > 2019 else ("$anchor",):
             named = value.get(word)
             if isinstance(named, str) and named:
-                self.anchors.setdefault(f"{node.base}#{named}", node)
+                self._keep(self.anchors, f"{node.base}#{named}", node)
                 if word == "$dynamicAnchor":
                     self.dynamic.add(f"{node.base}#{named}")
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
             self.dynamic.add(f"{node.base}#")
+
+    def _keep(self, known: dict[str, SchemaNode], uri: str, node: SchemaNode) -> None:
+        """Take in a schema under its URI; the first of a text counts, and others must be copies of it."""
+        first = known.setdefault(uri, node)
+        if first.key != node.key and first.text == node.text and uri not in self.repeated:
+            texts = [print_value(one.value, ordered=True) for one in (first, node)]
+            spend(sum(map(len, texts)) >> 2)
+            if texts[0] != texts[1]:
+                self.repeated.add(uri)
 
     def _meta(self, node: SchemaNode, to: str, referring: list[tuple[SchemaNode, str]]) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""

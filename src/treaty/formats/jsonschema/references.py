@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from treaty.formats.budget import spend
-from treaty.formats.json_pointer import escape_step
+from treaty.formats.json_pointer import escape_step, split_pointer
 from treaty.formats.jsonschema.drafts import HOLDING, find_draft
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.uri import join_uri, parse_pointer, split_uri
@@ -51,9 +51,10 @@ def enter_schema(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
     draft = outer.draft
     named = own_uri(value, draft)
     if not named:
-        return SchemaNode(value, outer.base, place, draft, outer.text)
+        return SchemaNode(value, outer.base, place, draft, outer.text, outer.resource)
     assert isinstance(value, dict)
-    return SchemaNode(value, join_uri(outer.base, named), place, find_draft(value.get("$schema")) or draft, outer.text)
+    draft = find_draft(value.get("$schema")) or draft
+    return SchemaNode(value, join_uri(outer.base, named), place, draft, outer.text, place)
 
 
 def get_child(node: SchemaNode, *steps: str | int) -> SchemaNode:
@@ -111,14 +112,35 @@ def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
 def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
-    The URI is resolved against the base first; a text that is bound under the very words of the reference comes second.
+    A fragment alone stays in the resource of `node`. A URI is resolved against the base first; a text that is bound
+    under the very words of the reference comes second.
     """
     before = split_uri(to)[0]
+    if not before:
+        return _own_resource(places, node)
     root = places.resources.get(join_uri(node.base, before))
-    if root is None and before:
+    if root is None:
         at = places.names.get(to, places.names.get(before))
         root = places.roots[at] if at is not None else None
     return root
+
+
+def list_uris(node: SchemaNode, to: str) -> list[str]:
+    """The absolute URIs that a reference names: the resource that its URI leads to, and the anchor in it."""
+    before, fragment = split_uri(to)
+    uri = join_uri(node.base, before)
+    anchor = [f"{uri}#{fragment}"] if parse_pointer(fragment) is None else []
+    return [uri, *anchor] if before else anchor
+
+
+def _own_resource(places: ReferenceScope, node: SchemaNode) -> SchemaNode:
+    root = places.roots[node.text]
+    if not node.resource:
+        return root
+    named = places.resources.get(node.base)
+    if named is not None and named.key == (node.text, node.resource):
+        return named
+    return get_child(root, *split_pointer(node.resource))  # another schema has the same URI
 
 
 def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
