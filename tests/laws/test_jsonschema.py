@@ -99,6 +99,18 @@ def test_a_fragment_stays_in_its_resource_though_another_has_the_same_uri(number
     assert print_texts(model(normal), True).canonical == normal
 
 
+@pytest.mark.parametrize("number", [4, 6, 7])
+@pytest.mark.parametrize("lost", ["nowhere.json", "#nowhere", "#/definitions/nowhere"])
+def test_what_stands_beside_a_reference_and_leads_nowhere_hinders_no_check_of_values(number: int, lost: str) -> None:
+    beside = {"not": {"$ref": lost}, "items": [{"not": {"$ref": "#/definitions/a", "not": {"$ref": lost}}}]}
+    schema = {"$ref": "#/definitions/a", "definitions": {"a": {"type": "null"}}, **beside}
+    document = model(json.dumps({"$schema": DRAFTS[number].uri, "properties": {"x": schema}, "definitions": {"a": {}}}))
+    other = model(json.dumps({"$schema": DRAFTS[number].uri, **schema}))
+
+    assert check_value(document, '{"x": 1}') == check_value(other, "null") == ()
+    assert [one.rule for one in check_value(other, "1")] == ["TYPE"]
+
+
 def test_names_are_sorted_as_java_sorts_them() -> None:
     text = '{"\ufb01":1,"\U0001f600":2,"b":3,"B":4,"":5}'
 

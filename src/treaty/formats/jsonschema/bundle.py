@@ -101,22 +101,34 @@ def _wrap_reference(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]
 
 
 def _rewrite_references(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
-    """A copy of a text in which every reference leads to the same place when all texts are one."""
+    """A copy of a text in which every reference leads to the same place when all texts are one.
+
+    References that lead nowhere and have no meaning, because they stand beside another one, are left out: validators
+    look for their targets nevertheless.
+    """
     value = _copy(root.value)
     if not isinstance(value, dict):
         return {} if value else {"not": {}}
     for node in nodes:
         to = get_reference(node) if node.text == root.text else None
-        found = find_resource(document, node, to) if to is not None else None
-        if to is None or found is None or meta_schema(found.base):
+        if to is None:
             continue
+        if locate_schema(document, node, to) is None and to not in document.blocked:
+            del _holder(value, node)["$ref"]
+            continue
+        found = find_resource(document, node, to)
         before, fragment = split_uri(to)
-        if join_uri(node.base, before) != found.base:
-            holder: Any = value
-            for step in split_pointer(node.place):
-                holder = holder[step if isinstance(holder, dict) else int(step)]
-            holder["$ref"] = _name(document, found) + (f"#{fragment}" if fragment else "")
+        if found is not None and not meta_schema(found.base) and join_uri(node.base, before) != found.base:
+            _holder(value, node)["$ref"] = _name(document, found) + (f"#{fragment}" if fragment else "")
     return value
+
+
+def _holder(value: Json, node: SchemaNode) -> dict[str, Json]:
+    holder: Any = value
+    for step in split_pointer(node.place):
+        holder = holder[step if isinstance(holder, dict) else int(step)]
+    assert isinstance(holder, dict)
+    return holder
 
 
 def _copy(value: Json) -> Json:
