@@ -269,6 +269,9 @@ def bare(proto: FileDescriptorProto) -> bytes:
     waiting: list[Any] = [copy, *copy.message_type, *copy.enum_type, *copy.service, *copy.extension]
     while waiting:
         one = waiting.pop()
+        if one.DESCRIPTOR.name == "DescriptorProto":
+            _sort_oneofs(one)
+            one.nested_type.sort(key=lambda inner: inner.name if inner.options.map_entry else "")
         if one.HasField("options") and not one.options.ByteSize():
             one.ClearField("options")
         for name in (
@@ -282,12 +285,20 @@ def bare(proto: FileDescriptorProto) -> bytes:
             "method",
         ):
             waiting += getattr(one, name, ())
-        if isinstance(one, type(copy.message_type.add())):
-            for field in one.field:
-                if field.proto3_optional:
-                    one.oneof_decl[field.oneof_index].name = f"_{field.oneof_index}"
-            one.nested_type.sort(key=lambda inner: inner.name if inner.options.map_entry else "")
     return copy.SerializeToString(deterministic=True)
+
+
+def _sort_oneofs(message: Any) -> None:
+    """Put the oneofs of a message into the order of their first fields, and number those that are there for a label."""
+    inside = [field for field in message.field if field.HasField("oneof_index")]
+    order = list(dict.fromkeys(field.oneof_index for field in inside))
+    oneofs = [type(one).FromString(one.SerializeToString()) for one in map(message.oneof_decl.__getitem__, order)]
+    for field in inside:
+        field.oneof_index = order.index(field.oneof_index)
+        if field.proto3_optional:
+            oneofs[field.oneof_index].name = f"_{field.oneof_index}"
+    del message.oneof_decl[:]
+    message.oneof_decl.extend(oneofs)
 
 
 def outcome(answer: Answer) -> str:
@@ -299,14 +310,35 @@ def outcome(answer: Answer) -> str:
     if isinstance(mine, Diagnostic):
         if theirs is None:
             return "refused"
+        if mine.rule == "DEFAULT_INVALID" and untyped_defaults(answer.files):
+            return "default without a type"
         return "no text" if mine.rule in NO_TEXT else f"! Treaty refuses: {mine}"
     if theirs is None:
         return "unknown option" if lacks_options(answer.said) else f"! protoc refuses: {answer.said.messages}"
     made_of_it = build_descriptor(mine, NAME)
     if bare(theirs) == bare(made_of_it):
         return "accepted"
-    same = bare(without_customs(theirs)) == bare(without_customs(made_of_it))
-    return "custom option left out" if same else "! the descriptors differ"
+    if bare(without_customs(theirs)) == bare(without_customs(made_of_it)):
+        return "custom option left out"
+    names = untyped_defaults(answer.files)
+    same = bare(without_defaults(theirs, names)) == bare(without_defaults(made_of_it, names))
+    return "default without a type" if same else "! the descriptors differ"
+
+
+def untyped_defaults(files: bytes) -> set[tuple[str, int]]:
+    """Names and numbers of fields that say a default and no type: a double, whose default protoc forgets and takes for 0."""
+    sent = next(file for file in get_set_class().FromString(files).file if file.name == NAME)
+    untyped = [one for one in _fields(sent) if not one.HasField("type") and not one.HasField("type_name")]
+    return {(one.name, one.number) for one in untyped if one.HasField("default_value")}
+
+
+def without_defaults(proto: FileDescriptorProto, names: set[tuple[str, int]]) -> FileDescriptorProto:
+    """A descriptor without the defaults of these fields."""
+    copy = get_file_class().FromString(proto.SerializeToString())
+    for one in _fields(copy):
+        if (one.name, one.number) in names:
+            one.ClearField("default_value")
+    return copy
 
 
 def without_customs(proto: FileDescriptorProto) -> FileDescriptorProto:

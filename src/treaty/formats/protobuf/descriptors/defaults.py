@@ -13,7 +13,7 @@ _NUMBER = re.compile(
     r"|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN])",
     re.ASCII,
 )
-"""What ``strtod`` reads to its end; for whole numbers less is right."""
+"""What ``strtod`` reads to its end; for whole numbers, and before floating point numbers, less is right."""
 
 
 def parse_default(proto: FieldDescriptorProto) -> Constant:
@@ -39,11 +39,13 @@ def parse_default(proto: FieldDescriptorProto) -> Constant:
 
 
 def _number(text: str, kind: str) -> Constant:
-    """A number as the C library reads it; one that it does not read stays a word."""
+    """A number as protoc reads it; one that it does not read stays a word."""
     if not _NUMBER.fullmatch(text):
         return IdentifierValue(text)
     bare = text.strip().lstrip("+-").lower()
     if kind in ("float", "double"):
+        if text[0] == "+" or text[0].isspace():  # which whole numbers may begin with
+            return IdentifierValue(text)
         if text in ("inf", "nan"):
             return IdentifierValue(text)
         return float.fromhex(text) if bare.startswith("0x") else float(text)
