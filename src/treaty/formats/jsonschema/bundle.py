@@ -1,5 +1,6 @@
 """A schema and the texts that it refers to as one text, which means the same and needs no other."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from treaty.formats.json_pointer import split_pointer
@@ -22,7 +23,8 @@ def build_bundle(document: JsonSchema) -> Json:
     texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
     if not texts or not isinstance(root.value, dict):
         return root.value
-    whole = _rewrite_references(document, root, nodes)
+    uris = _name_texts(document)
+    whole = _rewrite_references(document, root, nodes, uris)
     if root.draft.number < 2019 and isinstance(whole.get("$ref"), str):
         whole = _wrap_reference(whole, root)
     keyword = root.draft.definitions
@@ -31,27 +33,35 @@ def build_bundle(document: JsonSchema) -> Json:
     whole[keyword] = definitions
     for text in sorted(texts):
         other = document.roots[text]
-        name = _name(document, other)
+        name = _relative(document, uris[text])
         while name in definitions:
             name += "_"
-        definitions[name] = _identify_text(document, other, nodes)
+        definitions[name] = _identify_text(document, other, nodes, uris)
     return whole
 
 
 def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
     nodes = list_nodes(document)
+    uris = _name_texts(document)
     texts = {node.text for node in nodes}
-    own = _with_draft(document, document.root, nodes) if isinstance(document.root.value, dict) else document.root.value
-    roots = [document.roots[text] for text in sorted(texts) if text]
-    others = {root.base: _with_draft(document, root, nodes) for root in roots}
+    own = (
+        _complete(document, document.root, nodes, uris)
+        if isinstance(document.root.value, dict)
+        else document.root.value
+    )
+    others = {uris[text]: _complete(document, document.roots[text], nodes, uris) for text in sorted(texts) if text}
     if others and document.root.base != NOWHERE:
         others[document.root.base] = own
     return own, others
 
 
-def _with_draft(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
-    return _rewrite_references(document, root, nodes) | {"$schema": root.draft.uri}
+def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]) -> Json:
+    """A text that says its draft, and its URI where that was changed."""
+    said: dict[str, Json] = {"$schema": root.draft.uri}
+    if uris[root.text] != root.base:
+        said[root.draft.identifier] = uris[root.text]
+    return _rewrite_references(document, root, nodes, uris) | said
 
 
 def list_nodes(document: JsonSchema) -> list[SchemaNode]:
@@ -71,19 +81,33 @@ def list_nodes(document: JsonSchema) -> list[SchemaNode]:
     return list(found.values())
 
 
-def _name(document: JsonSchema, root: SchemaNode) -> str:
-    """The URI of a text; relative where no text has an absolute one."""
-    return root.base.removeprefix(NOWHERE) if document.root.base == NOWHERE else root.base
+def _name_texts(document: JsonSchema) -> dict[int, str]:
+    """The URIs of all texts. Of those that have the same one, the first keeps it."""
+    uris: dict[int, str] = {}
+    taken: set[str] = set()
+    for root in document.roots:
+        uri = root.base
+        while uri in taken:
+            uri += "_"
+        taken.add(uri)
+        uris[root.text] = uri
+    return uris
 
 
-def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
+def _relative(document: JsonSchema, uri: str) -> str:
+    """A URI; relative where no text has an absolute one."""
+    return uri.removeprefix(NOWHERE) if document.root.base == NOWHERE else uri
+
+
+def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]) -> Json:
     """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
-    value = _rewrite_references(document, root, nodes)
+    value = _rewrite_references(document, root, nodes, uris)
     draft = root.draft
     if draft.number < 2019 and isinstance(value.get("$ref"), str):
         value = _wrap_reference(value, root)
     # Whether the outer or the inner draft says where the URI stands, readers do not agree.
-    head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), _name(document, root))
+    uri = _relative(document, uris[root.text])
+    head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), uri)
     if draft != document.root.draft:
         head["$schema"] = draft.uri
     return head | {word: held for word, held in value.items() if word not in ("$schema", *head)}
@@ -100,7 +124,9 @@ def _wrap_reference(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]
     return kept | {"allOf": [{"$ref": value["$ref"]}]}
 
 
-def _rewrite_references(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
+def _rewrite_references(
+    document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]
+) -> dict[str, Json]:
     """A copy of a text in which every reference leads to the same place when all texts are one.
 
     References that lead nowhere and have no meaning, because they stand beside another one, are left out: validators
@@ -117,9 +143,13 @@ def _rewrite_references(document: JsonSchema, root: SchemaNode, nodes: list[Sche
             del _holder(value, node)["$ref"]
             continue
         found = find_resource(document, node, to)
+        if found is None or meta_schema(found.base):
+            continue
         before, fragment = split_uri(to)
-        if found is not None and not meta_schema(found.base) and join_uri(node.base, before) != found.base:
-            _holder(value, node)["$ref"] = _name(document, found) + (f"#{fragment}" if fragment else "")
+        base = uris[root.text] if node.base == root.base else node.base
+        uri = found.base if found.place else uris[found.text]
+        if join_uri(base, before) != uri:
+            _holder(value, node)["$ref"] = _relative(document, uri) + (f"#{fragment}" if fragment else "")
     return value
 
 

@@ -45,8 +45,6 @@ class SchemaNode:
     draft: JsonSchemaDraft
     text: int = 0
     """Which text: 0 is the schema's own, the others are those that references lead to."""
-    resource: str = ""
-    """The place of the resource that the schema belongs to: the text itself, or a schema inside it that has a URI."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -58,14 +56,14 @@ class SchemaNode:
 class JsonSchema:
     """A parsed schema.
 
-    `resources` maps absolute URIs without fragment to the schemas that they name; `anchors` maps URIs with an anchor.
+    `resources` maps absolute URIs without fragment to the schemas that they name; `anchors` maps texts and URIs with an anchor.
     Both cover the own text, all texts that references lead to, and the meta-schemas. `blocked` lists the ``$ref``s
     that lead nowhere: they are never fetched.
     """
 
     root: SchemaNode
     resources: Mapping[str, SchemaNode]
-    anchors: Mapping[str, SchemaNode] = field(default_factory=dict)
+    anchors: Mapping[tuple[int, str], SchemaNode] = field(default_factory=dict)
     blocked: tuple[str, ...] = ()
     texts: tuple[Json, ...] = ()
     """The roots of all texts, the own one first, then each referenced one."""

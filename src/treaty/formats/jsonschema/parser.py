@@ -9,7 +9,6 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.json_reader import read_exact_json, text_error
-from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.drafts import DEFAULT, DRAFT_3, get_draft, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.references import (
@@ -17,7 +16,6 @@ from treaty.formats.jsonschema.references import (
     get_reference,
     ignores_siblings,
     list_subschemas,
-    list_uris,
     locate_schema,
     own_uri,
 )
@@ -37,6 +35,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     """
     library = DocumentBuilder()
     library.add(_schema(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
+    library.visit_texts()  # the own text's names come before those of references
     for bound in _list_references(resolved.bindings, set(), 1):
         library.bind(bound)
     library.walk()
@@ -53,7 +52,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     )
     if strict:
         lost = [(node, to) for node, to in library.blocked if node.text == 0 and DRAFT_3 not in to]
-        check_document(document, library.own, lost, library.ambiguous)
+        check_document(document, library.own, lost, library.shared)
     return document
 
 
@@ -113,17 +112,17 @@ class DocumentBuilder:
 
     roots: list[SchemaNode] = field(default_factory=list)
     resources: dict[str, SchemaNode] = field(default_factory=dict)
-    anchors: dict[str, SchemaNode] = field(default_factory=dict)
+    anchors: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     dynamic: set[str] = field(default_factory=set)
     blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
     empty: dict[str, SchemaNode] = field(default_factory=dict)
     """Empty schemas by the URIs of what is never fetched, in schemas of Iglu."""
-    repeated: set[str] = field(default_factory=set)
-    """URIs, with their anchors, that two different schemas of one text have: the order of keys says which comes first."""
-    ambiguous: list[tuple[SchemaNode, str]] = field(default_factory=list)
-    """References of the own text that lead to such a URI."""
     own: list[SchemaNode] = field(default_factory=list)
+    shared: dict[tuple[int, str], list[SchemaNode]] = field(default_factory=dict)
+    """Schemas of one text that have the same URI or anchor, by their text and that URI."""
+    _first: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
+    _referring: list[tuple[SchemaNode, str]] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
     _walked: int = 0
@@ -134,6 +133,7 @@ class DocumentBuilder:
         base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
+        self._first[root.text, base] = root
         for one in (base, uri):
             self.resources.setdefault(one, root)
         return root.text
@@ -157,26 +157,35 @@ class DocumentBuilder:
             if one:
                 self.names.setdefault(one, at)
 
-    def walk(self) -> None:
-        """Visit every schema of every text: first all names, then where all references lead."""
-        referring: list[tuple[SchemaNode, str]] = []
+    def visit_texts(self) -> None:
+        """Take in what the texts that are here name, and note their references."""
         for root in self.roots:
-            self._visit(root, referring)
-        at = 0
-        while at < len(referring):
-            node, to = referring[at]
-            at += 1
-            spend(5 + (len(to) >> 2))
-            target = locate_schema(self, node, to) or self._meta(node, to, referring)
-            if target is None and self._ignores(node, to):
+            self._visit(root)
+
+    def walk(self) -> None:
+        """Visit every schema of every text, and those that references alone lead to; then say which lead nowhere.
+
+        A schema that is found on the way may have a URI that a reference asked for before.
+        """
+        self.visit_texts()
+        lost: list[tuple[SchemaNode, str]] = []
+        seen = -1
+        while seen != len(self._seen):
+            waiting, self._referring, seen = lost + self._referring, [], len(self._seen)
+            lost = [(node, to) for node, to in waiting if not self._follow(node, to)]
+        for node, to in lost:
+            if self._ignores(node, to):
                 self._bind_empty(node, to)
-            elif target is None:
+            else:
                 self.blocked.append((node, to))
-            elif target.key not in self._seen:
-                self._visit(target, referring)
-        if self.repeated:
-            named = [(node, to) for node, to in referring if node.text == 0]
-            self.ambiguous = [(node, to) for node, to in named if not self.repeated.isdisjoint(list_uris(node, to))]
+
+    def _follow(self, node: SchemaNode, to: str) -> bool:
+        """Visit where a reference leads; false where that is nowhere."""
+        spend(5 + (len(to) >> 2))
+        target = locate_schema(self, node, to) or self._meta(node, to)
+        if target is not None and target.key not in self._seen:
+            self._visit(target)
+        return target is not None
 
     def _ignores(self, node: SchemaNode, to: str) -> bool:
         """Whether a reference leads out of a self-describing schema of Iglu, whose clients read it as the empty schema."""
@@ -192,14 +201,14 @@ class DocumentBuilder:
         root = self.empty[uri] = self.empty.get(uri) or self.roots[self.add({}, uri)]
         steps = parse_pointer(fragment)
         if steps is None:
-            self.anchors[f"{root.base}#{fragment}"] = root
+            self.anchors[root.text, f"{root.base}#{fragment}"] = root
             return
         value = root.value
         for step in steps:
             if isinstance(value, dict):
                 value = value.setdefault(step, {})
 
-    def _visit(self, start: SchemaNode, referring: list[tuple[SchemaNode, str]]) -> None:
+    def _visit(self, start: SchemaNode) -> None:
         """Take in what a schema and all schemas inside it name, and note their references."""
         waiting = [start]
         while waiting:
@@ -217,39 +226,41 @@ class DocumentBuilder:
                 for word in REFERRING:
                     to = get_reference(node, word)
                     if to is not None:
-                        referring.append((node, to))
+                        self._referring.append((node, to))
                 waiting += reversed(list(list_subschemas(node, only_kept=ignores_siblings(node))))
             if node.text == 0:
                 self.own.append(node)
 
     def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
-            self._keep(self.resources, node.base, node)
+            self.resources.setdefault(node.base, node)
+            self._share(node, node.base)
         if node.draft.number < 2019:
             named = value.get(node.draft.identifier)
             anchor = split_uri(named)[1] if isinstance(named, str) and "#" in named else ""
             if anchor and anchor[0] != "/" and "$ref" not in value:
-                self._keep(self.anchors, f"{node.base}#{anchor}", node)
+                self._anchor(node, anchor)
             return
         for word in ("$anchor", "$dynamicAnchor") if node.draft.number > 2019 else ("$anchor",):
             named = value.get(word)
             if isinstance(named, str) and named:
-                self._keep(self.anchors, f"{node.base}#{named}", node)
+                self._anchor(node, named)
                 if word == "$dynamicAnchor":
                     self.dynamic.add(f"{node.base}#{named}")
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
             self.dynamic.add(f"{node.base}#")
 
-    def _keep(self, known: dict[str, SchemaNode], uri: str, node: SchemaNode) -> None:
-        """Take in a schema under its URI; the first of a text counts, and others must be copies of it."""
-        first = known.setdefault(uri, node)
-        if first.key != node.key and first.text == node.text and uri not in self.repeated:
-            texts = [print_value(one.value, ordered=True) for one in (first, node)]
-            spend(sum(map(len, texts)) >> 2)
-            if texts[0] != texts[1]:
-                self.repeated.add(uri)
+    def _anchor(self, node: SchemaNode, anchor: str) -> None:
+        uri = f"{node.base}#{anchor}"
+        self.anchors.setdefault((node.text, uri), node)
+        self._share(node, uri)
 
-    def _meta(self, node: SchemaNode, to: str, referring: list[tuple[SchemaNode, str]]) -> SchemaNode | None:
+    def _share(self, node: SchemaNode, uri: str) -> None:
+        first = self._first.setdefault((node.text, uri), node)
+        if first.key != node.key:
+            self.shared.setdefault((node.text, uri), [first]).append(node)
+
+    def _meta(self, node: SchemaNode, to: str) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""
         uri = join_uri(node.base, to)
         draft = meta_schema(uri)
@@ -257,6 +268,6 @@ class DocumentBuilder:
             return None
         if draft.uri not in self.resources or uri not in self.resources:
             for name, value in meta_schemas(draft).items():
-                self._visit(self.roots[self.add(value, name, draft)], referring)
+                self._visit(self.roots[self.add(value, name, draft)])
             self.resources.setdefault(uri, self.resources[draft.uri])
         return locate_schema(self, node, to)

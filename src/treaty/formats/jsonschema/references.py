@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from treaty.formats.budget import spend
-from treaty.formats.json_pointer import escape_step, split_pointer
+from treaty.formats.json_pointer import escape_step
 from treaty.formats.jsonschema.drafts import HOLDING, find_draft
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.uri import join_uri, parse_pointer, split_uri
@@ -24,8 +24,8 @@ class ReferenceScope(Protocol):
         """Schemas by absolute URI."""
 
     @property
-    def anchors(self) -> Mapping[str, SchemaNode]:
-        """Schemas by absolute URI with an anchor."""
+    def anchors(self) -> Mapping[tuple[int, str], SchemaNode]:
+        """Schemas by their text and their absolute URI with an anchor."""
 
     @property
     def names(self) -> Mapping[str, int]:
@@ -51,10 +51,9 @@ def enter_schema(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
     draft = outer.draft
     named = own_uri(value, draft)
     if not named:
-        return SchemaNode(value, outer.base, place, draft, outer.text, outer.resource)
+        return SchemaNode(value, outer.base, place, draft, outer.text)
     assert isinstance(value, dict)
-    draft = find_draft(value.get("$schema")) or draft
-    return SchemaNode(value, join_uri(outer.base, named), place, draft, outer.text, place)
+    return SchemaNode(value, join_uri(outer.base, named), place, find_draft(value.get("$schema")) or draft, outer.text)
 
 
 def get_child(node: SchemaNode, *steps: str | int) -> SchemaNode:
@@ -112,35 +111,17 @@ def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
 def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
-    A fragment alone stays in the resource of `node`. A URI is resolved against the base first; a text that is bound
-    under the very words of the reference comes second.
+    A fragment alone stays in the text of `node`. A URI is resolved against the base first; a text that is bound under the
+    very words of the reference comes second.
     """
     before = split_uri(to)[0]
-    if not before:
-        return _own_resource(places, node)
+    if not before and node.base == places.roots[node.text].base:
+        return places.roots[node.text]
     root = places.resources.get(join_uri(node.base, before))
-    if root is None:
+    if root is None and before:
         at = places.names.get(to, places.names.get(before))
         root = places.roots[at] if at is not None else None
     return root
-
-
-def list_uris(node: SchemaNode, to: str) -> list[str]:
-    """The absolute URIs that a reference names: the resource that its URI leads to, and the anchor in it."""
-    before, fragment = split_uri(to)
-    uri = join_uri(node.base, before)
-    anchor = [f"{uri}#{fragment}"] if parse_pointer(fragment) is None else []
-    return [uri, *anchor] if before else anchor
-
-
-def _own_resource(places: ReferenceScope, node: SchemaNode) -> SchemaNode:
-    root = places.roots[node.text]
-    if not node.resource:
-        return root
-    named = places.resources.get(node.base)
-    if named is not None and named.key == (node.text, node.resource):
-        return named
-    return get_child(root, *split_pointer(node.resource))  # another schema has the same URI
 
 
 def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
@@ -151,7 +132,7 @@ def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     fragment = split_uri(to)[1]
     steps = parse_pointer(fragment)
     if steps is None:
-        return places.anchors.get(f"{root.base}#{fragment}")
+        return places.anchors.get((root.text, f"{root.base}#{fragment}"))
     return _at(root, steps)
 
 

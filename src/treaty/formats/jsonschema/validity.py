@@ -18,8 +18,9 @@ from treaty.formats.json_pointer import escape_step, find_positions
 from treaty.formats.jsonschema.cycles import find_cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
 from treaty.formats.jsonschema.model import JsonSchema, JsonSchemaDraft, SchemaNode
-from treaty.formats.jsonschema.references import REFERRING, get_reference, list_uris, locate_schema
+from treaty.formats.jsonschema.references import REFERRING, get_reference, locate_schema
 from treaty.formats.jsonschema.regex import count_regexes, is_linear
+from treaty.formats.jsonschema.repeated import AMBIGUOUS, SharedUris, find_ambiguous
 from treaty.formats.jsonschema.uri import join_uri, split_uri
 
 EXPECTED: Mapping[str, str] = {
@@ -36,7 +37,7 @@ EXPECTED: Mapping[str, str] = {
     "REGEX_TOO_LONG": f"at most {REGEX_LENGTH} characters",
     "REF_UNRESOLVED": "a place in this text, a meta-schema, or the name of a reference to a schema that is registered",
     "REF_DANGLING": "a pointer to a schema, or an anchor, that the text has",
-    "REF_AMBIGUOUS": "a URI or an anchor that one schema of the text has, or only copies of it",
+    "REF_AMBIGUOUS": AMBIGUOUS,
     "REF_CYCLE": "a way that passes a property, an item or another part of the value before it comes back",
     "TOO_MANY": "fewer of them, or several schemas with references",
 }
@@ -53,22 +54,21 @@ _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
 def check_document(
-    document: JsonSchema,
-    own: Sequence[SchemaNode],
-    blocked: Sequence[tuple[SchemaNode, str]],
-    ambiguous: Sequence[tuple[SchemaNode, str]],
+    document: JsonSchema, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]], shared: SharedUris
 ) -> None:
     """Raise `InvalidSchemaError` with the first faults of a text, in its order.
 
-    `own` are all its schemas, `blocked` the references that lead nowhere, `ambiguous` those that lead to several places.
+    `own` are all its schemas, `blocked` the references that lead nowhere.
     """
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
+    ambiguous = {one.path: one for one in find_ambiguous(document, own, shared)}
+    unresolved = (_make_unresolved(document, node, to) for node, to in blocked)
     problems = (
         *_meta(root, len(document.written)),
         *_own(own),
-        *(_make_unresolved(document, node, to) for node, to in blocked),
-        *(_make_ambiguous(node, to) for node, to in ambiguous),
+        *ambiguous.values(),
+        *(one for one in unresolved if one.path not in ambiguous),
     )
     for one in problems or find_cycles(document, own):
         found.setdefault((one.rule, one.path), one)
@@ -234,7 +234,8 @@ def _uri(text: str, syntax: str, path: str) -> Iterator[Diagnostic]:
 
 
 def _make_unresolved(document: JsonSchema, node: SchemaNode, to: str) -> Diagnostic:
-    path = _reference_path(node, to)
+    word = next(word for word in REFERRING if get_reference(node, word) == to)
+    path = f"{node.place}/{word}"
     before, fragment = split_uri(to)
     if locate_schema(document, node, before) is not None:
         message = f"{_shorten(to)} leads to a text that has no schema at {_shorten('#' + fragment)}"
@@ -244,13 +245,3 @@ def _make_unresolved(document: JsonSchema, node: SchemaNode, to: str) -> Diagnos
     )
     name = _shorten(before)
     return Diagnostic("REF_UNRESOLVED", path, message, f"a reference of the name {name} to a schema that is registered")
-
-
-def _make_ambiguous(node: SchemaNode, to: str) -> Diagnostic:
-    uri = _shorten(list_uris(node, to)[-1])
-    message = f"{_shorten(to)} leads to {uri}, and two schemas of one text that differ have it"
-    return Diagnostic("REF_AMBIGUOUS", _reference_path(node, to), message, EXPECTED["REF_AMBIGUOUS"])
-
-
-def _reference_path(node: SchemaNode, to: str) -> str:
-    return f"{node.place}/{next(word for word in REFERRING if get_reference(node, word) == to)}"

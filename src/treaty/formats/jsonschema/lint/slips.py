@@ -199,9 +199,7 @@ def _id_repeated(document: JsonSchema) -> Iterator[Advice]:
     first: dict[str, str] = {}
     for node in list_schemas(document):
         if own_uri(node.value, node.draft) and first.setdefault(node.base, node.place) != node.place:
-            message = (
-                f"the URI {node.base:.100} names a schema at {first[node.base] or 'the root'} too; that one counts"
-            )
+            message = f"the URI {node.base:.100} names a schema at {first[node.base] or 'the root'} too"
             yield f"{node.place}/{node.draft.identifier}", message, "a URI of its own"
 
 
