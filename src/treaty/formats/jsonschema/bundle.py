@@ -6,7 +6,7 @@ from typing import Any
 from treaty.formats.json_pointer import split_pointer
 from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.references import find_resource, get_reference, list_subschemas, locate_schema
+from treaty.formats.jsonschema.references import find_resource, get_reference, list_subschemas, locate_schema, own_uri
 from treaty.formats.jsonschema.uri import NOWHERE, join_uri, split_uri
 
 
@@ -60,7 +60,8 @@ def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], u
     """A text that says its draft, and its URI where that was changed."""
     said: dict[str, Json] = {"$schema": root.draft.uri}
     if uris[root.text] != root.base:
-        said[root.draft.identifier] = uris[root.text]
+        fragment = split_uri(own_uri(root.value, root.draft))[1]
+        said[root.draft.identifier] = uris[root.text] + (f"#{fragment}" if fragment else "")
     return _rewrite_references(document, root, nodes, uris) | said
 
 

@@ -35,7 +35,6 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     """
     library = DocumentBuilder()
     library.add(_schema(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
-    library.visit_texts()  # the own text's names come before those of references
     for bound in _list_references(resolved.bindings, set(), 1):
         library.bind(bound)
     library.walk()
@@ -157,27 +156,27 @@ class DocumentBuilder:
             if one:
                 self.names.setdefault(one, at)
 
-    def visit_texts(self) -> None:
-        """Take in what the texts that are here name, and note their references."""
+    def walk(self) -> None:
+        """Visit every schema of every text: first all names, then where all references lead.
+
+        A schema that references alone lead to may have a URI that another one asked for before: each is followed twice.
+        """
         for root in self.roots:
             self._visit(root)
-
-    def walk(self) -> None:
-        """Visit every schema of every text, and those that references alone lead to; then say which lead nowhere.
-
-        A schema that is found on the way may have a URI that a reference asked for before.
-        """
-        self.visit_texts()
-        lost: list[tuple[SchemaNode, str]] = []
-        seen = -1
-        while seen != len(self._seen):
-            waiting, self._referring, seen = lost + self._referring, [], len(self._seen)
-            lost = [(node, to) for node, to in waiting if not self._follow(node, to)]
-        for node, to in lost:
+        for node, to in self._follow_all(self._follow_all([])):
             if self._ignores(node, to):
                 self._bind_empty(node, to)
             else:
                 self.blocked.append((node, to))
+
+    def _follow_all(self, lost: list[tuple[SchemaNode, str]]) -> list[tuple[SchemaNode, str]]:
+        """Follow these references, and all that are met on the way; those that lead nowhere."""
+        waiting, self._referring = lost + self._referring, []
+        lost = []
+        while waiting:
+            lost += [(node, to) for node, to in waiting if not self._follow(node, to)]
+            waiting, self._referring = self._referring, []
+        return lost
 
     def _follow(self, node: SchemaNode, to: str) -> bool:
         """Visit where a reference leads; false where that is nowhere."""
@@ -234,7 +233,10 @@ class DocumentBuilder:
     def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
             self.resources.setdefault(node.base, node)
-            self._share(node, node.base)
+            if not split_uri(own_uri(node.value, node.draft))[
+                1
+            ]:  # else an anchor, which is no second schema of the URI
+                self._share(node, node.base)
         if node.draft.number < 2019:
             named = value.get(node.draft.identifier)
             anchor = split_uri(named)[1] if isinstance(named, str) and "#" in named else ""

@@ -25,14 +25,28 @@ def find_ambiguous(document: JsonSchema, own: Sequence[SchemaNode], shared: Shar
         return
     digests: dict[int, str] = {}
     pairs = {named: _find_pair(schemas, digests) for named, schemas in shared.items()}
+    inner = frozenset(one.key for schemas in shared.values() for one in schemas if one.place)
     for node in own:
         for word in REFERRING:
             to = get_reference(node, word)
-            for named in _list_names(document, node, to) if to is not None else ():
+            if to is None:
+                continue
+            outside = to[:1] == "#" and _is_outside(node, inner)
+            for named in _list_names(document, node, to):
                 pair = pairs.get(named)
-                if pair is not None:
+                if pair is not None and (pair[0].place or not outside):
                     yield _fault(f"{node.place}/{word}", named, pair)
                     break
+
+
+def _is_outside(node: SchemaNode, inner: frozenset[tuple[int, str]]) -> bool:
+    """Whether no schema that repeats a URI is around this one: its fragments surely stay in the text."""
+    place = node.place
+    while place:
+        if (node.text, place) in inner:
+            return False
+        place = place.rpartition("/")[0]
+    return True
 
 
 def _list_names(document: JsonSchema, node: SchemaNode, to: str) -> Iterator[tuple[int, str]]:

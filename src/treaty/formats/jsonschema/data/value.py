@@ -83,6 +83,10 @@ def _compile_validator(document: JsonSchema) -> Any:
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             wrong = error
+        except BaseException as error:  # a panic of the library, which is no `Exception`
+            if type(error).__name__ != "PanicException":
+                raise
+            wrong = ValueError(f"the validator failed: {error}")
     raise ValueError(str(wrong).partition("\n")[0][:200])
 
 
