@@ -166,11 +166,19 @@ def test_what_is_taken_at_once_is_what_the_slow_way_takes(drawn: Drawn, data: st
     assert at_once is None or at_once == slow(one, value)
 
 
+def longest(value: object) -> int:
+    """Items of the longest list or map inside a value."""
+    if not isinstance(value, list | dict):
+        return 0
+    inner = list(value.values()) if isinstance(value, dict) else value
+    return max(len(inner), *map(longest, inner)) if inner else 0
+
+
 @given(SCHEMAS, st.data())
 def test_what_is_right_is_read_at_once(drawn: Drawn, data: st.DataObject) -> None:
     one, value = made(drawn[0]), data.draw(drawn[1])
     payload = avro_codec.write_payload(one, value, check=True)
-    if not one.raw:
+    if not one.raw and longest(value) <= len(payload):  # more items than bytes are read the slow way
         assert one.reader is not None
         assert str(one.reader(payload)) == str(
             fastavro.schemaless_reader(io.BytesIO(payload), one.schema, None)["r"]  # type: ignore[call-overload, index]  # a record

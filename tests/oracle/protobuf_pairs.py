@@ -210,7 +210,8 @@ def _extension(maker: Maker, source: Source, node: Node, part: Part) -> None:
     if source.dialect == "proto3" or part.key or part.oneof or part.label == "required" or part.group:
         node.room = 1001
         for one in node.parts:
-            one.number += one.number == 1000
+            if one.number == 1000:
+                one.number = maker.number(node, extends=True)
         return
     part.extends = not part.extends
     if part.extends and part.number < 1000:
