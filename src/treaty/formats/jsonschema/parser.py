@@ -233,9 +233,7 @@ class DocumentBuilder:
     def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
             self.resources.setdefault(node.base, node)
-            if not split_uri(own_uri(node.value, node.draft))[
-                1
-            ]:  # else an anchor, which is no second schema of the URI
+            if not split_uri(own_uri(node.value, node.draft))[1]:  # with a fragment it names an anchor alone
                 self._share(node, node.base)
         if node.draft.number < 2019:
             named = value.get(node.draft.identifier)
