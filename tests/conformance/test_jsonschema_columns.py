@@ -118,12 +118,18 @@ def test_columns_stand_in_the_order_of_the_text_and_keep_descriptions() -> None:
     assert [(one.name, one.doc) for one in found] == [("z", "last"), ("a", "first")]
 
 
-def test_what_contains_itself_is_cut_at_a_stated_depth() -> None:
-    node = {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "next": {"$ref": "#"}},
-        "additionalProperties": False,
-    }
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"$ref": "#"},
+        {"oneOf": [{"$ref": "#"}]},
+        {"anyOf": [{"type": "null"}, {"$ref": "#"}]},
+        {"oneOf": [{"anyOf": [{"$ref": "#"}]}, {"type": "null"}]},
+    ],
+    ids=json.dumps,
+)
+def test_what_contains_itself_is_cut_at_a_stated_depth(inner: dict[str, object]) -> None:
+    node = {"type": "object", "properties": {"name": {"type": "string"}, "next": inner}, "additionalProperties": False}
     found = derive_columns(model(json.dumps(node)))
 
     kind: ColumnType = Struct(found.columns)

@@ -172,10 +172,11 @@ class Follower:
         if (
             self.tables.damaged
             or not self.proven
+            or self.wrong is not None
             or (tip == START != before)
             or (tip.identity == before.identity and tip.sequence < before.sequence)
         ):
-            await self._read()  # nothing is proven yet, or the log has lost what was read from it
+            await self._read()  # nothing is proven yet, the log was wrong, or it has lost what was read from it
         await self.reach(tip)
         self.tip, self.caught_up_at = tip, self._environment.now()
 
@@ -240,10 +241,7 @@ class Follower:
                 await self._read_all()
 
     async def _read_all(self) -> None:
-        """Read all rows again, because the state root did not match.
-
-        Raises `WrongRootError` if it still does not match.
-        """
+        """Read all rows again, because the state root did not match. Raises `WrongRootError` if it still does not."""
         log.warning("the rows do not match the state root that %s states; all rows are read again", self._log.url)
         self._counts.wrong_roots += 1
         delta = await self._log.read(START)

@@ -213,6 +213,25 @@ async def test_rows_that_are_put_back_are_read_again_after_a_while() -> None:
         assert node.halted == ""
 
 
+@pytest.mark.parametrize("read", [0, 1])
+@virtual
+async def test_a_log_put_back_to_where_the_tables_stand_is_believed_at_once(read: int) -> None:
+    disk = Disk(9)
+    async with living(way(disk)) as writer, lagging(disk) as (node, _):
+        if read:
+            await writer.ask(post("s"))
+            await node.ask(ListSubjects())
+        before = disk.tip
+        await writer.ask(post("later"))
+        flip(disk)
+        with pytest.raises(Unavailable, match="state root"):
+            await node.ask(ListSubjects())
+        disk.put_back(before)
+        assert (await node.ask(ListSubjects())).answer.names == ("s",)[:read]
+        assert (node.halted, node.status().root_found) == ("", "")
+        assert (await node.ask(post("t"))).token.sequence == disk.tip.sequence == read + 1
+
+
 @virtual
 async def test_a_state_file_with_a_changed_row_in_its_sums_is_dropped_and_the_rows_are_read() -> None:
     disk = Disk(9)

@@ -120,4 +120,13 @@ ROOTS = (
         ),
         by_tests(f"{WRONG}::test_rows_that_are_put_back_are_read_again_after_a_while"),
     ),
+    Bug(
+        "root: wrong rows are remembered though their log was put back",
+        "A node that met a wrong root stays read-only when the log comes back at the position of its tables.",
+        (Edit("treaty.node.follower:Follower._catch_up_once", "or self.wrong is not None", ""),),
+        by_tests(
+            f"{WRONG}::test_a_log_put_back_to_where_the_tables_stand_is_believed_at_once[0]",
+            f"{WRONG}::test_a_log_put_back_to_where_the_tables_stand_is_believed_at_once[1]",
+        ),
+    ),
 )
