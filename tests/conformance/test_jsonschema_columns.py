@@ -142,6 +142,30 @@ def test_what_contains_itself_is_cut_at_a_stated_depth(inner: dict[str, object])
     assert [(one.rule, one.column) for one in found.losses] == [("RECURSION_CUT", "next.next.next")]
 
 
+@pytest.mark.parametrize("word", ["items", "additionalProperties", "unevaluatedProperties"])
+@pytest.mark.parametrize("inner", [{"$ref": "#/$defs/T"}, {"anyOf": [{"$ref": "#/$defs/T"}, {"type": "null"}]}])
+def test_lists_and_maps_of_nothing_but_themselves_are_variants(word: str, inner: dict[str, object]) -> None:
+    own = {"type": "array" if word == "items" else "object", word: inner}
+    schema = {"type": "object", "properties": {"own": {"$ref": "#/$defs/T"}}, "additionalProperties": False}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"T": own}}
+    found = derive_columns(model(json.dumps(whole | schema)))
+
+    assert [(one.name, one.type, one.nullable) for one in found] == [("own", Scalar("variant"), True)]
+    assert [(one.rule, one.column) for one in found.losses] == [("ANY_AS_VARIANT", "own")]
+
+
+@pytest.mark.parametrize("link", [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}, {"type": "null"}]}])
+def test_a_choice_does_not_become_the_type_of_those_branches_that_are_not_cut(link: dict[str, object]) -> None:
+    either = {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}
+    node = {"type": "object", "properties": {"next": link, "either": either}, "additionalProperties": False}
+    kind: ColumnType = Struct(derive_columns(model(json.dumps(node))).columns)
+
+    for _ in range(COLUMN_RECURSION):
+        assert isinstance(kind, Struct)
+        assert kind.columns[-1].type == Scalar("variant")
+        kind = kind.columns[0].type
+
+
 def test_too_many_columns_and_too_deep_ones_are_refused() -> None:
     wide = {"d0": {"type": "string"}}
     for at in range(1, 40):

@@ -9,6 +9,7 @@ from treaty.formats.jsonschema.references import REFERRING, follow_reference, ge
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 _SPEAK = {"object": ("properties", "additionalProperties", "patternProperties"), "array": ("items", "prefixItems")}
+_HOLDING = frozenset({"unevaluatedProperties"}.union(*_SPEAK.values()))
 
 
 def kind_of(value: Json) -> str:
@@ -65,15 +66,13 @@ class MergedConstraints:
     @property
     def key(self) -> tuple[tuple[int, str], ...]:
         """What distinguishes this place from others when it comes back inside itself: the schemas that hold its members."""
-        return tuple(node.key for node in self.nodes if isinstance(node.value, dict) and _holds(node.value))
+        return tuple(
+            sorted({node.key for node in self.nodes if isinstance(node.value, dict) and _HOLDING & node.value.keys()})
+        )
 
     def get_all(self, word: str) -> list[Json]:
         """What stands under a keyword, in all schemas that have it."""
         return [node.value[word] for node in self.nodes if isinstance(node.value, dict) and word in node.value]
-
-
-def _holds(value: dict[str, Json]) -> bool:
-    return any(word in value for words in _SPEAK.values() for word in words)
 
 
 def merge_constraints(document: JsonSchema, start: Iterable[SchemaNode], most: int = SUBSCHEMAS) -> MergedConstraints:

@@ -48,12 +48,13 @@ def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Colum
 class _ColumnBuilder:
     """Makes the types of one schema."""
 
-    __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
+    __slots__ = ("_count", "_cut", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
 
     def __init__(self, document: JsonSchema, depth: int) -> None:
         self._document = document
         self._depth = depth
         self._open: dict[object, int] = {}
+        self._cut: set[object] = set()
         self._count = 0
         self._steps = 0
         self._gathered: dict[tuple[tuple[int, str], ...], MergedConstraints] = {}
@@ -73,15 +74,22 @@ class _ColumnBuilder:
 
     def _opened(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type of a place; None where it lies inside itself as often as it is opened."""
-        key = found.key
-        if key and self._open.get(key, 0) >= self._depth:
+        key, losses_before = found.key, len(self.losses)
+        opened = self._open.get(key, 0)
+        if key and opened >= self._depth:
+            self._cut.add(key)
             self._add_loss("RECURSION_CUT", way, f"{found.nodes[0].place or '/'} at depth {self._depth}")
             return None
-        self._open[key] = self._open.get(key, 0) + 1
+        self._open[key] = opened + 1
         try:
-            return self._chosen(found, way, depth)
+            made = self._chosen(found, way, depth)
         finally:
-            self._open[key] -= 1
+            self._open[key] = opened
+        if made is None and not opened and key in self._cut:
+            del self.losses[losses_before:]
+            self._add_loss("ANY_AS_VARIANT", way, "a list or a map of nothing but itself")
+            return _VARIANT, True
+        return made
 
     def gather(self, nodes: Iterable[SchemaNode]) -> MergedConstraints:
         """What is said about a place, found out once."""
@@ -99,7 +107,7 @@ class _ColumnBuilder:
     @property
     def cut(self) -> bool:
         """Whether anything was left out because it lies inside itself."""
-        return any(loss.rule == "RECURSION_CUT" for loss in self.losses)
+        return bool(self._cut)
 
     def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
@@ -158,12 +166,14 @@ class _ColumnBuilder:
     def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
         losses_before = len(self.losses)
-        made = [one for one in (self.type([branch], way, depth + 1) for branch in branches) if one is not None]
+        found = [self.type([branch], way, depth + 1) for branch in branches]
+        made = [one for one in found if one is not None]
         kinds = {one[0] for one in made}
         nullable = any(one[1] for one in made)
         if kinds == {Scalar("int64"), Scalar("float64")}:
             kinds = {Scalar("float64")}
-        if len(kinds) == 1:
+        is_cut = len(made) < len(found) and any(loss.rule == "RECURSION_CUT" for loss in self.losses[losses_before:])
+        if len(kinds) == 1 and not is_cut:
             return kinds.pop(), nullable
         del self.losses[losses_before:]
         self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
