@@ -80,30 +80,6 @@ def test_normal_texts_do_not_depend_on_the_order_of_keys(seed: int, number: int)
     assert print_texts(model(normal), True).canonical == normal
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("named", ["one", "two", "own"])
-def test_texts_that_have_the_same_uri_stay_apart(number: int, named: str) -> None:
-    """Values are judged by the text that is meant, also by the resolved text, and fragments stay in it."""
-    draft = DRAFTS[number]
-    head = {"$schema": draft.uri, draft.identifier: "http://example.org/c"}
-
-    def text(kind: str) -> dict[str, Any]:
-        return {"properties": {"p": {"$ref": "#/definitions/z"}}, "definitions": {"z": {"type": kind}}}
-
-    references = [
-        {"name": name, "schema": {**head, **text(kind)}} for name, kind in (("one", "null"), ("two", "string"))
-    ]
-    own = {**head, **text("integer")}
-    own["properties"] |= {"one": {"$ref": "one"}, "two": {"$ref": "two"}}
-    document = model(json.dumps(own), references)
-    resolved = model(print_resolved(document))
-
-    for meant, value in {"own": 1, "one": None, "two": "s"}.items():
-        whole = {"p": value} if named == "own" else {named: {"p": value}}
-        for one in (document, resolved):
-            assert (check_value(one, json.dumps(whole)) == ()) is (meant == named)
-
-
 @pytest.mark.parametrize("number", [4, 6, 7])
 @pytest.mark.parametrize("lost", ["nowhere.json", "#nowhere", "#/definitions/nowhere"])
 def test_what_stands_beside_a_reference_and_leads_nowhere_hinders_no_check_of_values(number: int, lost: str) -> None:

@@ -6,8 +6,18 @@ from typing import Any
 from treaty.formats.json_pointer import split_pointer
 from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.references import find_resource, get_reference, list_subschemas, locate_schema, own_uri
-from treaty.formats.jsonschema.uri import NOWHERE, join_uri, split_uri
+from treaty.formats.jsonschema.references import (
+    REFERRING,
+    find_resource,
+    get_reference,
+    list_subschemas,
+    locate_schema,
+    own_uri,
+)
+from treaty.formats.jsonschema.uri import NOWHERE, join_uri, number_uri, split_uri
+
+ResourceUris = Mapping[int, Mapping[str, str]]
+"""By text and URI of a resource, the URI that no resource of another text has."""
 
 
 def build_bundle(document: JsonSchema) -> Json:
@@ -23,7 +33,7 @@ def build_bundle(document: JsonSchema) -> Json:
     texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
     if not texts or not isinstance(root.value, dict):
         return root.value
-    uris = _name_texts(document)
+    uris = _name_resources(document, nodes)
     whole = _rewrite_references(document, root, nodes, uris)
     if root.draft.number < 2019 and isinstance(whole.get("$ref"), str):
         whole = _wrap_reference(whole, root)
@@ -33,7 +43,7 @@ def build_bundle(document: JsonSchema) -> Json:
     whole[keyword] = definitions
     for text in sorted(texts):
         other = document.roots[text]
-        name = _relative(document, uris[text])
+        name = _shorten(document, uris[text][other.base])
         while name in definitions:
             name += "_"
         definitions[name] = _identify_text(document, other, nodes, uris)
@@ -43,25 +53,27 @@ def build_bundle(document: JsonSchema) -> Json:
 def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
     nodes = list_nodes(document)
-    uris = _name_texts(document)
+    uris = _name_resources(document, nodes)
     texts = {node.text for node in nodes}
     own = (
         _complete(document, document.root, nodes, uris)
         if isinstance(document.root.value, dict)
         else document.root.value
     )
-    others = {uris[text]: _complete(document, document.roots[text], nodes, uris) for text in sorted(texts) if text}
-    if others and document.root.base != NOWHERE:
+    roots = [document.roots[text] for text in sorted(texts) if text]
+    others = {uris[root.text][root.base]: _complete(document, root, nodes, uris) for root in roots}
+    if others:
         others[document.root.base] = own
     return own, others
 
 
-def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]) -> Json:
+def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: ResourceUris) -> Json:
     """A text that says its draft, and its URI where that was changed."""
     said: dict[str, Json] = {"$schema": root.draft.uri}
-    if uris[root.text] != root.base:
+    uri = uris[root.text][root.base]
+    if uri != root.base:
         fragment = split_uri(own_uri(root.value, root.draft))[1]
-        said[root.draft.identifier] = uris[root.text] + (f"#{fragment}" if fragment else "")
+        said[root.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
     return _rewrite_references(document, root, nodes, uris) | said
 
 
@@ -75,39 +87,49 @@ def list_nodes(document: JsonSchema) -> list[SchemaNode]:
             continue
         found[node.key] = node
         waiting += list_subschemas(node)
-        to = get_reference(node)
-        target = locate_schema(document, node, to) if to is not None else None
-        if target is not None:
-            waiting += (target, document.roots[target.text])
+        for word in REFERRING:
+            to = get_reference(node, word)
+            target = locate_schema(document, node, to) if to is not None else None
+            if to is not None and target is not None:
+                resource = find_resource(document, node, to) or target
+                waiting += (target, resource, document.roots[target.text])
     return list(found.values())
 
 
-def _name_texts(document: JsonSchema) -> dict[int, str]:
-    """The URIs of all texts. Of those that have the same one, the first keeps it."""
-    uris: dict[int, str] = {}
-    taken: set[str] = set()
-    for root in document.roots:
-        uri = root.base
+def _name_resources(document: JsonSchema, nodes: list[SchemaNode]) -> ResourceUris:
+    """The URIs of all texts and of the resources inside them. Of those that have the same one, the first keeps it."""
+    uris: dict[int, dict[str, str]] = {root.text: {} for root in document.roots}
+    taken: dict[str, int] = {}
+    for node in (*document.roots, *sorted(nodes, key=lambda one: one.text)):
+        if node.base in uris[node.text]:
+            continue
+        uri = node.base
         while uri in taken:
-            uri += "_"
-        taken.add(uri)
-        uris[root.text] = uri
+            taken[node.base] += 1
+            uri = number_uri(node.base, taken[node.base])
+        taken[uri] = 0
+        uris[node.text][node.base] = uri
     return uris
 
 
-def _relative(document: JsonSchema, uri: str) -> str:
-    """A URI; relative where no text has an absolute one."""
-    return uri.removeprefix(NOWHERE) if document.root.base == NOWHERE else uri
+def _shorten(document: JsonSchema, uri: str, base: str = NOWHERE) -> str:
+    """A URI as it is written where `base` holds; relative where the own text has no absolute one, if that is possible."""
+    if document.root.base == NOWHERE and uri.startswith(NOWHERE):
+        way = uri.removeprefix(NOWHERE)
+        for short in (way, f"/{way}"):
+            if way and join_uri(base, short) == uri:
+                return short
+    return uri
 
 
-def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]) -> Json:
+def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: ResourceUris) -> Json:
     """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
     value = _rewrite_references(document, root, nodes, uris)
     draft = root.draft
     if draft.number < 2019 and isinstance(value.get("$ref"), str):
         value = _wrap_reference(value, root)
     # Whether the outer or the inner draft says where the URI stands, readers do not agree.
-    uri = _relative(document, uris[root.text])
+    uri = _shorten(document, uris[root.text][root.base])
     head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), uri)
     if draft != document.root.draft:
         head["$schema"] = draft.uri
@@ -126,7 +148,7 @@ def _wrap_reference(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]
 
 
 def _rewrite_references(
-    document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: Mapping[int, str]
+    document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: ResourceUris
 ) -> dict[str, Json]:
     """A copy of a text in which every reference leads to the same place when all texts are one.
 
@@ -136,22 +158,41 @@ def _rewrite_references(
     value = _copy(root.value)
     if not isinstance(value, dict):
         return {} if value else {"not": {}}
-    for node in nodes:
-        to = get_reference(node) if node.text == root.text else None
-        if to is None:
-            continue
-        if locate_schema(document, node, to) is None and to not in document.blocked:
-            del _holder(value, node)["$ref"]
-            continue
-        found = find_resource(document, node, to)
-        if found is None or meta_schema(found.base):
-            continue
-        before, fragment = split_uri(to)
-        base = uris[root.text] if node.base == root.base else node.base
-        uri = found.base if found.place else uris[found.text]
-        if join_uri(base, before) != uri:
-            _holder(value, node)["$ref"] = _relative(document, uri) + (f"#{fragment}" if fragment else "")
+    own = {node.place: node for node in nodes if node.text == root.text}
+    if any(uri != base for base, uri in uris[root.text].items()):
+        _rewrite_identifiers(document, value, own, uris[root.text])
+    for node in own.values():
+        for word in REFERRING:
+            to = get_reference(node, word)
+            if to is None:
+                continue
+            if locate_schema(document, node, to) is None and to not in document.blocked:
+                del _holder(value, node)[word]
+                continue
+            found = find_resource(document, node, to)
+            if found is None or meta_schema(found.base):
+                continue
+            before, fragment = split_uri(to)
+            base, uri = uris[root.text][node.base], uris[found.text].get(found.base, found.base)
+            if join_uri(base, before) != uri:
+                _holder(value, node)[word] = _shorten(document, uri, base) + (f"#{fragment}" if fragment else "")
     return value
+
+
+def _rewrite_identifiers(
+    document: JsonSchema, value: dict[str, Json], own: Mapping[str, SchemaNode], uris: Mapping[str, str]
+) -> None:
+    """Give the resources inside a copy of a text the URIs that no resource of another text has."""
+    for node in own.values():
+        place = node.place.rpartition("/")[0]
+        while place not in own:
+            place = place.rpartition("/")[0]
+        outer = own[place]
+        said = own_uri(node.value, outer.draft)
+        if node.place and said:
+            fragment = split_uri(said)[1]
+            uri = _shorten(document, uris[node.base], uris[outer.base])
+            _holder(value, node)[outer.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
 
 
 def _holder(value: Json, node: SchemaNode) -> dict[str, Json]:

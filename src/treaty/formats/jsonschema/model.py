@@ -56,21 +56,21 @@ class SchemaNode:
 class JsonSchema:
     """A parsed schema.
 
-    `resources` maps absolute URIs without fragment to the schemas that they name; `anchors` maps texts and URIs with an anchor.
-    Both cover the own text, all texts that references lead to, and the meta-schemas. `blocked` lists the ``$ref``s
-    that lead nowhere: they are never fetched.
+    `resources` maps absolute URIs without fragment to the schemas that they name; `named` maps texts and the URIs and anchors
+    that schemas inside them have. Both cover the own text, all texts that references lead to, and the meta-schemas.
+    `blocked` lists the references that lead nowhere: they are never fetched.
     """
 
     root: SchemaNode
     resources: Mapping[str, SchemaNode]
-    anchors: Mapping[tuple[int, str], SchemaNode] = field(default_factory=dict)
+    named: Mapping[tuple[int, str], SchemaNode] = field(default_factory=dict)
     blocked: tuple[str, ...] = ()
     texts: tuple[Json, ...] = ()
     """The roots of all texts, the own one first, then each referenced one."""
     names: Mapping[str, int] = field(default_factory=dict)
     """Which text a reference's name leads to."""
-    dynamic: frozenset[str] = frozenset()
-    """URIs of all places that a ``$dynamicRef`` (with their anchor) or a ``$recursiveRef`` (ending in ``#``) may mean
+    dynamic: frozenset[tuple[int, str]] = frozenset()
+    """Texts and URIs of all places that a ``$dynamicRef`` (with their anchor) or a ``$recursiveRef`` (ending in ``#``) may mean
     instead of the one that it names, depending on where the evaluation comes from."""
     roots: tuple[SchemaNode, ...] = ()
     """The root of every text as a node, in the order of `texts`."""

@@ -41,7 +41,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     document = JsonSchema(
         library.roots[0],
         library.resources,
-        library.anchors,
+        library.named,
         tuple(dict.fromkeys(to for _, to in library.blocked)),
         tuple(root.value for root in library.roots),
         library.names,
@@ -111,16 +111,15 @@ class DocumentBuilder:
 
     roots: list[SchemaNode] = field(default_factory=list)
     resources: dict[str, SchemaNode] = field(default_factory=dict)
-    anchors: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
+    named: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
-    dynamic: set[str] = field(default_factory=set)
+    dynamic: set[tuple[int, str]] = field(default_factory=set)
     blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
     empty: dict[str, SchemaNode] = field(default_factory=dict)
     """Empty schemas by the URIs of what is never fetched, in schemas of Iglu."""
     own: list[SchemaNode] = field(default_factory=list)
     shared: dict[tuple[int, str], list[SchemaNode]] = field(default_factory=dict)
     """Schemas of one text that have the same URI or anchor, by their text and that URI."""
-    _first: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
     _referring: list[tuple[SchemaNode, str]] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
@@ -132,7 +131,7 @@ class DocumentBuilder:
         base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
-        self._first[root.text, base] = root
+        self.named[root.text, base] = root
         for one in (base, uri):
             self.resources.setdefault(one, root)
         return root.text
@@ -200,7 +199,7 @@ class DocumentBuilder:
         root = self.empty[uri] = self.empty.get(uri) or self.roots[self.add({}, uri)]
         steps = parse_pointer(fragment)
         if steps is None:
-            self.anchors[root.text, f"{root.base}#{fragment}"] = root
+            self.named[root.text, f"{root.base}#{fragment}"] = root
             return
         value = root.value
         for step in steps:
@@ -246,17 +245,15 @@ class DocumentBuilder:
             if isinstance(named, str) and named:
                 self._anchor(node, named)
                 if word == "$dynamicAnchor":
-                    self.dynamic.add(f"{node.base}#{named}")
+                    self.dynamic.add((node.text, f"{node.base}#{named}"))
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
-            self.dynamic.add(f"{node.base}#")
+            self.dynamic.add((node.text, f"{node.base}#"))
 
     def _anchor(self, node: SchemaNode, anchor: str) -> None:
-        uri = f"{node.base}#{anchor}"
-        self.anchors.setdefault((node.text, uri), node)
-        self._share(node, uri)
+        self._share(node, f"{node.base}#{anchor}")
 
     def _share(self, node: SchemaNode, uri: str) -> None:
-        first = self._first.setdefault((node.text, uri), node)
+        first = self.named.setdefault((node.text, uri), node)
         if first.key != node.key:
             self.shared.setdefault((node.text, uri), [first]).append(node)
 

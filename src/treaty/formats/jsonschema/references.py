@@ -24,8 +24,8 @@ class ReferenceScope(Protocol):
         """Schemas by absolute URI."""
 
     @property
-    def anchors(self) -> Mapping[tuple[int, str], SchemaNode]:
-        """Schemas by their text and their absolute URI with an anchor."""
+    def named(self) -> Mapping[tuple[int, str], SchemaNode]:
+        """Schemas by their text and their own absolute URI, also with an anchor."""
 
     @property
     def names(self) -> Mapping[str, int]:
@@ -111,13 +111,14 @@ def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
 def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
-    A fragment alone stays in the text of `node`. A URI is resolved against the base first; a text that is bound under the
-    very words of the reference comes second.
+    A fragment alone stays in the text of `node`. A URI is resolved against the base first, and means a schema of the same text
+    before those of others; a text that is bound under the very words of the reference comes second.
     """
     before = split_uri(to)[0]
     if not before and node.base == places.roots[node.text].base:
         return places.roots[node.text]
-    root = places.resources.get(join_uri(node.base, before))
+    uri = join_uri(node.base, before)
+    root = places.named.get((node.text, uri)) or places.resources.get(uri)
     if root is None and before:
         at = places.names.get(to, places.names.get(before))
         root = places.roots[at] if at is not None else None
@@ -132,7 +133,7 @@ def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     fragment = split_uri(to)[1]
     steps = parse_pointer(fragment)
     if steps is None:
-        return places.anchors.get((root.text, f"{root.base}#{fragment}"))
+        return places.named.get((root.text, f"{root.base}#{fragment}"))
     return _at(root, steps)
 
 
@@ -176,11 +177,11 @@ def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
     if keyword == "$recursiveRef":
         if target.value.get("$recursiveAnchor") is not True:
             return False
-        return sum(one[-1] == "#" for one in document.dynamic) > 1
+        return sum(uri[-1] == "#" for _, uri in document.dynamic) > 1
     name = split_uri(get_reference(node, keyword) or "")[1]
     if not name or target.value.get("$dynamicAnchor") != name:
         return False
-    return sum(one.endswith(f"#{name}") for one in document.dynamic) > 1
+    return sum(uri.endswith(f"#{name}") for _, uri in document.dynamic) > 1
 
 
 def ignores_siblings(node: SchemaNode) -> bool:

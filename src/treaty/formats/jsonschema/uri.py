@@ -41,6 +41,13 @@ def join_uri(base: str, reference: str) -> str:
     )
 
 
+def number_uri(uri: str, number: int) -> str:
+    """Another URI, in which relative references mean the same."""
+    _, authority, path, query = _parts(uri)
+    bare = authority is not None and not path and query is None
+    return f"{uri}{'/' if bare else ''}_{number}"
+
+
 def parse_pointer(fragment: str) -> list[str] | None:
     """The steps of a fragment that is a JSON pointer; None if it is an anchor's name."""
     if not fragment:

@@ -53,9 +53,9 @@ def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     """The branches without those that are written like an earlier one."""
     found: dict[Hashable, SchemaShape] = {}
     for branch in branches:
-        found.setdefault(
-            (branch.view.written_form, branch.view.node.base, branch.kind, branch.type, branch.criterion), branch
-        )
+        node = branch.view.node
+        key = (branch.view.written_form, node.text, node.base, branch.kind, branch.type, branch.criterion)
+        found.setdefault(key, branch)
     return list(found.values())
 
 
