@@ -41,7 +41,7 @@ class Bundle:
 
 @dataclass
 class _TextMaker:
-    """Makes one text: schemas with a type, two properties and definitions, two levels deep."""
+    """Makes one text: schemas with a type, two properties and definitions, some in an unknown keyword, two levels deep."""
 
     draw: SeededRandom
     draft: JsonSchemaDraft
@@ -60,10 +60,13 @@ class _TextMaker:
         made["properties"] = {name: self._reference() for name in "xy" if self.draw.below(2)}
         if depth:
             made[self.draft.definitions] = {name: self.schema(depth - 1) for name in "mn" if self.draw.below(3)}
+            made["other"] = {name: self.schema(0) for name in "mn" if not self.draw.below(3)}
+            for held in made["other"].values():
+                held.pop(self.draft.identifier, None)  # validators don't find it by its URI
         return made
 
     def _reference(self) -> dict[str, Any]:
-        keyword = self.draft.definitions
+        keyword = self.draft.definitions if self.draw.below(5) else "other"
         pointer = f"#/{keyword}/{self.draw.pick('mn')}"
         match self.draw.below(7):
             case 0:

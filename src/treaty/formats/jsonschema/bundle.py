@@ -89,9 +89,10 @@ def list_nodes(document: JsonSchema) -> list[SchemaNode]:
         waiting += list_subschemas(node)
         for word in REFERRING:
             to = get_reference(node, word)
-            target = locate_schema(document, node, to) if to is not None else None
-            if to is not None and target is not None:
-                resource = find_resource(document, node, to) or target
+            if to is None:
+                continue
+            resource, target = find_resource(document, node, to), locate_schema(document, node, to)
+            if resource is not None and target is not None:
                 waiting += (target, resource, document.roots[target.text])
     return list(found.values())
 
@@ -116,9 +117,9 @@ def _shorten(document: JsonSchema, uri: str, base: str = NOWHERE) -> str:
     """A URI as it is written where `base` holds; relative where the own text has no absolute one, if that is possible."""
     if document.root.base == NOWHERE and uri.startswith(NOWHERE):
         way = uri.removeprefix(NOWHERE)
-        for short in (way, f"/{way}"):
-            if way and join_uri(base, short) == uri:
-                return short
+        short = "../" * base.removeprefix(NOWHERE).count("/") + way
+        if way and join_uri(base, short) == uri:
+            return short
     return uri
 
 

@@ -22,6 +22,7 @@ from treaty.formats.jsonschema.references import (
 from treaty.formats.jsonschema.uri import NOWHERE, join_uri, parse_pointer, split_uri
 from treaty.formats.jsonschema.validity import check_document
 
+_ROUNDS = 4
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
@@ -158,24 +159,26 @@ class DocumentBuilder:
     def walk(self) -> None:
         """Visit every schema of every text: first all names, then where all references lead.
 
-        A schema that references alone lead to may have a URI that another one asked for before: each is followed twice.
+        A schema that references alone lead to may have a URI that another one asked for before: then all are followed again,
+        `_ROUNDS` times at most.
         """
         for root in self.roots:
             self._visit(root)
-        for node, to in self._follow_all(self._follow_all([])):
+        lost: list[tuple[SchemaNode, str]] = []
+        for _ in range(_ROUNDS):
+            known = len(self.resources) + len(self.named)
+            lost = self._follow_all()
+            if len(self.resources) + len(self.named) == known:
+                break
+        for node, to in lost:
             if self._ignores(node, to):
                 self._bind_empty(node, to)
             else:
                 self.blocked.append((node, to))
 
-    def _follow_all(self, lost: list[tuple[SchemaNode, str]]) -> list[tuple[SchemaNode, str]]:
-        """Follow these references, and all that are met on the way; those that lead nowhere."""
-        waiting, self._referring = lost + self._referring, []
-        lost = []
-        while waiting:
-            lost += [(node, to) for node, to in waiting if not self._follow(node, to)]
-            waiting, self._referring = self._referring, []
-        return lost
+    def _follow_all(self) -> list[tuple[SchemaNode, str]]:
+        """Follow all references, those that are met on the way too; those that lead nowhere."""
+        return [(node, to) for node, to in self._referring if not self._follow(node, to)]
 
     def _follow(self, node: SchemaNode, to: str) -> bool:
         """Visit where a reference leads; false where that is nowhere."""

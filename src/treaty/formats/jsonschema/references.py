@@ -111,8 +111,8 @@ def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
 def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
-    A fragment alone stays in the text of `node`. A URI is resolved against the base first, and means a schema of the same text
-    before those of others; a text that is bound under the very words of the reference comes second.
+    A fragment alone stays in the text of `node`. A URI is resolved against the base, and means a schema of the same text
+    before those of others; a text that is bound under the very words of the reference comes last.
     """
     before = split_uri(to)[0]
     if not before and node.base == places.roots[node.text].base:

@@ -42,7 +42,7 @@ def join_uri(base: str, reference: str) -> str:
 
 
 def number_uri(uri: str, number: int) -> str:
-    """Another URI, in which relative references mean the same."""
+    """Another URI, from which relative paths lead to the same places."""
     _, authority, path, query = _parts(uri)
     bare = authority is not None and not path and query is None
     return f"{uri}{'/' if bare else ''}_{number}"
