@@ -10,6 +10,7 @@ from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.state.columns import LOSSES, Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.model import JsonSchema
 
 TEXT, WHOLE, DOUBLE, ANY = Scalar("string"), Scalar("int64"), Scalar("float64"), Scalar("variant")
 # What a property becomes: its schema, the type, whether it may be null though it is required, and the losses.
@@ -164,6 +165,23 @@ def test_a_choice_does_not_become_the_type_of_those_branches_that_are_not_cut(li
         assert isinstance(kind, Struct)
         assert kind.columns[-1].type == Scalar("variant")
         kind = kind.columns[0].type
+
+
+def test_the_order_of_branches_does_not_say_how_deep_recursion_goes() -> None:
+    def document(*orders: str) -> JsonSchema:
+        types = {
+            name: {
+                "type": "object",
+                "properties": {"next": {"oneOf": [{"$ref": f"#/definitions/{one}"} for one in order]}},
+                "additionalProperties": False,
+            }
+            for name, order in zip("abc", orders, strict=True)
+        }
+        return model(json.dumps({"$ref": "#/definitions/a", "definitions": types}))
+
+    same, other = (derive_columns(document(*orders)) for orders in (("abc",) * 3, ("bca", "cba", "cab")))
+    assert same.columns == other.columns
+    assert {one.column for one in same.losses if one.rule == "RECURSION_CUT"} == {".".join(["next"] * 4)}
 
 
 def test_too_many_columns_and_too_deep_ones_are_refused() -> None:

@@ -56,14 +56,15 @@ class SchemaNode:
 class JsonSchema:
     """A parsed schema.
 
-    `resources` maps absolute URIs without fragment to the schemas that they name; `named` maps texts and the URIs and anchors
-    that schemas inside them have. Both cover the own text, all texts that references lead to, and the meta-schemas.
+    `resources` maps absolute URIs without fragment to the schemas that they name; `text_resources` maps texts and the URIs
+    and anchors that schemas inside them have. Both cover the own text, all texts that references lead to, and the
+    meta-schemas.
     `blocked` lists the references that lead nowhere: they are never fetched.
     """
 
     root: SchemaNode
     resources: Mapping[str, SchemaNode]
-    named: Mapping[tuple[int, str], SchemaNode] = field(default_factory=dict)
+    text_resources: Mapping[tuple[int, str], SchemaNode] = field(default_factory=dict)
     blocked: tuple[str, ...] = ()
     texts: tuple[Json, ...] = ()
     """The roots of all texts, the own one first, then each referenced one."""

@@ -23,6 +23,7 @@ from treaty.formats.jsonschema.uri import NOWHERE, join_uri, parse_pointer, spli
 from treaty.formats.jsonschema.validity import check_document
 
 _ROUNDS = 4
+"""How often all references are followed at most, while schemas with new names are found."""
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
@@ -42,7 +43,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     document = JsonSchema(
         library.roots[0],
         library.resources,
-        library.named,
+        library.text_resources,
         tuple(dict.fromkeys(to for _, to in library.blocked)),
         tuple(root.value for root in library.roots),
         library.names,
@@ -112,7 +113,7 @@ class DocumentBuilder:
 
     roots: list[SchemaNode] = field(default_factory=list)
     resources: dict[str, SchemaNode] = field(default_factory=dict)
-    named: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
+    text_resources: dict[tuple[int, str], SchemaNode] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     dynamic: set[tuple[int, str]] = field(default_factory=set)
     blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
@@ -132,7 +133,7 @@ class DocumentBuilder:
         base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
-        self.named[root.text, base] = root
+        self.text_resources[root.text, base] = root
         for one in (base, uri):
             self.resources.setdefault(one, root)
         return root.text
@@ -166,9 +167,9 @@ class DocumentBuilder:
             self._visit(root)
         lost: list[tuple[SchemaNode, str]] = []
         for _ in range(_ROUNDS):
-            known = len(self.resources) + len(self.named)
+            known = len(self.resources) + len(self.text_resources)
             lost = self._follow_all()
-            if len(self.resources) + len(self.named) == known:
+            if len(self.resources) + len(self.text_resources) == known:
                 break
         for node, to in lost:
             if self._ignores(node, to):
@@ -202,7 +203,7 @@ class DocumentBuilder:
         root = self.empty[uri] = self.empty.get(uri) or self.roots[self.add({}, uri)]
         steps = parse_pointer(fragment)
         if steps is None:
-            self.named[root.text, f"{root.base}#{fragment}"] = root
+            self.text_resources[root.text, f"{root.base}#{fragment}"] = root
             return
         value = root.value
         for step in steps:
@@ -256,7 +257,7 @@ class DocumentBuilder:
         self._share(node, f"{node.base}#{anchor}")
 
     def _share(self, node: SchemaNode, uri: str) -> None:
-        first = self.named.setdefault((node.text, uri), node)
+        first = self.text_resources.setdefault((node.text, uri), node)
         if first.key != node.key:
             self.shared.setdefault((node.text, uri), [first]).append(node)
 

@@ -24,7 +24,7 @@ class ReferenceScope(Protocol):
         """Schemas by absolute URI."""
 
     @property
-    def named(self) -> Mapping[tuple[int, str], SchemaNode]:
+    def text_resources(self) -> Mapping[tuple[int, str], SchemaNode]:
         """Schemas by their text and their own absolute URI, also with an anchor."""
 
     @property
@@ -118,7 +118,7 @@ def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     if not before and node.base == places.roots[node.text].base:
         return places.roots[node.text]
     uri = join_uri(node.base, before)
-    root = places.named.get((node.text, uri)) or places.resources.get(uri)
+    root = places.text_resources.get((node.text, uri)) or places.resources.get(uri)
     if root is None and before:
         at = places.names.get(to, places.names.get(before))
         root = places.roots[at] if at is not None else None
@@ -133,7 +133,7 @@ def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNo
     fragment = split_uri(to)[1]
     steps = parse_pointer(fragment)
     if steps is None:
-        return places.named.get((root.text, f"{root.base}#{fragment}"))
+        return places.text_resources.get((root.text, f"{root.base}#{fragment}"))
     return _at(root, steps)
 
 

@@ -70,9 +70,9 @@ class _ColumnBuilder:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
         found = self.gather(nodes)
-        return None if found.never else self._opened(found, way, depth)
+        return None if found.never else self._derive_unless_cut(found, way, depth)
 
-    def _opened(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _derive_unless_cut(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type of a place; None where it lies inside itself as often as it is opened."""
         key, losses_before = found.key, len(self.losses)
         opened = self._open.get(key, 0)
@@ -130,8 +130,8 @@ class _ColumnBuilder:
             if len(kept) == 1 or all(_is_object(part) for _, part in kept):
                 whole = self._merged(found, [part for _, part in kept], way)
                 whole.choices = rest + [choice for _, part in kept for choice in part.choices]
-                inside = self._chosen if whole.key == found.key else self._opened
-                made = inside(whole, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
+                derive = self._chosen if whole.key == found.key else self._derive_unless_cut
+                made = derive(whole, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
                 made = self._alike([branch for branch, _ in kept], way, depth)
             return (made[0], made[1] or nullable) if made else None
