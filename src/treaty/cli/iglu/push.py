@@ -4,13 +4,14 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 
 from treaty.cli.iglu.server_options import report_unreachable, server_options
-from treaty.cli.terminal import options, screen
+from treaty.cli.terminal import options, registry_warnings, screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.schema_folder import SchemaPath, read_folder
 from treaty.client.iglu.server_client import JSON_SCHEMA, IgluServer, ServerAnswer
@@ -25,14 +26,15 @@ VISIBILITY = b'"VISIBILITY_DIFFERS"'
 
 @click.command(
     "push",
-    epilog="Exit code 0: all schemas are on the server. 1: the server refused one. 2: FOLDER or the server is unusable.",
+    epilog="Exit code 0: all schemas are on the server. 1: the server refused one, or warned with --strict. 2: FOLDER or the server is unusable.",
 )
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @server_options
 @click.option("--public", is_flag=True, help="Publish the schemas as public ones.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, in its order. Nothing is sent.")
+@registry_warnings.strict
 @options.as_json
-def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_json: bool) -> None:
+def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, strict: bool, as_json: bool) -> None:
     """Publish the schemas of FOLDER (VENDOR/NAME/FORMAT/VERSION, or below its folder schemas) on an Iglu server.
 
     They are sent by vendor, name and version, 1-0-2 before 1-0-10. A schema that is there already with the same content
@@ -48,40 +50,60 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_js
         for one in schemas:
             screen.say(str(one.key))
         return
-    other: list[str] = []
-    counts = {"created": 0, "updated": 0, "unchanged": 0}
-    refused: dict[str, Any] | None = None
-    with server, report_unreachable(), screen.show_progress() as progress:
-        for number, one in enumerate(schemas, 1):
-            done, answer = _push_one(server, one, public=public)
-            if not done:
-                refused = {
-                    "schema": str(one.key),
-                    "file": str(one.path),
-                    "status": answer.status,
-                    "message": answer.message,
-                }
-                break
-            counts[done] += 1
-            if done == "unchanged" and VISIBILITY in answer.data:
-                other.append(str(one.key))
-            progress("publishing", number, len(schemas))
-    for name in other:
+    with server, report_unreachable():
+        done = _push_all(server, schemas, public=public)
+    for name in done.other:
         kind = "private" if public else "public"
         screen.say(f"{name} stays {kind}, because all versions of its name are {kind}", "yellow", err=True)
     if as_json:
-        screen.say_json({"schemas": len(schemas), **counts, "refused": refused})
+        members = {"schemas": len(schemas), **done.counts, "refused": done.refused}
+        screen.say_json({**members, **registry_warnings.warning_members(done.warnings)})
     else:
-        screen.say_facts({name: f"{count:,}" for name, count in counts.items()})
-        if refused is not None:
-            screen.say(f"{refused['schema']} is refused: {refused['status']} {refused['message']}", "red", err=True)
-            left = len(schemas) - sum(counts.values()) - 1
-            screen.say(
-                f"{screen.format_count(left, 'schema')} after it {'is' if left == 1 else 'are'} not sent.",
-                "red",
-                err=True,
-            )
-    sys.exit(REFUSED if refused is not None else DONE)
+        screen.say_facts({name: f"{count:,}" for name, count in done.counts.items()})
+        _say_refused(done, len(schemas))
+    registry_warnings.say_warnings(done.warnings)
+    code = DONE if done.refused is None else REFUSED
+    sys.exit(registry_warnings.exit_code(code, done.warnings, is_strict=strict))
+
+
+@dataclass(slots=True)
+class PushResult:
+    """What became of the schemas of a folder: counts, the first that was refused, and what the server said of others."""
+
+    counts: dict[str, int] = field(default_factory=lambda: {"created": 0, "updated": 0, "unchanged": 0})
+    refused: dict[str, Any] | None = None
+    other: list[str] = field(default_factory=list)
+    """Schemas that stay private or public, though the other was asked for."""
+    warnings: list[registry_warnings.RegistryWarning] = field(default_factory=list)
+
+
+def _push_all(server: IgluServer, schemas: tuple[SchemaPath, ...], *, public: bool) -> PushResult:
+    """Publish schemas in their order, up to the first that is refused."""
+    done = PushResult()
+    with screen.show_progress() as progress:
+        for number, one in enumerate(schemas, 1):
+            kind, answer = _push_one(server, one, public=public)
+            if not kind:
+                facts = {"status": answer.status, "message": answer.message}
+                done.refused = {"schema": str(one.key), "file": str(one.path), **facts}
+                break
+            done.counts[kind] += 1
+            done.warnings += registry_warnings.read_warnings(str(one.key), answer.body)
+            if kind == "unchanged" and VISIBILITY in answer.data:
+                done.other.append(str(one.key))
+            progress("publishing", number, len(schemas))
+    return done
+
+
+def _say_refused(done: PushResult, count: int) -> None:
+    if done.refused is None:
+        return
+    screen.say(
+        f"{done.refused['schema']} is refused: {done.refused['status']} {done.refused['message']}", "red", err=True
+    )
+    left = count - sum(done.counts.values()) - 1
+    verb = "is" if left == 1 else "are"
+    screen.say(f"{screen.format_count(left, 'schema')} after it {verb} not sent.", "red", err=True)
 
 
 def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:

@@ -11,8 +11,9 @@ from treaty.cli.records.produce_run import ProduceOptions, ProduceRun
 from treaty.cli.records.schema_selection import HOW, SchemaOption, SelectedSchema, select_schema
 from treaty.cli.registry import connection
 from treaty.cli.registry.schema import references
-from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal import kafka, registry_warnings, screen
 from treaty.cli.terminal.options import encoding_, format_
+from treaty.cli.terminal.registry_warnings import RegistryWarning
 from treaty.cli.terminal.source import STDIN
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -25,7 +26,8 @@ DONE, WRONG, STOPPED = 0, 1, 130
 
 
 @click.command(
-    "produce", epilog="Exit code 0: every record is in the topic. 1: some are not. 2: unusable input. 130: Ctrl-C."
+    "produce",
+    epilog="Exit code 0: every record is in the topic. 1: some are not, or the registry warned with --strict. 2: unusable input. 130: Ctrl-C.",
 )
 @click.argument("topic")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
@@ -71,6 +73,7 @@ DONE, WRONG, STOPPED = 0, 1, 130
               show_default=True, help="Compression of batches sent to the brokers.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True, help="Skip values that do not fit the schema (default: stop at the first).")
 @click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
+@registry_warnings.strict
 @connection.as_json
 def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
     """Send JSON values to TOPIC, one record for each line of the FILEs. ``-`` or no FILE reads standard input.
@@ -95,13 +98,19 @@ def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
             load_library()  # before the registry is asked
             cluster = kafka.find_cluster(options["kafka"], options["kafka_config"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
+        warnings = registry_warnings.collect_warnings(found)
         job = ProduceRun(settings, *_select_schemas(found, topic, options))
-        code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), cluster, options)
-    sys.exit(code)
+        registry_warnings.say_warnings(warnings)
+        code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), cluster, options, warnings)
+    sys.exit(registry_warnings.exit_code(code, warnings, is_strict=options["strict"]))
 
 
 def _run_job(
-    job: ProduceRun, source: Iterator[InputRecord | InvalidInput], cluster: KafkaCluster | None, options: dict[str, Any]
+    job: ProduceRun,
+    source: Iterator[InputRecord | InvalidInput],
+    cluster: KafkaCluster | None,
+    options: dict[str, Any],
+    warnings: list[RegistryWarning],
 ) -> int:
     """Send the records, or show them without a cluster; returns the exit code."""
     dry_run, as_json = cluster is None, options["as_json"]
@@ -121,7 +130,8 @@ def _run_job(
         screen.say("stopped", "yellow", err=True)
         code = STOPPED
     if as_json:
-        screen.say_json({**job.summary(dry_run=dry_run), **({"records": shown} if dry_run else {})})
+        members = {**job.summary(dry_run=dry_run), **registry_warnings.warning_members(warnings)}
+        screen.say_json({**members, **({"records": shown} if dry_run else {})})
     else:
         screen.say(job.sentence(dry_run=dry_run), "red" if code else "green", err=True)
     return code

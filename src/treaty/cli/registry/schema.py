@@ -1,13 +1,13 @@
 """`treaty schema …`: register, look up, read and delete schemas."""
 
 import re
+import sys
 from typing import IO, Any
 
 import click
-import msgspec
 
 from treaty.cli.registry import connection
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import registry_warnings, screen
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
 from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
 from treaty.cli.terminal.source import display_path, read_sources
@@ -96,6 +96,7 @@ def _parse_reference(found: Connection, word: str) -> Reference:
     metavar="WHY",
     help="Skip the compatibility check. The reason and the caller are stored with the version.",
 )
+@registry_warnings.strict
 @connection.registry
 @output_options
 def register(
@@ -107,6 +108,7 @@ def register(
     properties: tuple[str, ...],
     normalize: bool,
     force: str | None,
+    strict: bool,
     registry: str,
     output: OutputOptions,
 ) -> None:
@@ -121,6 +123,7 @@ def register(
     """  # noqa: D301 - click wants the control character
     pairs = parse_pairs(properties)
     with connection.open_registry(registry, "create") as found:
+        warnings = registry_warnings.collect_warnings(found)
         draft = read_draft(found, file, format_, references)
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
@@ -130,14 +133,13 @@ def register(
         except (Incompatible, InvalidSchema) as refusal:
             raise RejectedSchemaError(subject, file, draft, refusal, output) from refusal
     if output.is_json:
-        warnings = {"warnings": msgspec.to_builtins(done.warnings)} if done.warnings else {}
-        screen.say_json({**connection.answer_members(done.version), "created": done.created, **warnings})
-        return
-    word = "is now" if done.created else "was already"
-    screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
-    for one in done.warnings:
-        told = one.message(reader="new version", writer="earlier version")
-        screen.say(f"{told} ({one.rule}); allowed: {one.remedy}", "yellow")
+        members = {**connection.answer_members(done.version), "created": done.created}
+        screen.say_json({**members, **registry_warnings.warning_members(warnings)})
+    else:
+        word = "is now" if done.created else "was already"
+        screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
+    registry_warnings.say_warnings(warnings)
+    sys.exit(registry_warnings.exit_code(0, warnings, is_strict=strict))
 
 
 @command.command("lookup")

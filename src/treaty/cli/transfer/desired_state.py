@@ -7,7 +7,7 @@ import click
 
 from treaty.assemble import connect
 from treaty.cli.registry import connection
-from treaty.cli.terminal import findings, registry_url, screen
+from treaty.cli.terminal import findings, registry_url, registry_warnings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.transfer.folder import read_folder
 from treaty.client.transfer.apply import ApplyResult, SubjectChange, apply
@@ -22,12 +22,14 @@ folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, fi
 
 
 @click.command(
-    "plan", epilog="Exit code 0: `treaty apply` would succeed. 1: something would be refused. 2: unusable input."
+    "plan",
+    epilog="Exit code 0: `treaty apply` would succeed. 1: something would be refused, or warned of with --strict. 2: unusable input.",
 )
 @folder
+@registry_warnings.strict
 @connection.registry
 @output_options
-def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
+def plan(folder: str, *, registry: str, strict: bool, output: OutputOptions) -> None:
     """Show what `treaty apply DIR` would do. Nothing is written.
 
     Every schema file in DIR is the desired latest version of a subject. The subject is the file's name without suffix,
@@ -47,14 +49,17 @@ def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
     Example:
       treaty plan schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    _apply_folder(folder, registry, output, dry_run=True)
+    _apply_folder(folder, registry, output, dry_run=True, strict=strict)
 
 
-@click.command("apply", epilog="Exit code 0: applied. 1: refused, nothing written. 2: unusable input.")
+@click.command(
+    "apply", epilog="Exit code 0: applied. 1: refused, nothing written; or warnings with --strict. 2: unusable input."
+)
 @folder
+@registry_warnings.strict
 @connection.registry
 @output_options
-def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
+def apply_(folder: str, *, registry: str, strict: bool, output: OutputOptions) -> None:
     """Apply DIR to a registry: register new versions, referenced schemas first, and set levels.
 
     Everything is tried in memory first; if anything is refused, nothing is written. Subjects that are not in DIR do not
@@ -64,10 +69,10 @@ def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
     Example:
       treaty apply schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    _apply_folder(folder, registry, output, dry_run=False)
+    _apply_folder(folder, registry, output, dry_run=False, strict=strict)
 
 
-def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool) -> None:
+def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool, strict: bool) -> None:
     formats = find_formats()
     wanted = order_subjects(read_folder(folder, formats).list_desired_subjects(), formats)
     missing: registry_url.MISSING = "empty" if dry_run else "create"
@@ -76,12 +81,16 @@ def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run:
         connect("memory:") as rehearsal,
         screen.show_progress() as progress,
     ):
+        warnings = registry_warnings.collect_warnings(rehearsal if dry_run else target)
         done = apply(wanted, target, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
-        screen.say_json(_result_members(done, folder, dry_run=dry_run))
+        screen.say_json(
+            {**_result_members(done, folder, dry_run=dry_run), **registry_warnings.warning_members(warnings)}
+        )
     else:
         _print(done, folder, output, dry_run=dry_run)
-    sys.exit(FINE if done.fine else REFUSED)
+    registry_warnings.say_warnings(warnings)
+    sys.exit(registry_warnings.exit_code(FINE if done.fine else REFUSED, warnings, is_strict=strict))
 
 
 def _result_members(done: ApplyResult, folder: str, *, dry_run: bool) -> dict[str, object]:

@@ -6,14 +6,17 @@ from dataclasses import asdict
 import click
 
 from treaty.assemble import connect
-from treaty.cli.terminal import findings, screen, subject_completion
+from treaty.cli.terminal import findings, registry_warnings, screen, subject_completion
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.transfer.endpoints import open_registry
 from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
 
-@click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: source or target is unusable.")
+@click.command(
+    "promote",
+    epilog="Exit code 0: promoted. 1: refused, nothing written; or warnings with --strict. 2: source or target is unusable.",
+)
 @click.argument(
     "subjects", nargs=-1, required=True, metavar="SUBJECT...", shell_complete=subject_completion.complete_subjects
 )
@@ -30,6 +33,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 @click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the target.")
 @click.option("--all-versions", "every", is_flag=True, help="Promote every live version, not only the latest.")
 @click.option("--dry-run", is_flag=True, help="Try the promotion in memory. Nothing is written.")
+@registry_warnings.strict
 @output_options
 def command(
     subjects: tuple[str, ...],
@@ -40,6 +44,7 @@ def command(
     to_context: str,
     every: bool,
     dry_run: bool,
+    strict: bool,
     output: OutputOptions,
 ) -> None:
     """Register the latest version of each SUBJECT, with the versions it refers to, in another registry or context.
@@ -66,12 +71,14 @@ def command(
         connect("memory:") as rehearsal,
         screen.show_progress() as progress,
     ):
+        warnings = registry_warnings.collect_warnings(rehearsal if dry_run else end)
         done = promote(plan, end, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
-        screen.say_json(_promotion_members(done, dry_run=dry_run))
+        screen.say_json({**_promotion_members(done, dry_run=dry_run), **registry_warnings.warning_members(warnings)})
     else:
         _print(done, output, dry_run=dry_run)
-    sys.exit(1 if done.problems else 0)
+    registry_warnings.say_warnings(warnings)
+    sys.exit(registry_warnings.exit_code(1 if done.problems else 0, warnings, is_strict=strict))
 
 
 def _promotion_members(done: PromotionResult, *, dry_run: bool) -> dict[str, object]:

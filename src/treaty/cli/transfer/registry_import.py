@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from treaty.cli.log.state_file import offer_fast_start
-from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal import kafka, registry_warnings, screen
 from treaty.cli.terminal.errors import INTERRUPTED
 from treaty.cli.terminal.source import STDIN
 from treaty.cli.transfer.endpoints import open_registry, read_source, say_notes, say_problem, say_problems
@@ -19,7 +19,8 @@ DONE, PROBLEMS = 0, 1
 
 
 @click.command(
-    "import", epilog="Exit code 0: everything is imported. 1: there are problems. 2: source or target is unusable."
+    "import",
+    epilog="Exit code 0: everything is imported. 1: there are problems, or warnings with --strict. 2: source or target is unusable.",
 )
 @click.argument("source")
 @click.option(
@@ -32,8 +33,11 @@ DONE, PROBLEMS = 0, 1
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written. Nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@registry_warnings.strict
 @kafka.kafka_config
-def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
+def command(
+    source: str, *, registry: str, dry_run: bool, as_json: bool, strict: bool, kafka_config: tuple[str, ...]
+) -> None:
     """Import the schemas of SOURCE with ids, versions and guids, soft deletions, associations, config and modes.
 
     SOURCE is one of: the URL of a registry with Confluent's API; a .properties file with the settings of its clients
@@ -62,6 +66,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
         with screen.show_progress() as progress:
             found = read_source(source, progress=progress, kafka_config=kafka_config)
             with open_registry(registry, "empty" if dry_run else "create") as target:
+                warnings = registry_warnings.collect_warnings(target)
                 report = write(found, target, dry_run=dry_run, report=progress)
     except KeyboardInterrupt:
         screen.say("Interrupted. What was written is kept; run the same command again to continue.", "yellow", err=True)
@@ -69,7 +74,8 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
     if as_json:
         listed = [asdict(one) for one in problems]
-        screen.say_json({"dry_run": dry_run, **_count_changes(report), "left_out": notes, "problems": listed})
+        members = {"dry_run": dry_run, **_count_changes(report), "left_out": notes, "problems": listed}
+        screen.say_json({**members, **registry_warnings.warning_members(warnings)})
     else:
         say_problems(problems, say_problem)
         say_notes(notes)
@@ -86,8 +92,9 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
             name = "standard input" if source == STDIN else source
             screen.say(f"{name} has nothing to import: no schema, config or mode.", "yellow", err=True)
         _say_report(report, len(problems), dry_run=dry_run)
+    registry_warnings.say_warnings(warnings)
     offer_fast_start(registry, report.written)
-    sys.exit(PROBLEMS if problems else DONE)
+    sys.exit(registry_warnings.exit_code(PROBLEMS if problems else DONE, warnings, is_strict=strict))
 
 
 def _count_changes(report: TransferReport) -> dict[str, int]:

@@ -212,7 +212,7 @@ class _PromotionRun:
             pass
         draft = draft_of(step.source)
         made = self.registry.ask(Publish(step.target, step.label, draft, supersedes=step.supersedes)).answer
-        return RegisteredVersion(made.schema.version, created=True)
+        return RegisteredVersion(made.schema.version, created=True, warnings=made.warnings)
 
     def _request(self, step: PromotedVersion) -> Register:
         one = step.source

@@ -85,7 +85,11 @@ def find_wrong_labels(texts: Mapping[IgluKey, str], compare: CompareTexts) -> It
         if step.label == "ADDITION" and step.findings:
             first = step.findings[0]
             told = first.message(reader=str(step.new.version), writer=str(step.old.version))
-            message = f"an ADDITION reads all data of {step.old.version}; {first.rule} at {first.path or '/'}: {told}; MODEL would do"
+            model = 1 + max(key.version.model for key in texts if _family(key) == _family(step.new))
+            why = f"{first.rule} at {first.path or '/'}: {told}"
+            message = (
+                f"{step.new.version} must read all data of {step.old.version}, but does not: {why}; call it {model}-0-0"
+            )
             yield step.new, LintFinding(LABEL, "WARNING", "/self/version", message)
         elif step.label != "ADDITION" and not step.findings:
             message = f"{step.new.version} reads all data of {step.old.version}; ADDITION would do"
