@@ -56,6 +56,7 @@ $(STAMP): requirements/build.txt requirements/development.txt pyproject.toml
 	@$(PIP) --progress-bar on --no-build-isolation --require-hashes -r requirements/development.txt \
 	  | { grep -v 'already satisfied' || true; }
 	@echo "== Treaty: installing this checkout"
+	@$(BIN)/python -m pip uninstall --quiet --yes treaty 2>/dev/null # the distribution of that name has the same import name
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@$(BIN)/python -m pip check
 	@java -version 2>&1 | grep 'version "17' >/dev/null || echo "== Treaty: note: no JDK 17 on the PATH; the server works, Spark and the demo will not"

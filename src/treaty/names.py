@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 
 MODULES: Mapping[str, tuple[str, ...]] = {
@@ -123,12 +122,6 @@ def load_name(name: str) -> object:
     if name in PACKAGES:
         return import_module(f"treaty.{name}")
     raise AttributeError(f"module 'treaty' has no attribute {name!r}")
-
-
-def require_library(library: str, package: str, extra: str) -> None:
-    """Raise ModuleNotFoundError with the remedy where the library that a package of Treaty needs is not installed."""
-    if find_spec(library) is None:
-        raise ModuleNotFoundError(f"{package} needs {library}: pip install 'treaty[{extra}]'", name=library)
 
 
 class RenamedModuleFinder:

@@ -77,7 +77,7 @@ def test_without_the_library_a_command_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
 
     assert done.returncode == 2
-    assert "pip install 'treaty[kafka]'" in done.stderr
+    assert "pip install 'treaty-registry[kafka]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

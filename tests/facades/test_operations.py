@@ -5,7 +5,6 @@ import gzip
 import json
 import logging
 import time
-from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
 from treaty.core.state import state_tables as t
+from treaty.distribution import VERSION
 from treaty.node.status import StoredCounts
 
 NAMES = tuple(f"orders-{number}-value" for number in range(1000))
@@ -229,7 +229,7 @@ def test_status_tells_of_the_server(http: TestClient) -> None:
     first = http.get("/status").json()["server"]
     time.sleep(0.01)
     later = http.get("/status").json()["server"]
-    assert (first["version"], first["apiLevel"]) == (version("treaty"), LEVEL)
+    assert (first["version"], first["apiLevel"]) == (VERSION, LEVEL)
     assert later["uptimeSeconds"] > first["uptimeSeconds"] >= 0
     assert list(http.get("/status").json()) == ["server", "node", "worker", "workers", "limits"]
 

@@ -54,7 +54,7 @@ def test_a_missing_extra_is_named(package: str, library: str, extra: str) -> Non
     program = f"import sys; sys.modules[{library!r}] = None; import treaty.{package}"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert run.stderr.endswith(f"treaty.{package} needs {library}: pip install 'treaty[{extra}]'\n")
+    assert run.stderr.endswith(f"treaty.{package} needs {library}: pip install 'treaty-registry[{extra}]'\n")
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED_MODULES.items())

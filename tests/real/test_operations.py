@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import socket
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from tests.facades.doors import basic, write_passwords
 from tests.real.running import Running, serving
 from tests.real.test_server import _listens, eventually, post
+from treaty.distribution import VERSION
 
 RIGHTS = """
 [basic]
@@ -79,7 +79,7 @@ def test_status_says_what_there_is(tmp_path: Path) -> None:
         post(server, ":.x:t", '"string"')
         told = server.get("/status")
         node = told["node"]
-        assert (told["server"]["version"], told["server"]["apiLevel"]) == (version("treaty"), "8.2.0")
+        assert (told["server"]["version"], told["server"]["apiLevel"]) == (VERSION, "8.2.0")
         assert (node["kind"], len(node["identity"]) > 8, node["behind"]) == ("sqlite", True, 0)
         assert (node["quarantined"], node["quarantine"], node["state_file_age"]) == (0, [], None)
 

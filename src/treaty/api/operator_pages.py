@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version as installed
 
 import msgspec
 from starlette.responses import Response
@@ -18,8 +17,9 @@ from treaty.core import limits
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CallOptions
 from treaty.core.requests import ListContexts
+from treaty.distribution import VERSION
 
-RELEASE = installed("treaty")
+RELEASE = VERSION
 READY_SECONDS = 3.0
 """Time-out of a readiness check, in seconds."""
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treaty.names import require_library
+from treaty.distribution import require_library
 
 if not TYPE_CHECKING:
     require_library("pyarrow", "treaty.arrow", "arrow")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from treaty.cli.terminal.errors import exit_with_error
+from treaty.distribution import VERSION
 
 
 class CommandEntry(NamedTuple):
@@ -119,7 +120,7 @@ class CommandGroup(click.Group):
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(None, "-V", "--version", package_name="treaty", prog_name="treaty")
+@click.version_option(VERSION, "-V", "--version", prog_name="treaty")
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """Treaty: a schema registry, and Spark pipelines that decode its records."""

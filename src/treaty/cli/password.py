@@ -6,6 +6,7 @@ import click
 
 from treaty.api.auth.passwords import USUAL_COST, password_line
 from treaty.core.limits import PASSWORD_COST
+from treaty.distribution import MissingExtraError
 
 
 @click.command("password")
@@ -29,7 +30,5 @@ def command(name: str, cost: int) -> None:
         click.echo(password_line(name, password, cost))
     except ValueError as wrong:
         raise click.UsageError(str(wrong)) from None
-    except ImportError:
-        raise click.ClickException(
-            "`treaty password` needs the library bcrypt; install it with: pip install 'treaty[auth]'"
-        ) from None
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("`treaty password`", "bcrypt") from missing

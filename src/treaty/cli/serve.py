@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 from urllib.parse import unquote, urlsplit
@@ -36,6 +35,7 @@ from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_fl
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
 from treaty.cli.terminal.errors import INTERRUPTED, announce_stop
+from treaty.distribution import VERSION
 from treaty.log.urls import DEFAULT_OPTIONS as DEFAULT_LOG_OPTIONS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -284,7 +284,7 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
                 serving.manner.metadata_keys,
                 [Path(word) for word in serving.log_config if "=" not in word],
             ),
-            f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
+            f"Treaty {VERSION}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             *remark,
             f"  log      {serving.url}",

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
+from treaty.distribution import install_command
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
 from treaty.log.sqlite.log import NOT_DURABLE, SqliteLog
@@ -63,7 +64,7 @@ async def _open_postgres(url: str, _: LogOptions) -> Log:
     except ModuleNotFoundError as missing:
         if missing.name != "asyncpg":
             raise
-        raise LogUrlError("a log in PostgreSQL needs asyncpg: pip install 'treaty[postgres]'") from missing
+        raise LogUrlError(f"a log in PostgreSQL needs asyncpg: {install_command('postgres')}") from missing
     parts = urlsplit(url)
     if not parts.hostname or parts.path in {"", "/"}:
         raise LogUrlError(
@@ -85,7 +86,7 @@ async def _open_kafka(url: str, terms: LogOptions) -> Log:
     except ModuleNotFoundError as missing:
         if missing.name != "confluent_kafka":
             raise
-        raise LogUrlError("a log on Kafka needs confluent-kafka: pip install 'treaty[kafka]'") from missing
+        raise LogUrlError(f"a log on Kafka needs confluent-kafka: {install_command('kafka')}") from missing
     try:
         log: Log = await module.open_kafka_log(
             url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command

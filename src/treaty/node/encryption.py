@@ -23,6 +23,7 @@ from treaty.core.state.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, E
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.state.view import View
+from treaty.distribution import install_command
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -83,7 +84,7 @@ def _key(path: Path, number: int, word: str) -> CipherKey:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 (an extra, needed only here)
     except ImportError:
-        raise KeyFileError("keys for metadata need the extra: pip install 'treaty[encryption]'") from None
+        raise KeyFileError(f"keys for metadata need cryptography: {install_command('encryption')}") from None
     return CipherKey(hashlib.sha256(b"treaty metadata key" + data).hexdigest()[:ID_DIGITS], AESSIV(data))
 
 

@@ -30,6 +30,7 @@ from treaty.core.access.rights import ANONYMOUS, Access, Rights, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import Forbidden, Reason, Unauthenticated
+from treaty.distribution import install_command
 from treaty.wire.iglu.api_keys import is_below_api, read_api_key
 
 log = logging.getLogger("treaty.auth")
@@ -217,7 +218,7 @@ def _refuse_without_library(path: Path, section: str) -> None:
     try:
         import_module(library)  # now, and not for the first request: there may be no file to open then
     except ImportError:
-        remedy = "install it with: pip install 'treaty[auth]'"
+        remedy = f"install it with: {install_command('auth')}"
         raise AuthFileError(path, 0, f"[{section}] needs the library {library}", remedy) from None
 
 

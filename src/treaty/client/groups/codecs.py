@@ -9,6 +9,7 @@ from types import ModuleType
 from treaty.core.limits import INFLATED_BYTES
 from treaty.core.messages.encodings import NO_CODEC
 from treaty.core.schema import Pairs
+from treaty.distribution import install_command
 
 ENTRY_POINTS = "treaty.codecs"
 """The entry point group in which other packages offer a `PayloadCodec`, by its name."""
@@ -147,7 +148,7 @@ def _load_cramjam() -> ModuleType:
         import cramjam  # noqa: PLC0415 (only programs with such payloads need it)
     except ImportError as missing:
         raise MissingCodecError(
-            f"the codec {SNAPPY} needs the package cramjam: pip install 'treaty[snappy]'"
+            f"the codec {SNAPPY} needs the package cramjam: {install_command('snappy')}"
         ) from missing
     found: ModuleType = cramjam
     return found

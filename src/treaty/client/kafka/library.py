@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from treaty.core.kafka import LastBrokerError, describe_error
+from treaty.distribution import install_command
 
 LOGGER = logging.getLogger("treaty.kafka")
 """Receives log lines of the library, which are printed only if logging is configured to."""
@@ -19,7 +20,7 @@ class KafkaMissingError(RuntimeError):
 
     def __init__(self) -> None:
         """Name the package to install."""
-        super().__init__("Kafka's client library is not installed; install it with: pip install 'treaty[kafka]'")
+        super().__init__(f"Kafka's client library is not installed; install it with: {install_command('kafka')}")
 
 
 def load_library() -> ModuleType:

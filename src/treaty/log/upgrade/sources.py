@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.schema import Pairs
+from treaty.distribution import install_command
 from treaty.log.upgrade.old_format import FORMAT, MODULUS, OldLog, OldLogError, OldPosition, OldRow, OldState
 from treaty.log.upgrade.sqlite import OldSqlite
 
@@ -110,7 +111,7 @@ def _import_backend(name: str, needs: str, extra: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != needs:
             raise
-        raise OldLogError(f"this log needs {needs}: pip install 'treaty[{extra}]'") from missing
+        raise OldLogError(f"this log needs {needs}: {install_command(extra)}") from missing
 
 
 class OldDump:

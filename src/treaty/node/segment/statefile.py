@@ -13,7 +13,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +22,13 @@ from treaty.core.state.commit import Position, as_root
 from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.state_tables import ORDERS, ids_key, types_key
 from treaty.core.state.view import count_group, index_entries
+from treaty.distribution import VERSION
 from treaty.node.segment.build import Column, SegmentContents
 from treaty.node.segment.hash_index import hash_of
 from treaty.node.segment.segment import Segment, SegmentDamagedError, totals
 from treaty.node.segment.value_format import read_row
 
-
-def _release() -> str:
-    try:
-        return version("treaty")
-    except PackageNotFoundError:  # sources that were never installed
-        return "0"
-
-
-RELEASE = _release()
+RELEASE = VERSION
 """The version of the package: a newer one may find rows by other entries."""
 _SUBJECT = Subject(".", "s")
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (

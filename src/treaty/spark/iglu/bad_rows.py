@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from treaty.arrow.iglu.bad_rows import make_bad_rows
+from treaty.distribution import VERSION
 from treaty.spark.iglu.validate import FAILURES
 
 
@@ -18,7 +18,7 @@ def to_snowplow_bad_rows(bad: DataFrame, *, columns: Iterable[str] | str = "valu
     `bad` is `ValidatedEvents.bad`, `columns` are those that were validated. The events lie in the payload.
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
-    program = version("treaty")
+    program = VERSION
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
