@@ -15,6 +15,7 @@ from tests.facades.twin import Fixed
 from treaty.api.application import ServerApplication, build_application
 from treaty.api.dispatcher import RunningNode
 from treaty.api.http_server import ListenerSettings, serve
+from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 
 PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
 PYTHON = (
@@ -62,19 +63,21 @@ def undated(head: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIterator[Server]:
+async def running(
+    *, plain: bool = False, access_log: bool = False, hosts: AllowedHosts = ANY_HOST
+) -> AsyncIterator[Server]:
     """Run the server; `plain` is with uvicorn's own protocol."""
     member = Fixed()
-    async with serving(member, plain=plain, access_log=access_log) as (app, port, stopping):
+    async with serving(member, plain=plain, access_log=access_log, hosts=hosts) as (app, port, stopping):
         yield Server(app, member, port, stopping)
 
 
 @asynccontextmanager
 async def serving(
-    member: RunningNode, *, plain: bool = False, access_log: bool = False
+    member: RunningNode, *, plain: bool = False, access_log: bool = False, hosts: AllowedHosts = ANY_HOST
 ) -> AsyncIterator[tuple[ServerApplication, int, asyncio.Event]]:
     """Run a server over any member: its application, its port, and what stops it."""
-    app = build_application(member)
+    app = build_application(member, hosts=hosts)
     listener = socket.create_server(("127.0.0.1", 0))
     stopping = asyncio.Event()
     work = _plain(app, listener, stopping) if plain else serve(app, ListenerSettings(listener, access_log), stopping)

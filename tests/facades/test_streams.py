@@ -155,7 +155,9 @@ def test_headers_have_one_limit_in_however_many_pieces_they_come(
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /schem", b"POST /subjects/s HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /schem", b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{"]
+)
 def test_a_peer_that_takes_too_long_is_cut_off(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching_protocol, "REQUEST_SECONDS", 0.2)
     monkeypatch.setattr(http_server, "KEEP_ALIVE_SECONDS", 0.2)

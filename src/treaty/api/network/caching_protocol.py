@@ -8,19 +8,29 @@ import asyncio
 from hashlib import blake2b, sha256
 from typing import Any, ClassVar, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from treaty.api.errors import refuse_connection
 from treaty.api.network.addresses import network_of
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import count_sent, is_closed
+from treaty.api.network.request_heads import (
+    RefusedHeadError,
+    head_without_upgrade,
+    lacks_version,
+    refuse_head,
+    refused_version,
+    to_origin_form,
+)
 from treaty.api.request_scope import PEER, set_cache_permit, set_connection
 from treaty.api.response_cache import CacheableRequest, ResponseCache
 from treaty.core.limits import REQUEST_SECONDS
 
 CACHED_HEADERS = frozenset({
     b"accept", b"accept-encoding", b"accept-language", b"confluent-accept-unknown-properties",
-    b"confluent-client-version", b"connection", b"content-type", b"host", b"treaty-details", b"user-agent",
+    b"confluent-client-version", b"connection", b"content-type", b"host", b"http2-settings", b"treaty-details",
+    b"user-agent",
 })  # fmt: skip
 """Headers of which at most ``Accept`` and ``Treaty-Details`` change an answer, and these are part of its variant."""
 
@@ -29,7 +39,8 @@ BLOCK_BYTES = 8_192
 HEAD_BYTES = 65_536
 """Bytes of a request before its headers are complete; a longer one is refused."""
 
-TOO_LARGE = (431, "Request Header Fields Too Large")
+TOO_LARGE = RefusedHeadError(431, "Request Header Fields Too Large")
+UNREADABLE = RefusedHeadError(400, "Bad Request")
 
 CACHED_HEADERS_WITH_RIGHTS = CACHED_HEADERS | {b"authorization"}
 """The same where there are rights: a block with credentials belongs to the rights of who they are."""
@@ -50,8 +61,12 @@ class CachingProtocol(HttpToolsProtocol):
     """Bytes of a message whose headers are not complete."""
     chunk = 0
     """Bytes of the present chunk."""
-    refusing = (400, "Bad Request")
+    refusing = UNREADABLE
     """What bytes are refused with that the parser gives up."""
+    has_ended = False
+    """No more requests are read: one was refused, or asked for a tunnel."""
+    is_upgrading = False
+    """The present message asks for another protocol; it is read once more without that."""
     opened = 0.0
     """Loop time when the connection was made."""
     began = 0.0
@@ -214,16 +229,65 @@ class CachingProtocol(HttpToolsProtocol):
 
         A chunk counts in full where it holds one message alone, the one of that number.
         """
-        self.chunk = len(data)
-        super().data_received(data)
-        if self.at_rest or self.waiting < 0 or self.messages != alone:
+        if self.has_ended:
             return
-        self.waiting += self.chunk
-        if self.waiting > HEAD_BYTES and not self.transport.is_closing():
-            self._refuse(*TOO_LARGE)
+        self.chunk = len(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(data)
+        except httptools.HttpParserError as failure:
+            self._refuse(refused_version("") if "HTTP version" in str(failure) else self.refusing)
+            return
+        if self.at_rest or self.waiting < 0:
+            return
+        if self.messages == alone:
+            self.waiting += self.chunk
+        if self.waiting > HEAD_BYTES:
+            self._refuse(TOO_LARGE)
+        elif self.url and lacks_version(data, self.parser.get_method() + b" " + self.url):
+            self._refuse(refused_version("0.9"))  # the parser would wait for headers, which such a request has not
 
-    def _refuse(self, status: int, phrase: str) -> None:
-        self.transport.write(refuse_connection(status, phrase))
+    def _parse(self, data: bytes) -> None:
+        """Feed the parser. It leaves HTTP behind a request for another protocol; we don't, and feed a new one."""
+        rest: bytes | memoryview = data
+        while rest:
+            try:
+                self.parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as asked:
+                if not self.is_upgrading:  # CONNECT: what follows is not HTTP
+                    self.has_ended = True
+                    self.cycle.keep_alive = False
+                    return
+                rest = memoryview(rest)[asked.args[0] :]
+                self._ignore_upgrade()
+            else:
+                return
+
+    def _ignore_upgrade(self) -> None:
+        """Begin the present message again, without its wish for another protocol (RFC 9110 7.8)."""
+        before, began = self.parser, self.began
+        head = head_without_upgrade(before.get_method(), self.url, before.get_http_version(), self.headers)
+        self.is_upgrading = False
+        self.messages -= 1
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+        self.parser.feed_data(head)
+        self.began = began
+
+    def _refuse(self, refused: RefusedHeadError) -> None:
+        """Answer a refused message, unless others wait for answers before it, and read no more."""
+        self.has_ended = True
+        if self.transport.is_closing():
+            return
+        is_in_body = self.waiting < 0 and not self.at_rest
+        if is_in_body and self.pipeline:  # its head was good, and it waits for its turn
+            self.pipeline.popleft()
+            self.cycle, is_in_body = self.earlier[-1], False
+        if not is_in_body and self.is_answering():
+            self.at_rest, self.cycle.keep_alive = True, False
+            return
+        if not (is_in_body and self.cycle.response_started):
+            self.transport.write(refuse_connection(refused.status, refused.phrase, refused.why))
         self.transport.close()
 
     def on_message_begin(self) -> None:
@@ -240,15 +304,24 @@ class CachingProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they
-        came.
+        came, and those that no server may act on.
         """
-        if self.waiting + self.chunk > HEAD_BYTES and self._head() > HEAD_BYTES:
-            self.refusing = TOO_LARGE
-            raise ValueError(TOO_LARGE)  # the parser ends then, and asks for a refusal
-        self.waiting = -1
-        if self.is_answering():
-            self.earlier = (*(one for one in self.earlier if not one.response_complete), self.cycle)
+        try:
+            if self.waiting + self.chunk > HEAD_BYTES and self._head() > HEAD_BYTES:
+                raise TOO_LARGE
+            if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+                self.is_upgrading = True
+                return
+            refuse_head(self.parser.get_http_version(), self.headers)
+            self.url = to_origin_form(self.url, self.headers)
+        except RefusedHeadError as refused:  # the parser ends then
+            self.refusing = refused
+            raise
+        before = (self.cycle,) if self.is_answering() else ()
         super().on_headers_complete()
+        self.waiting = -1
+        if before:
+            self.earlier = (*(one for one in self.earlier if not one.response_complete), *before)
 
     def _head(self) -> int:
         """The bytes of a request line's target and of all headers, with what parts them."""
@@ -256,13 +329,9 @@ class CachingProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Note that the message is complete."""
-        self.at_rest = True
-        super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not HTTP, in the shape of all errors."""
-        del msg
-        self._refuse(*self.refusing)
+        if not self.is_upgrading:
+            self.at_rest = True
+            super().on_message_complete()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection; one that was answered from memory meanwhile gets the rest of its time."""
@@ -277,13 +346,13 @@ class CachingProtocol(HttpToolsProtocol):
 
 
 NEEDED = (
-    "cycle", "flow", "headers", "loop", "pipeline", "scope", "server_state", "timeout_keep_alive",
-    "timeout_keep_alive_task", "transport",
+    "cycle", "flow", "headers", "loop", "parser", "pipeline", "scope", "server_state", "timeout_keep_alive",
+    "timeout_keep_alive_task", "transport", "_unset_keepalive_if_required",
 )  # fmt: skip
 """What `CachingProtocol` uses of a connection that uvicorn made."""
 OVERRIDDEN = (
     "connection_made", "connection_lost", "pause_writing", "resume_writing", "data_received", "on_message_begin",
-    "on_headers_complete", "on_message_complete", "send_400_response", "timeout_keep_alive_handler",
+    "on_headers_complete", "on_message_complete", "timeout_keep_alive_handler",
 )  # fmt: skip
 """What it puts in place of uvicorn's."""
 
