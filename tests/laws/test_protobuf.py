@@ -35,10 +35,10 @@ from treaty.formats.protobuf.model import (
     ProtoSchema,
 )
 from treaty.formats.protobuf.parser import parse_schema
-from treaty.formats.protobuf.printer.constants import merge_members
 from treaty.formats.protobuf.printer.normal_form import to_normal_form
 from treaty.formats.protobuf.printer.plain import strip_extensions
 from treaty.formats.protobuf.printer.text import print_file
+from treaty.formats.protobuf.syntax.constants import merge_members
 from treaty.formats.protobuf.value import check_value
 from treaty.formats.registry import find_formats
 from treaty.formats.seeded_random import SeededRandom

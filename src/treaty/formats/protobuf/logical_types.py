@@ -20,7 +20,7 @@ from treaty.formats.logical.parser import parse_struct
 from treaty.formats.logical.printer import print_struct
 from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, WRAPPED, is_nullable, read_digits, read_parameters
 from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
-from treaty.formats.protobuf.printer.constants import quote_bytes
+from treaty.formats.protobuf.syntax.constants import quote_bytes
 
 SCALARS: Mapping[str, str] = {
     "BOOLEAN": "bool",

@@ -29,7 +29,19 @@ class IdentifierValue:
 
 
 class MinusZero(int):
-    """The whole number ``-0``: zero, but nothing that an unsigned field takes."""
+    """The whole number ``-0``: zero, with a sign for floats, and nothing that an unsigned field takes."""
+
+
+class RadixInteger(int):
+    """A whole number in octal or hexadecimal digits, which no float inside a message takes."""
+
+
+class RadixMinusZero(int):
+    """Zero with a sign, in octal or hexadecimal digits."""
+
+
+SignedZero = MinusZero | RadixMinusZero
+"""Zero with a sign, however it is written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import cast
 
 from google.protobuf import descriptor_pb2
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
@@ -42,7 +42,21 @@ def _build_classes(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescr
     pool.AddSerializedFile(own.serialized_pb)
     for one in files:
         if one.name != own.name:
-            pool.AddSerializedFile(one.SerializeToString())
+            pool.AddSerializedFile(_without_defaults(one).SerializeToString())
     found = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
     file, many = found
     return cast("type[FileDescriptorProto]", file), cast("type[FileDescriptorSet]", many)
+
+
+def _without_defaults(file: FileDescriptorProto) -> FileDescriptorProto:
+    """A file without default values: a pool refuses some that protoc writes, and no option is read by them."""
+    copy = type(file).FromString(file.SerializeToString())
+    waiting: list[DescriptorProto] = [*copy.message_type]
+    fields = [*copy.extension]
+    while waiting:
+        message = waiting.pop()
+        waiting += message.nested_type
+        fields += (*message.field, *message.extension)
+    for field in fields:
+        field.ClearField("default_value")
+    return copy

@@ -2,10 +2,11 @@
 
 import re
 import struct
+from math import isfinite
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from treaty.formats.protobuf.model import Constant, IdentifierValue
+from treaty.formats.protobuf.model import Constant, IdentifierValue, SignedZero
 from treaty.formats.protobuf.syntax.literals import InvalidLiteralError, parse_string
 
 _NUMBER = re.compile(
@@ -48,7 +49,8 @@ def _number(text: str, kind: str) -> Constant:
             return IdentifierValue(text)
         if text in ("inf", "nan"):
             return IdentifierValue(text)
-        return float.fromhex(text) if bare.startswith("0x") else float(text)
+        number = float.fromhex(text) if bare.startswith("0x") else float(text)
+        return round_to_float(number) if kind == "float" else number
     try:
         whole = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
     except ValueError:
@@ -56,6 +58,8 @@ def _number(text: str, kind: str) -> Constant:
     return -whole if "-" in text else whole
 
 
+_SMALLEST_NORMAL = 2.0**-126
+"""The smallest number of 32 bits with full precision."""
 _ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
@@ -65,11 +69,28 @@ def print_default(kind: str, value: Constant) -> bytes:
         return value.text.encode()
     if isinstance(value, bytes):
         return _escape_bytes(value) if kind == "bytes" else value
+    if kind in ("double", "float") and isinstance(value, SignedZero):
+        return b"-0"
     if kind == "double" and isinstance(value, int | float):
         return _digits(float(value), 15, 17, "<d")
     if kind == "float" and isinstance(value, int | float):
-        return _digits(_single(float(value)), 6, 9, "<f")
+        near = _single(float(value))
+        return _digits(
+            near, 9 if 0 < abs(near) < _SMALLEST_NORMAL else 6, 9, "<f"
+        )  # as protoc, whose strtof warns below
     return str(value).encode()
+
+
+def round_to_float(value: float) -> float:
+    """The number with the fewest decimal digits that means the same number of 32 bits: ``0.1`` and not its 24 digits.
+
+    Nine digits always suffice (IEEE 754, 5.12.2). What is no number stays as it is.
+    """
+    near = _single(value)
+    if not isfinite(near):
+        return value
+    texts = (f"{near:.{digits}g}" for digits in range(1, 9))
+    return next((short for short in map(float, texts) if _single(short) == near), float(f"{near:.9g}"))
 
 
 def _single(value: float) -> float:

@@ -1,41 +1,50 @@
 """Options of a descriptor to options of the model."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import copysign, inf, isnan
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import UninterpretedOption
 from google.protobuf.message import Message
 
+from treaty.formats.protobuf.descriptors.defaults import round_to_float
 from treaty.formats.protobuf.descriptors.names import check_dotted_name, check_text, descriptor_error
 from treaty.formats.protobuf.descriptors.names import check_name as legal
 from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, ProtoOption
 from treaty.formats.protobuf.syntax.cursor import TokenCursor
 from treaty.formats.protobuf.syntax.options import read_value
 
+Unpack = Callable[[Message], tuple[str, Message] | None]
+"""The address and the message that an ``Any`` holds, where a text may name its type; None where it may not."""
+_ANY = "google.protobuf.Any"
 
-def read_options(message: Message) -> tuple[ProtoOption, ...]:
-    """Every option that is set, in the order of their numbers; those that this program does not know are left out."""
+
+def read_options(message: Message, unpack: Unpack | None = None) -> tuple[ProtoOption, ...]:
+    """Every option that is set, in the order of their numbers; those that this program does not know are left out.
+
+    What is packed into an ``Any`` is read with `unpack`; without it the bytes stay bytes.
+    """
     left = tuple(_read_uninterpreted(one) for one in getattr(message, "uninterpreted_option", ()))
     names = {one.name for one in left}
-    return (*_options(message, names), *left)
+    return (*_options(message, names, unpack), *left)
 
 
-def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[ProtoOption]:
+def _options(message: Message, replaced: set[tuple[str, ...]], unpack: Unpack | None) -> Iterator[ProtoOption]:
     """The options that are interpreted, without single ones that are `replaced` by others which are not."""
     for field, found in message.ListFields():
         if field.name == "uninterpreted_option" or (not field.is_repeated and (field.name,) in replaced):
             continue
         name = f"({field.full_name})" if field.is_extension else field.name
         if field.is_repeated:
-            for item in _values(field, found):
+            for item in _values(field, found, unpack):
                 yield ProtoOption((name,), item)
         elif name == "features":
             for inner, item in found.ListFields():
                 part = f"({inner.full_name})" if inner.is_extension else inner.name
-                yield ProtoOption((name, part), _constant(inner, item))
+                yield ProtoOption((name, part), _constant(inner, item, unpack))
         else:
-            yield ProtoOption((name,), _constant(field, found))
+            yield ProtoOption((name,), _constant(field, found, unpack))
 
 
 def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
@@ -46,11 +55,13 @@ def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
     parts = ((part.is_extension, part.name_part) for part in option.name)
     name = tuple(f"({check_dotted_name(part)})" if extension else legal(part) for extension, part in parts)
     if option.HasField("identifier_value"):
-        found: Constant = IdentifierValue(option.identifier_value)
+        found: Constant = IdentifierValue(legal(option.identifier_value))
     elif option.HasField("string_value"):
         found = option.string_value
     elif option.HasField("aggregate_value"):
-        found = read_value(TokenCursor(f"{{{option.aggregate_value}}}"))
+        cursor = TokenCursor(f"{{{option.aggregate_value}}}")
+        found = read_value(cursor)
+        cursor.expect("")
     elif option.HasField("double_value"):
         found = option.double_value
     elif option.HasField("negative_int_value"):
@@ -60,27 +71,24 @@ def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
     return ProtoOption(name, found)
 
 
-def _values(field: FieldDescriptor, found: Any) -> Iterator[Constant]:
+def _values(field: FieldDescriptor, found: Any, unpack: Unpack | None) -> Iterator[Constant]:
     """The values of a field; entries of a map in the order of their keys."""
     if not field.is_repeated:
-        yield _constant(field, found)
+        yield _constant(field, found, unpack)
     elif field.message_type is not None and field.message_type.GetOptions().map_entry:
         key, value = field.message_type.fields
         for name in sorted(found):
-            yield AggregateValue((("key", _constant(key, name)), ("value", _constant(value, found[name]))))
+            item = _constant(value, found[name], unpack)
+            yield AggregateValue((("key", _constant(key, name, unpack)), ("value", item)))
     else:
         for item in found:
-            yield _constant(field, item)
+            yield _constant(field, item, unpack)
 
 
-def _constant(field: FieldDescriptor, found: object) -> Constant:
+def _constant(field: FieldDescriptor, found: object, unpack: Unpack | None) -> Constant:
     """A value of a field that is not repeated, or one of its values."""
     if isinstance(found, Message):
-        members: list[tuple[str, Constant]] = []
-        for inner, item in found.ListFields():
-            name = f"[{inner.full_name}]" if inner.is_extension else inner.name
-            members += ((name, one) for one in _values(inner, item))
-        return AggregateValue(tuple(members))
+        return _aggregate(found, unpack)
     if field.enum_type is not None and isinstance(found, int):
         known = field.enum_type.values_by_number.get(found)
         return IdentifierValue(known.name) if known is not None else found
@@ -91,4 +99,26 @@ def _constant(field: FieldDescriptor, found: object) -> Constant:
     if isinstance(found, bytes | int):
         return found
     assert isinstance(found, float)
-    return found
+    return _spell_float(found, single=field.type == FieldDescriptor.TYPE_FLOAT)
+
+
+def _aggregate(message: Message, unpack: Unpack | None) -> Constant:
+    """A message as a constant; one that is packed stands under its address."""
+    packed = unpack(message) if unpack is not None and message.DESCRIPTOR.full_name == _ANY else None
+    if packed is not None:
+        address, inside = packed
+        return AggregateValue(((f"[{address}]", _aggregate(inside, unpack)),))
+    members: list[tuple[str, Constant]] = []
+    for inner, item in message.ListFields():
+        name = f"[{inner.full_name}]" if inner.is_extension else inner.name
+        members += ((name, one) for one in _values(inner, item, unpack))
+    return AggregateValue(tuple(members))
+
+
+def _spell_float(value: float, *, single: bool) -> Constant:
+    """A number as a text has it: those that are none are words where they have no sign, others are as short as can be."""
+    if value == inf:
+        return IdentifierValue("inf")
+    if isnan(value) and copysign(1.0, value) > 0:
+        return IdentifierValue("nan")
+    return round_to_float(value) if single else value

@@ -49,6 +49,8 @@ def _without_unknown(proto: FileDescriptorProto) -> FileDescriptorProto:
 def _is_kept(name: str, given: object, kept: object) -> bool:
     if given in (_LATER, kept):
         return True
+    if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        return all(one in (_LATER, other) for one, other in zip(given, kept, strict=True))
     relative = name in ("type_name", "extendee", "input", "output") and isinstance(given, str) and given[:1] != "."
     return relative and isinstance(kept, str) and kept.endswith(f".{given}")
 
@@ -160,8 +162,11 @@ def _service(proto: ServiceDescriptorProto, full: str) -> Iterator[tuple[tuple[s
 
 
 def _options(proto: Message) -> object:
-    """The options of a definition as bytes; those that are not interpreted yet decide nothing here."""
+    """The options of a definition as bytes; those that are not interpreted yet decide nothing, nor do features of none."""
     found: Message = proto.options  # type: ignore[attr-defined]  # every definition has them
+    if found.HasField("features") and not found.features.ByteSize():  # type: ignore[attr-defined]  # all options have them
+        found = type(found).FromString(found.SerializeToString())
+        found.ClearField("features")
     if any(field.name == "uninterpreted_option" for field, _ in found.ListFields()):
         return _LATER
     return found.SerializeToString(deterministic=True)

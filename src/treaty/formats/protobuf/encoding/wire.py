@@ -15,8 +15,9 @@ from treaty.formats.protobuf.model import (
     Message,
     ProtoOption,
     ProtoSymbol,
+    SignedZero,
 )
-from treaty.formats.protobuf.printer.constants import print_constant
+from treaty.formats.protobuf.syntax.constants import print_constant
 from treaty.formats.protobuf.validation.constants import ADDRESSES, ConstantValidator, FieldSlot
 
 _VARINT, _FIXED64, LENGTH, _START, _END, _FIXED32 = range(6)
@@ -58,6 +59,8 @@ class OptionEncoder:
         """An option: its value inside the messages that lead to it."""
         if isinstance(value, float) and isnan(value):
             value = abs(value)  # as protoc, which keeps the sign inside messages alone
+        if isinstance(value, SignedZero):
+            value = 0
         out = self.field(way[-1], value)
         for slot in reversed(way[:-1]):
             out = self.message(slot, out)
@@ -169,6 +172,8 @@ def _is_entry(node: object) -> bool:
 def _encode_fixed(type_: str, value: Constant) -> bytes:
     number = float(value.text) if isinstance(value, IdentifierValue) else value
     assert isinstance(number, int | float)
+    if isinstance(number, SignedZero) and type_ in ("double", "float"):
+        number = -0.0
     if type_ == "double":
         return struct.pack("<d", number)
     if type_ == "float":

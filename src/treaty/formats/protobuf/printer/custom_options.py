@@ -1,7 +1,8 @@
 """Options in normal form: sorted, custom ones under their full names and as one message where they are one."""
 
-from collections.abc import Iterable
+from math import copysign
 
+from treaty.formats.protobuf.encoding.interpreted_options import InterpretedOptions
 from treaty.formats.protobuf.model import (
     AggregateValue,
     Constant,
@@ -9,9 +10,11 @@ from treaty.formats.protobuf.model import (
     ProtoOption,
     ProtoSchema,
     ProtoSymbol,
+    SignedZero,
     find_symbol,
 )
-from treaty.formats.protobuf.printer.constants import merge_members
+from treaty.formats.protobuf.syntax.constants import merge_members
+from treaty.formats.protobuf.validation.options import get_scope
 
 PARTS = 30
 """Parts of an option's name up to which it is written as one message; a longer name stays as it is."""
@@ -20,15 +23,21 @@ PARTS = 30
 class CustomOptions:
     """What the options of one schema mean."""
 
-    __slots__ = ("_known", "_schema")
+    __slots__ = ("_interpreted", "_known", "_schema")
 
     def __init__(self, schema: ProtoSchema) -> None:
         """Names are looked up among those that the schema offers to options, or sees."""
         self._schema = schema
+        self._interpreted = InterpretedOptions(schema)
         self._known: dict[tuple[str, str], ProtoSymbol | None] = {}
 
-    def normal(self, options: Iterable[ProtoOption], scope: str) -> tuple[ProtoOption, ...]:
-        """Options that stand inside `scope`, in normal form."""
+    def normal(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> tuple[ProtoOption, ...]:
+        """Options of the definition `full`, which is of this kind (``file``, ``field`` and so on), in normal form.
+
+        Their values are those that a descriptor has of them, so a text and its descriptor have one normal form.
+        """
+        scope = get_scope(self._schema, full)
+        options = self._interpreted.interpret(options, kind, full)
         done: dict[str, list[ProtoOption]] = {}
         for option in sorted((self._whole(one, scope) for one in options), key=get_sort_name):
             done.setdefault(get_sort_name(option), []).append(option)
@@ -73,8 +82,15 @@ class CustomOptions:
 
     def _constant(self, value: Constant, scope: str) -> Constant:
         """A value in normal form: members sorted, none that is an empty list, no list of one, whole numbers whole."""
-        if isinstance(value, float) and value.is_integer() and 0 < abs(value) < 2**53:
+        if (
+            isinstance(value, float)
+            and value.is_integer()
+            and abs(value) < 2**53
+            and (value or copysign(1.0, value) > 0)
+        ):
             return int(value)
+        if isinstance(value, SignedZero):
+            return 0
         if isinstance(value, tuple):
             items = tuple(self._constant(one, scope) for one in value)
             return items[0] if len(items) == 1 else items

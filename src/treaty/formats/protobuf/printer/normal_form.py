@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from treaty.formats.protobuf.encoding.interpreted_options import normalize_default
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
@@ -22,6 +23,7 @@ from treaty.formats.protobuf.model import (
 )
 from treaty.formats.protobuf.printer.custom_options import CustomOptions
 from treaty.formats.protobuf.syntax.messages import SCALARS
+from treaty.formats.protobuf.validation.names import get_custom_json_name
 
 
 def to_normal_form(schema: ProtoSchema) -> ProtoFile:
@@ -49,15 +51,15 @@ class _Normal:
             file,
             syntax="" if file.syntax == "proto2" else file.syntax,
             imports=_imports(file.imports),
-            options=self._options(file.options, scope),
+            options=self._options(file.options, "file", ""),
             messages=tuple(self._message(one, scope) for one in file.messages),
             enums=tuple(self._enum(one, scope) for one in file.enums),
             extends=self._extends(file.extends, scope),
             services=tuple(self._service(one, scope) for one in file.services),
         )
 
-    def _options(self, options: tuple[ProtoOption, ...], scope: str) -> tuple[ProtoOption, ...]:
-        return self._customs.normal(options, scope) if options else options
+    def _options(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> tuple[ProtoOption, ...]:
+        return self._customs.normal(options, kind, full) if options else options
 
     def _type(self, written: str, scope: str) -> str:
         if written in SCALARS:
@@ -66,7 +68,7 @@ class _Normal:
         return f".{found.full}" if found is not None else written
 
     def _message(self, message: Message, scope: str) -> Message:
-        inner = f"{scope}.{message.name}" if scope else message.name
+        inner = _join(scope, message.name)
         return replace(
             message,
             fields=self._fields(message.fields, inner),
@@ -76,14 +78,14 @@ class _Normal:
             extends=self._extends(message.extends, inner),
             extensions=tuple(self._extensions(message.extensions, inner)),
             reserved=_sort_reserved(message.reserved),
-            options=self._options(message.options, inner),
+            options=self._options(message.options, "message", inner),
         )
 
     def _fields(self, fields: Iterable[Field], scope: str) -> tuple[Field, ...]:
         return tuple(sorted((self._field(one, scope) for one in fields), key=lambda one: one.number))
 
     def _field(self, field: Field, scope: str) -> Field:
-        options = self._options(field.options, scope)
+        options = self._field_options(field, scope)
         if field.group is not None:
             return replace(field, options=options, group=self._message(field.group, scope))
         kind = self._type(field.type, scope)
@@ -91,8 +93,18 @@ class _Normal:
             return field
         return replace(field, type=kind, options=options)
 
+    def _field_options(self, field: Field, scope: str) -> tuple[ProtoOption, ...]:
+        """Options of a field; a name in JSON that is derived anyway says nothing."""
+        options = field.options
+        if any(one.name == ("json_name",) for one in options) and get_custom_json_name(field) is None:
+            options = tuple(one for one in options if one.name != ("json_name",))
+        if any(one.name == ("default",) for one in options):
+            options = tuple(normalize_default(field.type, one) if one.name == ("default",) else one for one in options)
+        return self._options(options, "field", _join(scope, field.name))
+
     def _oneof(self, oneof: OneOf, scope: str) -> OneOf:
-        return replace(oneof, fields=self._fields(oneof.fields, scope), options=self._options(oneof.options, scope))
+        options = self._options(oneof.options, "oneof", _join(scope, oneof.name))
+        return replace(oneof, fields=self._fields(oneof.fields, scope), options=options)
 
     def _extends(self, extends: Iterable[ExtendStatement], scope: str) -> tuple[ExtendStatement, ...]:
         grouped: dict[str, list[Field]] = {}
@@ -102,16 +114,21 @@ class _Normal:
 
     def _extensions(self, extensions: Iterable[ExtensionsStatement], scope: str) -> list[ExtensionsStatement]:
         split = [
-            ExtensionsStatement((part,), self._options(one.options, scope)) for one in extensions for part in one.ranges
+            ExtensionsStatement((part,), self._options(one.options, "extension range", scope))
+            for one in extensions
+            for part in one.ranges
         ]
         return sorted(split, key=lambda one: (one.ranges[0].start, one.ranges[0].end))
 
     def _enum(self, enum: Enum, scope: str) -> Enum:
-        values = (replace(one, options=self._options(one.options, scope)) for one in enum.values)
+        values = (
+            replace(one, options=self._options(one.options, "enum entry", _join(scope, one.name)))
+            for one in enum.values
+        )
         return replace(
             enum,
             values=tuple(sorted(values, key=self._place)),
-            options=self._options(enum.options, scope),
+            options=self._options(enum.options, "enum", _join(scope, enum.name)),
             reserved=_sort_reserved(enum.reserved),
         )
 
@@ -120,11 +137,11 @@ class _Normal:
         return (self._open and value.number != 0, value.number, value.name)
 
     def _service(self, service: RpcService, scope: str) -> RpcService:
-        inner = f"{scope}.{service.name}" if scope else service.name
+        inner = _join(scope, service.name)
         return replace(
             service,
             methods=tuple(self._method(one, inner) for one in service.methods),
-            options=self._options(service.options, inner),
+            options=self._options(service.options, "service", inner),
         )
 
     def _method(self, method: RpcMethod, scope: str) -> RpcMethod:
@@ -132,8 +149,12 @@ class _Normal:
             method,
             takes=self._type(method.takes, scope),
             returns=self._type(method.returns, scope),
-            options=self._options(method.options, scope),
+            options=self._options(method.options, "method", _join(scope, method.name)),
         )
+
+
+def _join(scope: str, name: str) -> str:
+    return f"{scope}.{name}" if scope else name
 
 
 def _first(oneof: OneOf) -> int:

@@ -18,7 +18,7 @@ from treaty.formats.protobuf.model import (
     RpcMethod,
     RpcService,
 )
-from treaty.formats.protobuf.printer.constants import print_assignment, print_brackets, quote_bytes
+from treaty.formats.protobuf.syntax.constants import print_assignment, print_brackets, quote_bytes
 
 MAX_NUMBER = 2**29 - 1
 """The highest field number, which is printed as ``max``."""

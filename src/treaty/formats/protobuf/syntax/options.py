@@ -2,12 +2,24 @@
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, MinusZero, ProtoOption
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    IdentifierValue,
+    MinusZero,
+    ProtoOption,
+    RadixInteger,
+    RadixMinusZero,
+)
 from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, TokenCursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, parse_integer
 
 UINT64 = 2**64 - 1
 INT64 = 2**63
+WORDS = frozenset(("inf", "nan"))
+"""Numbers that are words."""
+INFINITE = WORDS | {"infinity"}
+"""The same as text format has them, in lower case."""
 _CLOSING = {"{": "}", "<": ">"}
 
 
@@ -55,7 +67,8 @@ def read_value(cursor: TokenCursor) -> Constant:
     return _scalar(cursor, "a number, a string, a name or a message in braces")
 
 
-def _scalar(cursor: TokenCursor, expected: str) -> Constant:
+def _scalar(cursor: TokenCursor, expected: str, *, inside: bool = False) -> Constant:
+    """A value that is no message; inside one, in text format, ``inf`` and ``nan`` may be written in any case."""
     negative = cursor.accept("-")
     word = cursor.tokens[cursor.at]
     first = word[:1]
@@ -63,7 +76,7 @@ def _scalar(cursor: TokenCursor, expected: str) -> Constant:
         if not negative:
             cursor.at += 1
             return IdentifierValue(word)
-        if word not in ("inf", "nan"):
+        if (word.lower() not in INFINITE) if inside else (word not in WORDS):
             raise cursor.unexpected("a number after the minus sign")
         cursor.at += 1
         return -float(word)
@@ -72,9 +85,13 @@ def _scalar(cursor: TokenCursor, expected: str) -> Constant:
     if not first or first not in "0123456789." or word == ".":
         raise cursor.unexpected("a number after the minus sign" if negative else expected)
     number = _number(cursor, word, INT64 if negative else UINT64)
-    if negative and isinstance(number, int) and not number:
-        return MinusZero()
-    return -number if negative else number
+    if isinstance(number, float):
+        return -number if negative else number
+    radix = word[0] == "0" and len(word) > 1
+    if negative and not number:
+        return RadixMinusZero() if radix else MinusZero()
+    signed = -number if negative else number
+    return RadixInteger(signed) if radix else signed
 
 
 def _number(cursor: TokenCursor, word: str, top: int) -> int | float:
@@ -105,7 +122,7 @@ def _aggregate(cursor: TokenCursor, closing: str) -> AggregateValue:
         elif opening == "[":
             member = _read_list(cursor, scalars=colon)
         elif colon:
-            member = _scalar(cursor, "a value")
+            member = _scalar(cursor, "a value", inside=True)
         else:
             raise cursor.unexpected('":" and a value, or a message in braces')
         members.append((name, member))
@@ -130,7 +147,7 @@ def _read_list(cursor: TokenCursor, *, scalars: bool) -> Constant:
             cursor.at += 1
             items.append(_aggregate(cursor, _CLOSING[opening]))
         elif scalars:
-            items.append(_scalar(cursor, "a value"))
+            items.append(_scalar(cursor, "a value", inside=True))
         else:
             raise cursor.unexpected("a message in braces")
         if cursor.accept("]"):
@@ -149,8 +166,8 @@ def _member(cursor: TokenCursor) -> str:
             raise _unclosed_error(cursor)
         parts.append(word)
         cursor.at += 1
-    if not parts:
-        raise cursor.unexpected("the full name of an extension")
+    if not parts or parts[0] == ".":
+        raise cursor.unexpected("the full name of an extension, without a leading point")
     return f"[{''.join(parts)}]"
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from treaty.formats.protobuf.descriptors.names import get_entry_name
-from treaty.formats.protobuf.linker.features import read_features
+from treaty.formats.protobuf.linker.features import get_features, inherit_features, read_features
 from treaty.formats.protobuf.model import (
     AggregateValue,
     Constant,
@@ -14,8 +14,12 @@ from treaty.formats.protobuf.model import (
     MinusZero,
     ProtoSchema,
     ProtoSymbol,
+    RadixInteger,
+    RadixMinusZero,
+    SignedZero,
     find_symbol,
 )
+from treaty.formats.protobuf.syntax.options import INFINITE, WORDS
 
 LIMITS = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), (-(2**31), 2**31 - 1)),
@@ -25,7 +29,6 @@ LIMITS = {
 }
 """The smallest and largest whole number by type."""
 FLOATS = frozenset(("float", "double"))
-_INFINITE = frozenset(("inf", "infinity", "nan"))
 _TRUTH = frozenset(("true", "True", "t", "false", "False", "f"))
 ADDRESSES = ("type.googleapis.com/", "type.googleprod.com/")
 """What may stand before the name of a message that is packed into an ``Any``."""
@@ -72,7 +75,7 @@ def describe_constant(value: Constant) -> str:
             return "a message"
         case tuple():
             return "a list"
-        case MinusZero():
+        case MinusZero() | RadixMinusZero():
             return "-0"
         case _:
             return str(value)[:40]
@@ -95,21 +98,24 @@ class ConstantValidator:
         if bounds is not None:
             if not isinstance(value, int):
                 raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", f"a whole number for {kind}")
-            if not bounds[0] <= value <= bounds[1] or (not bounds[0] and isinstance(value, MinusZero)):
+            if not bounds[0] <= value <= bounds[1] or (not bounds[0] and isinstance(value, SignedZero)):
                 raise InvalidConstantError(
                     f"{describe_constant(value)} for {slot.full}", f"a number from {bounds[0]} to {bounds[1]}"
                 )
         elif kind in FLOATS:
-            word = isinstance(value, IdentifierValue) and value.text.lower() in _INFINITE
-            if not word and not isinstance(value, int | float):
-                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "a number")
+            if not _is_float(value, inside=inside):
+                number = "a decimal number, inf or nan" if inside else "a number, inf or nan in lower case"
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", number)
         elif kind == "bool":
             truth = isinstance(value, IdentifierValue) and value.text in (_TRUTH if inside else ("true", "false"))
-            if not truth and not (inside and value in (0, 1) and isinstance(value, int)):
+            digit = isinstance(value, int) and value in (0, 1) and not isinstance(value, SignedZero)
+            if not truth and not (inside and digit):
                 raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "true or false")
         elif kind in ("string", "bytes"):
             if not isinstance(value, bytes):
                 raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "a string in quotes")
+            if kind == "string" and not _is_utf8(value) and _validates_utf8(slot):
+                raise InvalidConstantError(f"bytes that are no UTF-8 for {slot.full}", "UTF-8, or a field of bytes")
         else:
             self._named(slot, value, inside=inside)
 
@@ -212,6 +218,27 @@ class ConstantValidator:
             found = choices, tuple(one for one in node.fields if _is_required(one))
             self._messages[id(node)] = found
         return found
+
+
+def _is_float(value: Constant, *, inside: bool) -> bool:
+    """Whether a float takes a value; inside a message it takes words in any case, and decimal digits alone."""
+    if isinstance(value, IdentifierValue):
+        return value.text.lower() in INFINITE if inside else value.text in WORDS
+    return isinstance(value, int | float) and not (inside and isinstance(value, RadixInteger | RadixMinusZero))
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _validates_utf8(slot: FieldSlot) -> bool:
+    """Whether readers of a field of strings refuse bytes that are no UTF-8."""
+    features = inherit_features(get_features(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
+    return features["utf8_validation"] == "VERIFY"
 
 
 def _is_required(field: Field) -> bool:

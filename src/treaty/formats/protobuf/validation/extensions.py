@@ -27,7 +27,10 @@ _OPTIONS = frozenset(
     for one in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
 )
 """What proto3 may extend."""
-_FULL = re.compile(r"\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_FULL = re.compile(r"(?:\.\w+)+", re.ASCII)
+"""A full name as protoc takes it in a declaration: its parts may begin with a digit, and belong to nothing then."""
+_DECLARABLE = frozenset(SCALARS) | {"enum"}
+"""Types that a declaration names without a leading point. No extension is of the type ``enum``: each has one by name."""
 
 
 def is_lite(file: ProtoFile) -> bool:
@@ -113,7 +116,7 @@ def _check_declared(
 
 
 def _qualify_type(name: str) -> str:
-    return name if name in SCALARS or name.startswith(".") else f".{name}"
+    return name if name in _DECLARABLE or name.startswith(".") else f".{name}"
 
 
 def _text(value: Constant | None) -> str:
@@ -166,7 +169,7 @@ def _check_declared_names(
     if name in names:
         faults.add("DECLARATION_INVALID", full, f"{name!r} is declared twice", statement.place)
     names.add(name)
-    if not _FULL.fullmatch(name) or (type_ not in SCALARS and not _FULL.fullmatch(type_)):
+    if not _FULL.fullmatch(name) or (type_ not in _DECLARABLE and not _FULL.fullmatch(type_)):
         faults.add("DECLARATION_INVALID", full, f"{name!r} of the type {type_!r}", statement.place)
 
 

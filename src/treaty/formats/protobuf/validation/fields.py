@@ -10,10 +10,10 @@ from treaty.formats.protobuf.model import (
     Field,
     IdentifierValue,
     Message,
-    MinusZero,
     ProtoOption,
     ProtoSchema,
     ProtoSymbol,
+    SignedZero,
 )
 from treaty.formats.protobuf.syntax.messages import SCALARS
 from treaty.formats.protobuf.validation.constants import FLOATS, LIMITS, describe_constant
@@ -241,7 +241,7 @@ def _unfit(kind: str, value: Constant) -> str:
     """What a default of a scalar type should have been; empty where it is right."""
     bounds = LIMITS.get(kind)
     if bounds is not None:
-        signless = not bounds[0] and isinstance(value, MinusZero)
+        signless = not bounds[0] and isinstance(value, SignedZero)
         right = isinstance(value, int) and bounds[0] <= value <= bounds[1] and not signless
         return "" if right else f"a whole number from {bounds[0]} to {bounds[1]}"
     if kind in FLOATS:

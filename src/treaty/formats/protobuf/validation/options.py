@@ -19,7 +19,7 @@ from treaty.formats.protobuf.model import (
 )
 from treaty.formats.protobuf.validation.constants import ConstantValidator, FieldSlot, InvalidConstantError
 
-_HOLDERS: Mapping[str, str] = {
+HOLDERS: Mapping[str, str] = {
     "file": "FileOptions",
     "message": "MessageOptions",
     "field": "FieldOptions",
@@ -81,7 +81,7 @@ class OptionResolver:
         """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
         found: list[ResolvedOption] = []
         seen: set[Path] = set()
-        holder = f"google.protobuf.{_HOLDERS[kind]}"
+        holder = f"google.protobuf.{HOLDERS[kind]}"
         for option in options:
             if kind == "field" and option.name in (("default",), ("json_name",)):
                 continue

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, ProtoOption
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    IdentifierValue,
+    MinusZero,
+    ProtoOption,
+    RadixMinusZero,
+)
 
 _ESCAPES = str.maketrans(
     {
@@ -52,6 +59,8 @@ def print_constant(value: Constant, pad: str) -> str:
             return value.text
         case float():
             return print_number(value)
+        case MinusZero() | RadixMinusZero():
+            return "-0"
         case int():
             return str(value)
         case AggregateValue():
