@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "spark-types.md").read_te
 LINE = re.compile(r"^\| `(?P<field>[^|]*)` \| (?:``(?P<quoted>[^|]*)``|`(?P<plain>[^|]*)`) \|", re.MULTILINE)
 IMPORTS = "".join(
     f'import "google/{name}.proto";'
-    for name in (*(f"protobuf/{one}" for one in ("timestamp", "duration", "wrappers", "struct")), "type/date", "type/decimal")
+    for name in (*(f"protobuf/{one}" for one in ("any", "timestamp", "duration", "wrappers", "struct")), "type/date", "type/decimal")
 )  # fmt: skip
 
 

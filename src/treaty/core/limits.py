@@ -218,6 +218,8 @@ AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
 AVRO_NESTING = 32
 """Nesting of a recursive Avro record in one payload; deeper ones would end the JVM or the Python worker."""
+ANY_NESTING = 32
+"""Nesting of `google.protobuf.Any` in itself that is printed as JSON; a deeper one keeps its bytes, as Base64."""
 AVRO_TEXT_BYTES = 50_000_000
 """Bytes of one string or bytes value that a Spark job decodes."""
 HISTORY_TROUBLES = 200

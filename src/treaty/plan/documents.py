@@ -8,8 +8,9 @@ from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_resolved
 from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.drafts import DRAFT_3
 from treaty.formats.jsonschema.format import FORMAT as JSON
-from treaty.formats.jsonschema.model import JsonSchema
+from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import PlanError, nothing_readable, reject_schema
 from treaty.plan.format_plans import RESTS, JsonFormatPlan
@@ -18,6 +19,8 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 VARIANT = Scalar("variant")
+FIRST_WITH_FRACTIONS = 6
+"""The first draft to which a number with a fraction of zeros is an integer."""
 WIDER = {
     frozenset(("int32", "int64")): "int64",
     frozenset(("float32", "float64")): "float64",
@@ -66,7 +69,9 @@ def compose(known: Sequence[RegisteredSchema], reader: JsonSchema | Columns, opt
         columns=() if made.whole else found,
         writers=writers,
         rejected=(),
-        recipe=JsonFormatPlan(made.whole, checks=_checks(known) if options.validate else (), rest=rest),
+        recipe=JsonFormatPlan(
+            made.whole, checks=_checks(known) if options.validate else (), rest=rest, plain=_list_plain(known)
+        ),
         engine="spark" if made.whole or rest or not is_columnar(Struct(made.columns)) else "arrow",
         depth=options.depth,
         docs=tuple(list_docs(made)),
@@ -102,6 +107,16 @@ def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, whole
 
 def _checks(known: Sequence[RegisteredSchema]) -> tuple[tuple[int, str], ...]:
     return tuple({one.schema_id: (one.schema_id, print_resolved(one.schema)) for one in known}.values())
+
+
+def _list_plain(known: Sequence[RegisteredSchema]) -> tuple[int, ...]:
+    """The ids of drafts before 6, to which 1.0 is no integer (draft 4, Core, 3.5)."""
+    return tuple(sorted({one.schema_id for one in known if _is_plain(one.schema.root)}))
+
+
+def _is_plain(root: SchemaNode) -> bool:
+    named = root.value.get("$schema") if isinstance(root.value, dict) else None
+    return root.draft.number < FIRST_WITH_FRACTIONS or DRAFT_3 in str(named)
 
 
 def _text(schema: Any) -> str:

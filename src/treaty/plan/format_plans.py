@@ -155,13 +155,14 @@ class JsonFormatPlan:
 
     With `kinds` each of the plan's columns is a record type, and the rows of its ids are read into it. `checks` are
     schemas by id, with all references inside, that documents are checked by; `rest` is the column for members that have
-    none.
+    none. `plain` are ids of draft 4, to which a number with a point or an exponent is no integer.
     """
 
     whole: bool = False
     kinds: tuple[JsonKind, ...] = ()
     checks: tuple[tuple[int, str], ...] = ()
     rest: str = ""
+    plain: tuple[int, ...] = ()
 
     def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
         """What was wished of the plan; `columns` are its types by name."""
@@ -172,13 +173,17 @@ class JsonFormatPlan:
         """Lines for people."""
         if self.checks:
             yield "  checks   documents by the schemas that they were written with"
+        if self.plain:
+            named = ", ".join(map(str, self.plain))
+            yield f"  integers have no point and no exponent in rows of ids {named}, which are of draft 4"
 
     @staticmethod
     def stored(parts: dict[str, Any]) -> "JsonFormatPlan":
         """Read the stored form."""
         kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts.get("kinds", ()))
         checks = ((number, text) for number, text in parts.get("checks", ()))
-        return JsonFormatPlan(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks)})
+        plain = tuple(parts.get("plain", ()))
+        return JsonFormatPlan(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks), "plain": plain})
 
 
 @dataclass(frozen=True, slots=True)

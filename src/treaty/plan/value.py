@@ -24,7 +24,7 @@ ENGINES: Mapping[str, Mapping[str, str]] = {
     },
     "JSON": {
         "arrow": "pyarrow over whole batches in Python workers, and Treaty's own reader for what it refuses",
-        "spark": "Spark's from_json",
+        "spark": "Spark's from_json, and Treaty's own reader in Python workers for rows that it refuses",
     },
 }
 """What does the work, by format and engine."""

@@ -1,18 +1,32 @@
 """JSON row by row, to the values that Spark's `from_json` makes of the same text, and to a bad row where it makes none."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.arrow.documents.rest import find_rest
+from treaty.arrow.documents.unfit import find_unfit
 from treaty.arrow.documents.validity import make_checker
-from treaty.arrow.documents.values import JsonMembers, WrongKindError, make_converter, read_number
+from treaty.arrow.documents.values import (
+    PLAIN_SCALARS,
+    SCALARS,
+    ConvertValue,
+    JsonMembers,
+    OversizedValueError,
+    WrongKindError,
+    make_converter,
+    read_number,
+)
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.ddl import parse_type
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind
 from treaty.plan.value import DecodePlan
 
+REFUSED = (WrongKindError, ValueError, ArithmeticError, RecursionError)
+"""What is raised for a document that is none of its columns' types."""
 WRONG_VALUE = "the payload is no JSON, or a value in it is not of its column's type"
 
 
@@ -23,9 +37,12 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     ids = tuple(one.schema_id for one in plan.writers)
     kinds = recipe.kinds or (JsonKind("", plan.type, ids, recipe.whole),)
     check = make_checker(recipe) if recipe.checks else None
+    shapes = {
+        (at, plain): _make_shape(one, recipe.rest, plain) for at, one in enumerate(kinds) for plain in (False, True)
+    }
     known = {
-        make_header(number): (make_converter(parse_type(one.type), without=recipe.rest), one)
-        for one in kinds
+        make_header(number): (shapes[at, number in recipe.plain], one)
+        for at, one in enumerate(kinds)
         for number in one.ids
     }
     columns = frozenset(name for name, _ in plan.columns if name != recipe.rest)
@@ -42,8 +59,10 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         shape, kind = found
         try:
             made = parse(value[5:].decode())
-            record: Any = None if made is None else shape(made)
-        except (WrongKindError, ValueError, ArithmeticError, RecursionError):
+            record: Any = None if made is None else shape.convert(made)
+        except OversizedValueError:
+            return _reject_unfit(shape, made)
+        except REFUSED:
             return None, "MALFORMED", WRONG_VALUE
         if record is None and not kind.whole:
             return None, "MALFORMED", WRONG_VALUE
@@ -54,6 +73,30 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         return ({kind.column: record} if kind.column else record), None, None
 
     return read
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentShape:
+    """What makes documents of a record type into records, and what finds a value in one that its column can't hold."""
+
+    convert: ConvertValue
+    find_unfit: Callable[[Any], str]
+
+
+def _make_shape(kind: JsonKind, rest: str, is_plain: bool) -> _DocumentShape:  # noqa: FBT001 - a part of a key
+    type_, scalars, without = parse_type(kind.type), PLAIN_SCALARS if is_plain else SCALARS, rest or None
+    return _DocumentShape(
+        make_converter(type_, scalars, without=without),
+        lambda document: find_unfit(type_, document, scalars, without=without),
+    )
+
+
+def _reject_unfit(shape: _DocumentShape, document: Any) -> RowResult:
+    """INVALID with the path of the value; MALFORMED where another value of the document is none of its column's type."""
+    try:
+        return None, "INVALID", shape.find_unfit(document)
+    except REFUSED:
+        return None, "MALFORMED", WRONG_VALUE
 
 
 def _refuse_constant(word: str) -> Any:

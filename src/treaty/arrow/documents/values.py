@@ -11,6 +11,10 @@ from treaty.core.state import columns as table
 from treaty.core.state.columns import ColumnType, Scalar, Struct
 
 ConvertValue = Callable[[Any], Any]
+SHOWN = 40
+"""Characters of a value that a sentence has."""
+DIGITS_OF_64_BITS, BEYOND = 19, 2**64
+"""Digits of the greatest number of 64 bits, and a number beyond it."""
 DIGITS = Context(prec=1100, Emax=10**9, Emin=-(10**9))
 """Enough for every number of up to 1,000 signs, which is where Spark's parser stops."""
 
@@ -36,25 +40,30 @@ class WrongKindError(ValueError):
     """A value that is not of its column's type."""
 
 
-def make_converter(kind: ColumnType, *, without: str = "") -> ConvertValue:
-    """What makes a value of parsed JSON into the value that Arrow takes. Raises `WrongKindError`.
+class OversizedValueError(ValueError):
+    """A value of its column's type that the column can't hold; the sentence has the value, not the path."""
 
-    `without` names a column of the topmost struct that no member is read into.
+
+def make_converter(kind: ColumnType, scalars: "Scalars", *, without: str | None = None) -> ConvertValue:
+    """What makes a value of parsed JSON into the value that Arrow takes. Raises `WrongKindError` and `OversizedValueError`.
+
+    `scalars` are `SCALARS` or `PLAIN_SCALARS`. `without` names a column of the topmost struct that no member is read into; "" is the
+    name of a member too.
     """
     match kind:
         case Scalar(name):
-            return SCALARS[name]
+            return scalars[name]
         case table.Decimal(precision, scale):
             return _decimal(precision, scale)
         case table.List(element):
-            return _list(make_converter(element))
+            return _list(make_converter(element, scalars))
         case table.Map(_, value):
-            return _map(make_converter(value))
-    return _struct(kind, without)
+            return _map(make_converter(value, scalars))
+    return _struct(kind, scalars, without)
 
 
-def _struct(kind: Struct, without: str) -> ConvertValue:
-    parts = {one.name: make_converter(one.type) for one in kind.columns if one.name != without}
+def _struct(kind: Struct, scalars: "Scalars", without: str | None) -> ConvertValue:
+    parts = {one.name: make_converter(one.type, scalars) for one in kind.columns if one.name != without}
     nothing = dict.fromkeys(parts)
 
     def struct(value: Any) -> Any:
@@ -93,30 +102,65 @@ def _decimal(precision: int, scale: int) -> ConvertValue:
 
     def made(value: Any) -> Decimal:
         if type(value) is str:
-            value = Decimal(value.strip(), DIGITS)
-        if not _is_number(value) or not Decimal(value).is_finite() or abs(value) >= limit:
+            value = _read_decimal(value)
+        if not _is_number(value) or not Decimal(value).is_finite():
             raise WrongKindError
-        found = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
-        if abs(found) >= limit:
-            raise WrongKindError
-        return found
+        if abs(value) < limit:
+            found = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
+            if abs(found) < limit:
+                return found
+        raise OversizedValueError(f"{_cut(value)} has more digits than DECIMAL({precision}, {scale})")
 
     return made
+
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def _read_decimal(text: str) -> Decimal:
+    """A text as Spark reads a decimal: Java's syntax, and commas are taken out."""
+    digits = text.replace(",", "")
+    if not _DECIMAL.fullmatch(digits):
+        raise WrongKindError
+    return Decimal(digits, DIGITS)
 
 
 def _is_number(value: Any) -> bool:
     return type(value) is int or isinstance(value, Decimal)
 
 
-def _whole(bits: int) -> ConvertValue:
+def _whole(bits: int, *, plain: bool = False) -> ConvertValue:
+    """Whole numbers of so many bits; `plain` ones are written without a point and without an exponent."""
     limit = 2 ** (bits - 1)
 
     def made(value: Any) -> int:
-        if type(value) is not int or not -limit <= value < limit:
+        if type(value) is int:
+            number = value
+        elif plain or not isinstance(value, Decimal):
             raise WrongKindError
-        return value
+        else:
+            number = _round_exactly(value)
+        if not -limit <= number < limit:
+            raise OversizedValueError(f"{_cut(value)} is beyond {bits} bits")
+        return number
 
     return made
+
+
+def _round_exactly(value: Decimal) -> int:
+    """The whole number that a number with a point or an exponent is, such as 1.0; `BEYOND` for all beyond 64 bits. Raises `WrongKindError`."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int), "a finite number"
+    if exponent < 0 and any(digits[max(0, len(digits) + exponent) :]):
+        raise WrongKindError
+    if value and value.adjusted() > DIGITS_OF_64_BITS:  # it may be written with an exponent of a billion
+        return BEYOND
+    return int(value)
+
+
+def _cut(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def _real(value: Any) -> float:
@@ -183,32 +227,62 @@ def print_double(value: float) -> str:
     return f"{front}{text[0]}.{text[1:] or '0'}E{point - 1}"
 
 
-_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
+_DAY = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
 """A day as Spark reads it: the first of a month or year where there is no more, and without the time behind it."""
 _TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.IGNORECASE | re.ASCII
+    r"(-?\d{4}|[+-]\d{5,9})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?",
+    re.IGNORECASE | re.ASCII,
 )
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_TRIMMED = "".join(map(chr, (*range(33), 127)))
+"""What Spark takes off both ends of a day: spaces and control characters of ASCII."""
+_CYCLE = 400
+"""Years after which the calendar repeats itself."""
+_CYCLE_DAYS = 146_097
+_FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 
 
-def _date(value: Any) -> dt.date:
-    found = _DAY.fullmatch(value.strip()) if type(value) is str else None
+def _count_days(year: int, month: int, day: int) -> int:
+    """Days since 1970 of a day of any year, in the calendar of today before its time too; year 0 is the one before 1. Raises
+    ValueError for what is no day.
+    """
+    cycles, inside = divmod(year, _CYCLE)
+    return dt.date(inside + _CYCLE, month, day).toordinal() - _FIRST_DAY + (cycles - 1) * _CYCLE_DAYS
+
+
+def _date(value: Any) -> int:
+    """Days since 1970; years are of four to seven digits, with a sign or none."""
+    found = _DAY.fullmatch(value.strip(_TRIMMED)) if type(value) is str else None
     if found is None:
         raise WrongKindError
-    return dt.date(*(int(one or 1) for one in found.groups()))
+    days = _count_days(*(int(one or 1) for one in found.groups()))
+    if not -(2**31) <= days < 2**31:
+        raise OversizedValueError(f"{_cut(value)} is a day beyond 32 bits of days from 1970")
+    return days
 
 
 def _timestamp(value: Any) -> int:
-    """Microseconds; a number counts seconds, and a time without a zone is one in UTC."""
-    if type(value) is int and -(2**63) <= value * 1_000_000 < 2**63:
-        return value * 1_000_000
+    """Microseconds; a number counts seconds, and a time without a zone is one in UTC.
+
+    A year has four digits; one of more has a sign, as ISO 8601 has it, and there is no year -0.
+    """
+    if type(value) is int:
+        return _require_micros(value, 0, value)
     found = _TIME.fullmatch(value) if type(value) is str else None
-    if found is None:
+    if found is None or found[1] == "-0000":
         raise WrongKindError
     *numbers, part, zone = found.groups()
-    made = dt.datetime(*map(int, numbers), tzinfo=dt.UTC) - _EPOCH  # type: ignore[arg-type, misc]  # six numbers
-    micros = (made.days * 86_400 + made.seconds) * 1_000_000 + int((part or "0").ljust(9, "0")[:6])
-    return micros - _offset(zone) * 1_000_000
+    year, month, day, hour, minute, second = map(int, numbers)
+    if hour > 23 or minute > 59 or second > 59:
+        raise WrongKindError
+    seconds = _count_days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - _offset(zone)
+    return _require_micros(seconds, int((part or "0").ljust(9, "0")[:6]), value)
+
+
+def _require_micros(seconds: int, micros: int, value: object) -> int:
+    """Microseconds, where 64 bits hold those of the seconds too. Raises `OversizedValueError`."""
+    if not -(2**63) <= seconds * 1_000_000 <= 2**63 - 1 - micros:
+        raise OversizedValueError(f"{_cut(value)} is a time beyond 64 bits of microseconds from 1970")
+    return seconds * 1_000_000 + micros
 
 
 def _offset(zone: str | None) -> int:
@@ -221,7 +295,9 @@ def _offset(zone: str | None) -> int:
     return (hours * 60 + minutes) * (-60 if zone[0] == "-" else 60)
 
 
-SCALARS: Mapping[str, ConvertValue] = {
+Scalars = Mapping[str, ConvertValue]
+"""What makes values of the scalars, by their names."""
+SCALARS: Scalars = {
     "null": lambda _: None,
     "boolean": _boolean,
     "int32": _whole(32),
@@ -235,3 +311,5 @@ SCALARS: Mapping[str, ConvertValue] = {
     "variant": _text,
 }
 """By scalar of `treaty.core.state.columns.SCALARS`; JSON has no bytes."""
+PLAIN_SCALARS: Scalars = {**SCALARS, "int32": _whole(32, plain=True), "int64": _whole(64, plain=True)}
+"""The same for schemas of draft 4, to which 1.0 is no integer; it is one since draft 6 (JSON Schema Validation, 6.1.1)."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
-from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
+
+from treaty.formats.protobuf.protojson import print_protojson
 
 Shape = Callable[[Any], Any]
 DIGITS = Context(prec=80)
@@ -82,7 +83,8 @@ def _same(value: Any) -> Any:
 
 
 def _symbol(enum: EnumDescriptor) -> Shape:
-    names = {number: one.name for number, one in enum.values_by_number.items()}
+    # `items()` has every alias of a number, and the last one would win; a look-up has the first, as ProtoJSON and Java have.
+    names = {number: enum.values_by_number[number].name for number in enum.values_by_number}
     return lambda number: names.get(number) or str(number)
 
 
@@ -116,8 +118,8 @@ def _json(field: FieldDescriptor, kind: pa.DataType) -> Shape:
 
     def text(message: Message) -> str:
         try:
-            return MessageToJson(message, indent=None, ensure_ascii=False)
-        except (TypeError, ValueError) as wrong:
+            return print_protojson(message)
+        except (RecursionError, TypeError, ValueError) as wrong:
             raise UnreadableValueError(f"{field.full_name} can't be written as JSON: {wrong}") from wrong
 
     return text

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
 
-from google.protobuf.json_format import MessageToDict, SerializeToJsonError
+from google.protobuf.json_format import SerializeToJsonError
 from google.protobuf.message import Message
 
 from treaty.client.cache import CachedRegistry
@@ -24,6 +24,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
+from treaty.formats.protobuf.protojson import make_json_value
 from treaty.formats.registry import find_formats
 
 DecodeMode = Literal["auto", "schema", "text", "bytes"]
@@ -127,7 +128,7 @@ def to_json_value(value: Any) -> Any:
     """Convert a deserialized value to JSON: dates and times in ISO 8601, decimals as digits, bytes as characters."""
     match value:
         case Message():
-            return MessageToDict(value)
+            return make_json_value(value)
         case dict():
             return {str(name): to_json_value(one) for name, one in value.items()}
         case list() | tuple():

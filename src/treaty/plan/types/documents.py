@@ -22,6 +22,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
     last: DecodePlan | None = None
     engines: set[str] = set()
     checks: list[tuple[int, str]] = []
+    plain: list[int] = []
     if options.rest:
         raise PlanError("rest is for documents of one record type; leave it out, or read one type")
     for group in group_schemas(known, _names):
@@ -35,6 +36,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
         writers += last.writers
         recipe = last.recipe
         checks += recipe.checks if isinstance(recipe, JsonFormatPlan) else ()
+        plain += recipe.plain if isinstance(recipe, JsonFormatPlan) else ()
         ids = tuple(one.schema_id for one in last.writers)
         kinds.append(JsonKind(group.column, last.type, ids, whole=isinstance(recipe, JsonFormatPlan) and recipe.whole))
         types.append(RecordType(group.column, group.name, last.type))
@@ -48,7 +50,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
         columns=columns,
         writers=tuple(writers),
         rejected=drop_twins(rejected),
-        recipe=JsonFormatPlan(kinds=tuple(kinds), checks=tuple(checks)),
+        recipe=JsonFormatPlan(kinds=tuple(kinds), checks=tuple(checks), plain=tuple(plain)),
         engine="arrow" if engines == {"arrow"} else "spark",
     )
     return plan, tuple(types)

@@ -3,36 +3,58 @@
 `from_json` stops at the end of the first value and says nothing of what follows, nor of members that it was not asked for. So each
 payload is read as the only item of a list, the first of two members of a map; the second one marks the end. What is not exactly
 one value has more items, more members, or no end: the names of both are known to this process alone.
+
+What `from_json` refuses is read once more, by Treaty's own reader in Python workers: it knows that 1.0 is an integer, and which value does
+not fit its column. The workers get nulls for all other rows. A plan of columns that hold whatever `from_json` takes has no such step.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from treaty.arrow.decoded import list_frames
+from treaty.arrow.decoded import collect_rows, list_frames
+from treaty.arrow.documents.rows import WRONG_VALUE, make_row_reader
 from treaty.arrow.documents.validity import make_checker
+from treaty.arrow.types import kind_of
 from treaty.plan.ddl import quote_name, struct_ddl
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
+from treaty.spark.engines.workers import PARTS
 from treaty.spark.frames import map_frame_id
 
 CORRUPT, BOTH = "_treaty_corrupt", "_treaty_both"
 ITEMS, END = (hashlib.blake2b(name, key=SECRET, digest_size=12).hexdigest() for name in (b"items", b"end"))
 BEFORE, BEHIND = f'{{"{BOTH}":{{"{ITEMS}":[', f'],"{END}":[]}}}}'
 ONE, MINE, REST, WRONG = "_treaty_one", "_treaty_mine", "_treaty_rest", "_treaty_wrong"
+AGAIN = "_treaty_again"
+"""The column with what Treaty's own reader makes of a row that `from_json` refuses: its record, or a code and a sentence."""
+HAVE_LIMITS = re.compile(r"\b(INT|BIGINT|DECIMAL|DATE|TIMESTAMP|TIMESTAMP_NTZ)\b")
+"""Spark types with values that `from_json` refuses and Treaty's own reader takes, or explains."""
 READ = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": CORRUPT,
     "allowNonNumericNumbers": "false",
     "allowSingleQuotes": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSSSSS][XXX]",
+    "timeZone": "UTC",
+    "enableDateTimeParsingFallback": "false",
 }
+"""Options of `from_json`. A time without a zone is one in UTC; without `timeZone` it would be one of the session's zone. Without the last
+one, the text "123" would be the day 123 after 1970 began.
+"""
+LARGE = "_treaty_large"
+MANY_SECONDS = r"(^|[:,\[\s])-?(9[2-9][0-9]{11}|[0-9]{14,})"
+"""What a document with a number of more seconds than 64 bits of microseconds hold has in it. `from_json` would let such a time wrap around."""
+HAVE_TIMES = re.compile(r"\bTIMESTAMP(_NTZ)?\b")
 
 
 def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
@@ -41,10 +63,42 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     made.append(map_frame_id(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
     if recipe.rest:
         made.append(_read_rest(plan, _read_text(value)).alias(REST))
+    if HAVE_TIMES.search(plan.engine_type):
+        made.append(_read_text(value).rlike(MANY_SECONDS).alias(LARGE))
     if recipe.checks:
         frame = frame.withColumn(WRONG, _make_validator(recipe)(value))
         made.append(F.col(WRONG).alias(WRONG))
-    return frame.withColumn(DECODED, barrier(F.struct(*made)))
+    decoded = frame.withColumn(DECODED, barrier(F.struct(*made)))
+    if not _reads_again(plan):
+        return decoded
+    refused = F.when(F.col(DECODED)[MINE] & ~_is_readable(plan), value)
+    return decoded.withColumn(AGAIN, _make_second_reader(plan)(refused))
+
+
+def _reads_again(plan: DecodePlan) -> bool:
+    return HAVE_LIMITS.search(plan.engine_type) is not None
+
+
+def _make_second_reader(plan: DecodePlan) -> Callable[[Column], Column]:
+    """From a frame to a struct of `PARTS`, by Treaty's own reader; null for null. Members without a column are left to Spark."""
+    recipe = _read_json_part(plan)
+    columns = tuple(pair for pair in plan.columns if pair[0] != recipe.rest or not recipe.rest)
+    type_ = struct_ddl(columns) if recipe.rest else plan.engine_type
+    inner = replace(plan, columns=columns, type=type_, recipe=replace(recipe, rest="")) if recipe.rest else plan
+    fields = [StructField(PARTS[0], DataType.fromDDL(type_)), *(StructField(name, StringType()) for name in PARTS[1:])]
+
+    def read(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        kind = kind_of(inner)
+        row = make_row_reader(inner)
+        for one in frames:
+            if one.null_count == len(one):
+                yield pa.nulls(len(one), pa.struct([(PARTS[0], kind), *((name, pa.string()) for name in PARTS[1:])]))
+                continue
+            found = collect_rows(map(row, list_frames(one)), kind)
+            parts = [found.record, found.code, found.said]
+            yield pa.StructArray.from_arrays(parts, names=PARTS, mask=one.is_null())
+
+    return cast("Callable[[Column], Column]", arrow_udf(read, StructType(fields)))  # type: ignore[call-overload]  # as below
 
 
 def _make_validator(plan_part: JsonFormatPlan) -> Callable[[Column], Column]:
@@ -99,7 +153,8 @@ def _list_kinds(plan: DecodePlan) -> tuple[JsonKind, ...]:
 def _is_readable(plan: DecodePlan) -> Column:
     """Whether a row is one value of its columns' types and nothing else."""
     read = [_is_one_value(one, F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
-    return join_conditions(read, Column.__or__)
+    found = join_conditions(read, Column.__or__)
+    return found & ~F.col(DECODED)[LARGE] if HAVE_TIMES.search(plan.engine_type) else found
 
 
 def _is_one_value(kind: JsonKind, part: Column) -> Column:
@@ -125,27 +180,37 @@ def _read_item(part: Column) -> Column:
 
 def _is_good(plan: DecodePlan) -> Column:
     fine = _is_readable(plan)
-    return fine & F.col(DECODED)[WRONG].isNull() if _read_json_part(plan).checks else fine
+    if _read_json_part(plan).checks:
+        fine &= F.col(DECODED)[WRONG].isNull()
+    return fine | _is_read_again(plan) if _reads_again(plan) else fine
+
+
+def _is_read_again(plan: DecodePlan) -> Column:
+    """Whether a row that `from_json` refuses is a record; never null."""
+    return F.col(AGAIN).isNotNull() & F.col(AGAIN)["code"].isNull() & ~_is_readable(plan)
 
 
 def _read_record(plan: DecodePlan, value: Column) -> Column:
     del value
     recipe = _read_json_part(plan)
     parts = [_read_item(F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
+    found = parts[0]
     if recipe.kinds:
-        return F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
-    return parts[0].withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]
+        found = F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
+    if _reads_again(plan):
+        found = F.when(_is_read_again(plan), F.col(AGAIN)["record"]).otherwise(found)
+    return found.withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else found
 
 
 def _find_code(plan: DecodePlan) -> Column:
-    return F.when(_is_readable(plan), "INVALID").otherwise("MALFORMED")
+    bad = F.coalesce(F.col(AGAIN)["code"], F.lit("MALFORMED")) if _reads_again(plan) else F.lit("MALFORMED")
+    return F.when(_is_readable(plan), "INVALID").otherwise(bad)
 
 
 def _find_message(plan: DecodePlan) -> Column:
     made = F.col(DECODED)
-    broken = F.when(
-        made[MINE] & ~_is_readable(plan), "the payload is no JSON, or a value in it is not of its column's type"
-    )
+    sentence = F.coalesce(F.col(AGAIN)["said"], F.lit(WRONG_VALUE)) if _reads_again(plan) else F.lit(WRONG_VALUE)
+    broken = F.when(made[MINE] & ~_is_readable(plan), sentence)
     return broken.otherwise(made[WRONG]) if _read_json_part(plan).checks else broken
 
 
