@@ -264,7 +264,7 @@ class CachingProtocol(HttpToolsProtocol):
                 return
 
     def _ignore_upgrade(self) -> None:
-        """Begin the present message again, without its wish for another protocol (RFC 9110 7.8)."""
+        """Begin the present message again, without the header that asks for another protocol (RFC 9110 7.8)."""
         before, began = self.parser, self.began
         head = head_without_upgrade(before.get_method(), self.url, before.get_http_version(), self.headers)
         self.is_upgrading = False
