@@ -61,6 +61,8 @@ class AvroFormatPlan:
     """What may be lost: by a union of further versions, and by times in a coarser unit (see `DecodeOptions`)."""
     partly: tuple[tuple[int, str], ...] = ()
     """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
+    dropped: tuple[str, ...] = ()
+    """Defaults of the reader that no row gets, as sentences: rows of versions that lack the field are bad."""
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
@@ -75,6 +77,8 @@ class AvroFormatPlan:
         for fix in self.repairs:
             where = "/".join((*fix.path, fix.field))
             yield f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}"
+        for one in self.dropped:
+            yield f"  drops    {one}; rows that need it are RESOLUTION"
 
     @staticmethod
     def stored(parts: dict[str, Any]) -> "AvroFormatPlan":
@@ -86,6 +90,7 @@ class AvroFormatPlan:
         branches = tuple(parts.get("branches", ()))
         partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
         made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
+        made["dropped"] = tuple(parts.get("dropped", ()))
         return AvroFormatPlan(**{**parts, **made})
 
 

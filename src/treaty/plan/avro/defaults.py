@@ -12,6 +12,7 @@ from treaty.formats.avro.model import (
     ABSENT,
     AbsentDefault,
     AvroArray,
+    AvroEnum,
     AvroFixed,
     AvroMap,
     AvroPrimitive,
@@ -22,7 +23,8 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.formats.json_printer import Json
-from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_logical
+from treaty.plan.avro.columns import has_one_column
+from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_column_logical, find_logical
 from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 Leaf = AvroPrimitive | AvroFixed
@@ -32,38 +34,82 @@ class UncarriedError(ValueError):
     """A default that the merged schema has no value for."""
 
 
-def translate_default(default: Json, source: AvroSide, target: AvroSide) -> tuple[Json | AbsentDefault, int]:
-    """The default of a `source` type as the `target` type has it, and the place of its branch where that is a union.
+def translate_default(default: Json, source: AvroSide, target: AvroSide) -> Json | AbsentDefault:
+    """The default of a `source` type as the `target` type has it.
 
-    `ABSENT` where it is none for the source, or where the target has no value for it.
+    `ABSENT` where it is none for the source, where the target has no value for it, and where that value would be one of
+    another type of the target's union.
     """
-    place = 0
     try:
-        source = source.at(choose_branch(source, default))
-        if isinstance(target.solid, AvroUnion):
-            place = _pair_branch(source, target)
-            target = target.at(target.solid.branches[place])
-        found = _value(default, source, target)
+        found = _translate_member(default, source, target)
     except UncarriedError:
-        return ABSENT, 0
-    return (found, place) if _allows(target, target.node, found) else (ABSENT, 0)
+        return ABSENT
+    return found if _allows(target, target.node, found) else ABSENT
 
 
-def drop_wrong_defaults(schema: AvroSchema) -> AvroSchema:
-    """The schema without defaults that do not fit their types: a field that needs one has none."""
-    names: dict[str, NamedType] = {}
-    for full, named in schema.names.items():
-        names[full] = named
-        if isinstance(named, AvroRecord):
-            wrong = {
-                one.name
-                for one in named.fields
-                if not isinstance(one.default, AbsentDefault)
-                and not DefaultChecker(schema.names, ()).allows(one.type, one.default)
-            }
-            kept = tuple(replace(one, default=ABSENT) if one.name in wrong else one for one in named.fields)
-            names[full] = replace(named, fields=kept) if wrong else named
-    return replace(schema, names=names)
+def drop_wrong_defaults(schema: AvroSchema) -> tuple[AvroSchema, tuple[str, ...]]:
+    """The schema without defaults that no row can have, and a sentence for each.
+
+    Such a default does not fit its type or its column: it is no symbol of an enum, has not the size of a fixed, or more
+    digits than a decimal. A default of a record that leaves out a field without one is another such.
+    """
+    dropped: list[str] = []
+    while True:
+        names: dict[str, NamedType] = {}
+        for full, named in schema.names.items():
+            wrong = _list_wrong(schema, named)
+            dropped += [f"the default of {full}/{name}: it is no value of the field's type" for name in sorted(wrong)]
+            names[full] = named
+            if wrong and isinstance(named, AvroRecord):
+                kept = tuple(replace(one, default=ABSENT) if one.name in wrong else one for one in named.fields)
+                names[full] = replace(named, fields=kept)
+        if all(names[full] is named for full, named in schema.names.items()):
+            return schema, tuple(dropped)
+        schema = replace(schema, names=names)
+
+
+def _list_wrong(schema: AvroSchema, named: NamedType) -> set[str]:
+    """The fields of a record whose defaults no row can have."""
+    return {
+        one.name
+        for one in (named.fields if isinstance(named, AvroRecord) else ())
+        if not isinstance(one.default, AbsentDefault)
+        and not (
+            DefaultChecker(schema.names, ()).allows(one.type, one.default)
+            and _has_room(one.default, AvroSide(schema, one.type))
+        )
+    }
+
+
+MOST_MILLIS = (2**63 - 1) // 1000
+"""Milliseconds beyond these have no microseconds of 64 bits, in which timestamps are read."""
+
+
+def _has_room(value: Any, side: AvroSide) -> bool:
+    """Whether a default, which fits its type, and all that is inside it are values of their columns."""
+    match side.solid:
+        case AvroUnion():
+            return _has_room(value, side.at(choose_branch(side, value)))
+        case AvroRecord() as record:
+            return all(_has_room(value[one.name], side.at(one.type)) for one in record.fields if one.name in value)
+        case AvroArray(items=items):
+            return all(_has_room(one, side.at(items)) for one in value)
+        case AvroMap(values=values):
+            return all(_has_room(one, side.at(values)) for one in value.values())
+        case AvroEnum() as enum:
+            return value in enum.symbols
+        case leaf:
+            return _is_value(value, leaf)
+
+
+def _is_value(value: Any, leaf: AvroPrimitive | AvroFixed) -> bool:
+    logical = find_column_logical(leaf)
+    if leaf.kind in {"bytes", "fixed"}:
+        if max(value, default="") > "\xff" or (isinstance(leaf, AvroFixed) and len(value) != leaf.size):
+            return False
+        number = int.from_bytes(value.encode("latin-1"), "big", signed=True)
+        return logical is None or (value != "" and abs(number) < 10**logical.precision)
+    return logical is None or not logical.name.endswith("timestamp-millis") or abs(value) <= MOST_MILLIS
 
 
 def choose_branch(side: AvroSide, value: Json) -> AvroType:
@@ -112,14 +158,17 @@ def _value(value: Any, source: AvroSide, target: AvroSide) -> Any:
 
 
 def _translate_member(value: Any, source: AvroSide, target: AvroSide) -> Any:
-    """A value inside a default. Its branch can't move to the front, so it must be the first that the value fits."""
+    """A value of a default, or inside it. Its branch has its place in the union, so it must be the first that the value
+    fits.
+    """
     source = source.at(choose_branch(source, value))
-    if not isinstance(target.solid, AvroUnion):
+    union = target.solid
+    if not isinstance(union, AvroUnion):
         return _value(value, source, target)
-    part = target.at(target.solid.branches[_pair_branch(source, target)])
+    part = target.at(union.branches[_pair_branch(source, target)])
     found = _value(value, source, part)
     first = target.at(choose_branch(target, found)).solid
-    if first != part.solid and not {first.kind, part.solid.kind} <= {"int", "long", "float", "double"}:
+    if first != part.solid and not has_one_column(union, target.schema.names):
         raise UncarriedError
     return found
 

@@ -28,7 +28,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.json_printer import Json
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, with_hidden
-from treaty.plan.avro.flat import flatten_schema
+from treaty.plan.avro.flat import flatten_schema, put_nulls_first
 from treaty.plan.avro.logical import find_column_logical
 from treaty.plan.format_plans import AvroFormatPlan
 
@@ -76,7 +76,7 @@ def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> Envelop
     root_type: AvroType = AvroUnion(tuple(branches)) if len(branches) > 1 else branches[0]
     return EnvelopeSchemas(
         print_schema(AvroSchema(root_type, names)),
-        print_schema(AvroSchema(AvroReference(full), known | {full: envelope})),
+        print_schema(put_nulls_first(AvroSchema(AvroReference(full), known | {full: envelope}))),
         union=len(branches) > 1,
         tail=tail,
         whole="" if open_ else WHOLE,

@@ -69,3 +69,28 @@ def _flatten_named(node: NamedType, keep: Keep) -> NamedType:
 def is_null(node: AvroType) -> bool:
     """Whether this is the null type."""
     return isinstance(node, AvroPrimitive) and node.kind == "null"
+
+
+def put_nulls_first(schema: AvroSchema) -> AvroSchema:
+    """The same schema with null as the first type of every union that has it.
+
+    Avro's reader for Java takes a record, an enum, an array or a map for what any default is made of, unless a type
+    before it takes that; null takes nothing else. The members of a column don't count null.
+    """
+    names: dict[str, NamedType] = {}
+    for full, named in schema.names.items():
+        names[full] = named
+        if isinstance(named, AvroRecord):
+            names[full] = replace(named, fields=tuple(replace(one, type=_turn(one.type)) for one in named.fields))
+    return AvroSchema(_turn(schema.root), names)
+
+
+def _turn(node: AvroType) -> AvroType:
+    match node:
+        case AvroArray():
+            return replace(node, items=_turn(node.items))
+        case AvroMap():
+            return replace(node, values=_turn(node.values))
+        case AvroUnion():
+            return AvroUnion(tuple(sorted(map(_turn, node.branches), key=lambda one: not is_null(one))))
+    return node

@@ -31,11 +31,12 @@ from treaty.formats.json_printer import Json
 from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
-from treaty.plan.avro.resolution import AvroSide, UnionBranches, pair_fields
+from treaty.plan.avro.resolution import AvroSide, pair_fields
+from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_unions, pair_branches
 from treaty.plan.format_plans import REFUSE
 
 NULL = AvroPrimitive("null")
-NUMBERS = ("int", "long", "float", "double")
+MOVED = ", whose types have the names of others by then"
 ROUNDED = ', unless lossy = "double" makes doubles of both, which rounds numbers beyond 53 bits'
 
 
@@ -51,16 +52,43 @@ class MergeError(ValueError):
 def merge(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> AvroSchema:
     """One schema that reads every version, oldest first. Raises `MergeError`."""
     merged = versions[0]
-    for newer in versions[1:]:
-        merged = merge_two(merged, newer, lossy)
+    for place, newer in enumerate(versions[1:], 1):
+        merged = merge_next(merged, newer, versions[:place], lossy)
     return merged
 
 
-def merge_two(older: AvroSchema, newer: AvroSchema, lossy: str = REFUSE) -> AvroSchema:
-    """One schema that reads both. Raises `MergeError`."""
-    work = _Merger(older, newer, lossy, dict(older.names))
-    root = work.both(older.root, newer.root, "")
-    return AvroSchema(root, work.with_defaults())
+def merge_next(merged: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema], lossy: str = REFUSE) -> AvroSchema:
+    """One schema that reads the earlier versions, which `merged` is made of, and a newer one.
+
+    Each type of a union keeps its column, and two types of one version have two. Raises `MergeError` where the names
+    don't allow that.
+    """
+    work = _Merger(merged, newer, lossy, dict(merged.names))
+    root = work.both(merged.root, newer.root, "")
+    made = AvroSchema(root, work.with_defaults())
+    if is_ambiguous(made):
+        _check_members(merged, made, newer, earlier)
+    return made
+
+
+def _check_members(merged: AvroSchema, made: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema]) -> None:
+    """Raise `MergeError` where a type of an earlier version would move to another column, or two of the newer one share one."""
+    for one in list_unions(newer, made).values():
+        if one.shared:
+            raise _conflict(
+                "/" + "/".join(one.path), one.shared[0], one.shared[1], ", for both would be one type to it"
+            )
+    for version in earlier:
+        before, after = list_unions(version, merged), list_unions(version, made)
+        for key, had in before.items():
+            has = after.get(key)
+            if has is not None and has.members != had.members:
+                moved = next(
+                    at for at, pair in enumerate(zip(had.members, has.members, strict=True)) if pair[0] != pair[1]
+                )
+                raise _conflict(
+                    "/" + "/".join(had.path), f"{had.branches[moved]} of earlier versions", "this version", MOVED
+                )
 
 
 @dataclass(slots=True)
@@ -72,8 +100,6 @@ class _Merger:
     seen: set[tuple[str, str]] = field(default_factory=set)
     origins: dict[tuple[str, str], tuple[Json, AvroSide]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
-    changes: list[str] = field(default_factory=list)
-    """Names of merged types that have changed, one for each change: a union with one of them adds it again."""
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
@@ -115,45 +141,18 @@ class _Merger:
 
     def _unions(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         olds, news = _branches(self._resolve_older(left), left), _branches(self.newer.resolve(right), right)
-        made = list(olds)
         merged = AvroSchema(NULL, self.names)
-        table = UnionBranches(AvroSide(merged, one) for one in made)
-        places = {one.full: at for at, one in enumerate(made) if isinstance(one, AvroReference)}
-        for part in news:
-            seen = len(self.changes)
-            place = table.find(AvroSide(self.newer, part))
-            if place is not None and place >= len(olds) and isinstance(part, AvroReference):
-                place = None  # two types of one version stay two, whatever their fields
+        pairs = pair_branches([AvroSide(merged, one) for one in olds], [AvroSide(self.newer, one) for one in news])
+        made = list(olds)
+        for part, place in zip(news, pairs, strict=True):
             if place is None:
-                place = self._narrower(part, olds)
-            if place is None:
-                place = len(made)
                 made.append(self.adopted(part, path))
-                table.append(AvroSide(merged, made[place]))
-            elif place < len(olds):
-                made[place] = self.both(olds[place], part, path)
-            if isinstance(one := made[place], AvroReference):
-                places[one.full] = place
             else:
-                table.replace(place, AvroSide(merged, one))
-            for full in self.changes[seen:]:
-                if full in places:
-                    table.replace(places[full], AvroSide(merged, AvroReference(full)))
+                made[place] = self.both(made[place], part, path)
         solid, grown = (sum(not is_null(one) for one in some) for some in (olds, made))
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
         return made[0] if len(made) == 1 else AvroUnion(tuple(made))
-
-    def _narrower(self, part: AvroType, olds: Sequence[AvroType]) -> int | None:
-        """The place of an older number that the newer one widens."""
-        new = self.newer.resolve(part)
-        if new.kind not in NUMBERS:
-            return None
-        for place, one in enumerate(olds):
-            old = self._resolve_older(one)
-            if old.kind in NUMBERS:
-                return place
-        return None
 
     def _named(self, old: NamedType, new: NamedType, path: str) -> AvroReference:
         if (old.full, new.full) in self.seen:
@@ -162,20 +161,15 @@ class _Merger:
         known = self.names[old.full]
         aliases = _names(known.aliases, (new.full, *new.aliases), old.full)
         if isinstance(known, AvroFixed) and isinstance(new, AvroFixed):
-            self._change(replace(known, aliases=aliases, props=self._fixed(known, new, path)))
+            self.names[known.full] = replace(known, aliases=aliases, props=self._fixed(known, new, path))
         elif isinstance(known, AvroEnum) and isinstance(new, AvroEnum):
             symbols = tuple(dict.fromkeys((*known.symbols, *new.symbols)))
             default = known.default if new.default is None else new.default
-            self._change(replace(known, aliases=aliases, symbols=symbols, default=default))
+            self.names[known.full] = replace(known, aliases=aliases, symbols=symbols, default=default)
         elif isinstance(known, AvroRecord) and isinstance(new, AvroRecord):
             made = self._record(known, new, path)
-            self._change(replace(known, aliases=aliases, fields=made))
+            self.names[known.full] = replace(known, aliases=aliases, fields=made)
         return AvroReference(old.full)
-
-    def _change(self, named: NamedType) -> None:
-        """Put a named type into the merged names."""
-        self.names[named.full] = named
-        self.changes.append(named.full)
 
     def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
         if old.size != new.size:
@@ -221,15 +215,12 @@ class _Merger:
                 self.origins.setdefault((full, one.name), (one.default, AvroSide(schema, one.type)))
 
     def with_defaults(self) -> dict[str, NamedType]:
-        """The merged names; each default is said in their words, and its branch of a union is the first, as Avro asks."""
+        """The merged names; each default is said in their words, and one that has none is null."""
         for full in self.names:
             self._originate(self.older, full, self.older.names.get(full))
-        for full, named in [
-            *self.names.items()
-        ] * 2:  # in the second turn all branches stand where the first one left them
-            if isinstance(named, AvroRecord):
-                known = self.names[full]
-                assert isinstance(known, AvroRecord)
+        for full in [*self.names] * 2:  # in the second turn all types are as the first one left them
+            known = self.names[full]
+            if isinstance(known, AvroRecord):
                 self.names[full] = replace(known, fields=tuple(self._with_default(full, one) for one in known.fields))
         return self.names
 
@@ -237,13 +228,16 @@ class _Merger:
         origin = self.origins.get((full, one.name))
         if origin is None or one.default is ABSENT:
             return one
-        default, place = translate_default(*origin, AvroSide(AvroSchema(one.type, self.names), one.type))
+        target = AvroSide(AvroSchema(one.type, self.names), one.type)
+        default = translate_default(*origin, target)
         if isinstance(default, AbsentDefault):
             return _maybe(replace(one, default=ABSENT))
         if not isinstance(one.type, AvroUnion):
             return replace(one, default=default)
-        first, rest = one.type.branches[place], (*one.type.branches[:place], *one.type.branches[place + 1 :])
-        return replace(one, type=AvroUnion((first, *rest)), default=default)
+        # The members keep their order, which is that of the columns: null alone may stand anywhere among them.
+        nulls, solids = (tuple(part for part in one.type.branches if is_null(part) is null) for null in (True, False))
+        kind = AvroUnion((*nulls, *solids) if default is None else (*solids[:1], *nulls, *solids[1:]))
+        return replace(one, type=kind, default=default)
 
     @staticmethod
     def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
@@ -278,12 +272,12 @@ class _Merger:
             return self._named(known, named, path)
         if known is not None:
             raise _conflict(path, known.kind, named.kind)
-        self._change(named)
+        self.names[named.full] = named
         self.seen.add((named.full, named.full))
         if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
             made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
-            self._change(replace(named, fields=made))
+            self.names[named.full] = replace(named, fields=made)
         return AvroReference(named.full)
 
 

@@ -17,7 +17,7 @@ from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.envelope import make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.merge import MergeError, merge_two
+from treaty.plan.avro.merge import MergeError, merge_next
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
 from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, FieldRepair, RepairedRecord
@@ -32,12 +32,15 @@ def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroS
     _check_lossy(lossy)
     merged, losers = known[0].schema, []
     assert merged is not None
+    joined = [merged]
     for one in known[1:]:
         assert one.schema is not None
         try:
-            merged = merge_two(merged, one.schema, lossy)
+            merged = merge_next(merged, one.schema, joined, lossy)
         except MergeError as wrong:
             losers.append(reject_schema(one, wrong))
+        else:
+            joined.append(one.schema)
     return merged, losers
 
 
@@ -49,7 +52,7 @@ def _check_lossy(lossy: str) -> None:
 def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = REFUSE) -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
     _check_lossy(lossy)
-    reader = drop_wrong_defaults(reader)
+    reader, dropped = drop_wrong_defaults(reader)
     opened = find_bounded(reader, depth)
     writers: list[WriterSchema] = []
     shapes = WriterShapes(opened)
@@ -93,6 +96,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
             partly=tuple(partly),
+            dropped=dropped,
         ),
         depth=depth,
         docs=tuple(list_docs(table_columns(opened, depth))),

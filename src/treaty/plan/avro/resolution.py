@@ -95,9 +95,9 @@ def find_named_reader(writer: NamedType, reader: AvroType | None) -> NamedType |
 class UnionBranches:
     """The branches of a reader's union by what decides among them, so that each of many types finds its branch at once.
 
-    The same kind and name first, then the same kind and last part of the name, then a record that has all it needs,
-    then a promotion: the order of the Java library's resolver, which however asks an enum and a fixed for the whole name.
-    Of several that fit the first one counts.
+    The same kind and name first, then an alias that is the name, then the same kind and last part of the name, then a
+    record that has all it needs, then a promotion: the order of the Java library's resolver, which however asks an enum
+    and a fixed for the whole name. Of several that fit the first one counts.
     """
 
     def __init__(self, branches: Iterable[AvroSide] = ()) -> None:
@@ -131,7 +131,8 @@ class UnionBranches:
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
             return frozenset({("kind", solid.kind, "")})
         names = {solid.full, *solid.aliases}
-        keys: set[BranchKey] = {("name", solid.kind, name) for name in names}
+        keys: set[BranchKey] = {("name", solid.kind, solid.full)}
+        keys |= {("alias", solid.kind, name) for name in solid.aliases}
         short = names if isinstance(solid, AvroRecord) else {solid.full}
         keys |= {("last part", solid.kind, simple_of(name)) for name in short}
         return frozenset(keys | self._find_need(solid)) if isinstance(solid, AvroRecord) else frozenset(keys)
@@ -152,6 +153,8 @@ class UnionBranches:
             promoted = [self._first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
             return min((place for place in promoted if place is not None), default=None)
         place = self._first("name", solid.kind, solid.full)
+        if place is None:
+            place = self._first("alias", solid.kind, solid.full)
         if place is None:
             place = self._first("last part", solid.kind, simple_of(solid.full))
         if place is None and isinstance(solid, AvroRecord):

@@ -1,0 +1,222 @@
+"""Which branch of an older union each branch of a newer one continues, and which column each version's branches have.
+
+A merge need not read: it can add a member. So it pairs types by what they are called, and never by what they hold, as
+Avro's resolution does as a last resort.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    simple_of,
+)
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.resolution import AvroSide, BranchKey, Solid, UnionBranches, pair_fields
+
+NUMBERS = ("int", "long", "float", "double")
+FAMILIES = (frozenset({"int", "long"}), frozenset({"float", "double"}), frozenset({"string", "bytes"}))
+"""Kinds of which a wider one takes the values of the other, and a column of both keeps them."""
+Named = AvroRecord | AvroEnum | AvroFixed
+
+
+def pair_branches(olds: Sequence[AvroSide], news: Sequence[AvroSide]) -> list[int | None]:
+    """The place of the older branch that each newer one continues; None for one that no older one is.
+
+    By the name first, then by a name that the older one had or knows as an alias, then by the newer one's aliases, then
+    by the last part of the name. Types without a name go by their kind, numbers and texts then by one that is wider or
+    narrower. No two newer branches continue the same older one, but for numbers or texts where the older one is the only
+    type: a column of one type does not become a choice.
+    """
+    table = defaultdict[BranchKey, list[int]](list)
+    for place, old in enumerate(olds):
+        for key in _list_keys(old.solid):
+            table[key].append(place)
+    found: list[int | None] = [None] * len(news)
+    taken = set[int]()
+    for rule in (_find_same, _find_known, _find_renamed, _find_last_part, _find_family):
+        for at, new in enumerate(news):
+            if found[at] is None:
+                free = (place for key in rule(new.solid) for place in table.get(key, ()) if place not in taken)
+                found[at] = chosen = next(free, None)
+                taken |= set() if chosen is None else {chosen}
+    solid = [place for place, old in enumerate(olds) if not is_null(old.node)]
+    if len(solid) == 1:
+        for at, new in enumerate(news):
+            if found[at] is None and _is_family(new.solid.kind, olds[solid[0]].solid.kind):
+                found[at] = solid[0]
+    return found
+
+
+def _list_keys(solid: Solid) -> set[BranchKey]:
+    """What a branch may be found by."""
+    if not isinstance(solid, Named):
+        return {("kind", solid.kind, "")}
+    keys: set[BranchKey] = {("name", solid.kind, solid.full)}
+    keys |= {("alias", solid.kind, name) for name in solid.aliases}
+    # An enum and a fixed are read by the last part of their own name only.
+    short = (solid.full, *solid.aliases) if isinstance(solid, AvroRecord) else (solid.full,)
+    return keys | {("last part", solid.kind, simple_of(name)) for name in short}
+
+
+def _find_same(new: Solid) -> Iterator[BranchKey]:
+    yield ("name", new.kind, new.full) if isinstance(new, Named) else ("kind", new.kind, "")
+
+
+def _find_known(new: Solid) -> Iterator[BranchKey]:
+    if isinstance(new, Named):
+        yield "alias", new.kind, new.full
+
+
+def _find_renamed(new: Solid) -> Iterator[BranchKey]:
+    for name in new.aliases if isinstance(new, Named) else ():
+        yield "name", new.kind, name
+        yield "alias", new.kind, name
+
+
+def _find_last_part(new: Solid) -> Iterator[BranchKey]:
+    if isinstance(new, Named):
+        yield "last part", new.kind, simple_of(new.full)
+
+
+def _find_family(new: Solid) -> Iterator[BranchKey]:
+    """The kinds that a number or a text shares a column with, the nearest ones first."""
+    others = [*(kind for some in FAMILIES if new.kind in some for kind in sorted(some))]
+    others += NUMBERS if new.kind in NUMBERS else ()
+    for kind in dict.fromkeys(others):
+        yield "kind", kind, ""
+
+
+def _is_family(left: str, right: str) -> bool:
+    return any({left, right} <= some for some in FAMILIES)
+
+
+def is_ambiguous(schema: AvroSchema) -> bool:
+    """Whether a union of the schema has two branches that one type of a writer may be read as."""
+    return any(_has_rivals(union, schema) for union in _list_unions(schema))
+
+
+def _list_unions(schema: AvroSchema) -> Iterator[AvroUnion]:
+    """Every union of a schema with several types beside null."""
+    waiting: list[AvroType] = [schema.root]
+    for named in schema.names.values():
+        waiting += (one.type for one in named.fields) if isinstance(named, AvroRecord) else ()
+    while waiting:
+        match waiting.pop():
+            case AvroArray(items=below) | AvroMap(values=below):
+                waiting.append(below)
+            case AvroUnion() as union:
+                waiting += union.branches
+                if sum(not is_null(one) for one in union.branches) > 1:
+                    yield union
+
+
+def _has_rivals(union: AvroUnion, schema: AvroSchema) -> bool:
+    solids = [schema.resolve(one) for one in union.branches]
+    names = Counter(
+        (one.kind, name)
+        for one in solids
+        if isinstance(one, Named)
+        for name in {each for full in (one.full, *one.aliases) for each in (full, simple_of(full))}
+    )
+    kinds = {one.kind for one in solids}
+    return max(names.values(), default=0) > 1 or len(kinds & {*NUMBERS}) > 1 or kinds >= {"string", "bytes"}
+
+
+PlaceKey = tuple[str, ...]
+"""Where a writer's type meets a union of the reader: the names of both records, and the steps from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUnion:
+    """A union of a reader as one writer meets it.
+
+    `path` leads there from the root, by the reader's names, ``[]`` for items of an array, ``{}`` for values of a map,
+    ``member0`` for one of several types. `branches` are the writer's types, and `members` says for each of them which
+    of the reader's types beside null it is read as, counted from 0; None where it is null or read as none.
+    """
+
+    path: tuple[str, ...]
+    branches: tuple[str, ...]
+    members: tuple[int | None, ...]
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Types of the writer that are one member, empty where each has its own; numbers of one family may share one."""
+        kinds = defaultdict[int, list[str]](list)
+        for branch, member in zip(self.branches, self.members, strict=True):
+            if member is not None:
+                kinds[member].append(branch)
+        many = (one for one in kinds.values() if len(one) > 1 and not any({*one} <= some for some in FAMILIES))
+        return tuple(next(many, ()))
+
+
+def list_unions(writer: AvroSchema, reader: AvroSchema) -> Mapping[PlaceKey, ReadUnion]:
+    """The unions of a reader that a writer's types meet, each with the members they are read as."""
+    work = _Reading(writer, reader)
+    work.pair(writer.root, reader.root, (), ())
+    return work.found
+
+
+@dataclass(slots=True)
+class _Reading:
+    writer: AvroSchema
+    reader: AvroSchema
+    found: dict[PlaceKey, ReadUnion] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    tables: dict[int, UnionBranches] = field(default_factory=dict)
+
+    def pair(self, left: AvroType, right: AvroType, key: PlaceKey, path: tuple[str, ...]) -> None:
+        """Follow two types down to all unions."""
+        old, new = self.writer.resolve(left), self.reader.resolve(right)
+        if isinstance(new, AvroUnion):
+            self._read(old.branches if isinstance(old, AvroUnion) else (left,), new, key, path)
+        elif isinstance(old, AvroUnion):
+            for one in old.branches:
+                self.pair(one, right, key, path)
+        elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
+            self.pair(old.items, new.items, (*key, "[]"), (*path, "[]"))
+        elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
+            self.pair(old.values, new.values, (*key, "{}"), (*path, "{}"))
+        elif isinstance(old, AvroRecord) and isinstance(new, AvroRecord) and (old.full, new.full) not in self.seen:
+            self.seen.add((old.full, new.full))
+            pairs = pair_fields(old, new)
+            for child in old.fields:
+                if child.name in pairs:
+                    target = pairs[child.name]
+                    self.pair(child.type, target.type, (old.full, new.full, target.name), (*path, target.name))
+
+    def _read(self, parts: Sequence[AvroType], new: AvroUnion, key: PlaceKey, path: tuple[str, ...]) -> None:
+        """The branches of a writer, or its one type, in a union of the reader."""
+        table = self._table(new)
+        solid = [place for place, one in enumerate(new.branches) if not is_null(one)]
+        places = [None if is_null(one) else table.find(AvroSide(self.writer, one)) for one in parts]
+        members = tuple(None if place is None else solid.index(place) for place in places)
+        names = tuple(_name(self.writer.resolve(one)) for one in parts)
+        if len(solid) > 1 or len([*_drop_nulls(parts)]) > 1:
+            self.found[key] = ReadUnion(path, names, members)
+        for one, place, member in zip(parts, places, members, strict=True):
+            if place is not None:
+                step = () if len(solid) == 1 else (f"member{member}",)
+                self.pair(one, new.branches[place], (*key, *step), (*path, *step))
+
+    def _table(self, union: AvroUnion) -> UnionBranches:
+        if id(union) not in self.tables:
+            self.tables[id(union)] = UnionBranches(AvroSide(self.reader, one) for one in union.branches)
+        return self.tables[id(union)]
+
+
+def _drop_nulls(parts: Iterable[AvroType]) -> Iterator[AvroType]:
+    return (one for one in parts if not is_null(one))
+
+
+def _name(solid: Solid) -> str:
+    return solid.full if isinstance(solid, Named) else solid.kind
