@@ -237,3 +237,56 @@ def test_topics_of_a_pattern_whose_keys_are_named_in_headers(
     expected = [kind.read(one.SerializeToString(), 2) for one in messages]
     assert sorted(map(plain, keys.rows(spark, proto)), key=lambda one: int(one["name"])) == expected
     figure(f"{sum(keys.read.values())} records of two topics, plan to replay: {time.monotonic() - begin:.0f} s")
+
+
+SOURCES: dict[str, tuple[str, str, str]] = {
+    "no folder": ('path = "{root}/away"\nschema = "value BINARY"', "", "PATH_NOT_FOUND"),
+    "no column": (
+        'path = "{root}/in"\nschema = "payload BINARY"',
+        "",
+        'no column value, which holds the frames; column = "payload" names it',
+    ),
+    "no column of this name": (
+        'path = "{root}/in"\nschema = "value BINARY, raw BINARY"',
+        'column = "frames"',
+        'column = "value" or column = "raw" names it',
+    ),
+    "no binary column": ('path = "{root}/in"\nschema = "text STRING"', "", "none is BINARY: there are text"),
+    "another type": ('path = "{root}/in"\nschema = "value STRING"', "", "the column value is STRING"),
+    "no column to keep": (
+        'path = "{root}/in"\nschema = "value BINARY"',
+        'keep = ["offset"]',
+        "no column offset, which",
+    ),
+    "no order of a keyed table": (
+        'path = "{root}/in"\nschema = "value BINARY"',
+        '[keyed]\nkey = ["n"]\norder = ["at"]\n',
+        "no column at, which",
+    ),
+    "no such format": ('path = "{root}/in"\nformat = "parquett"\nschema = "value BINARY"', "", "parquett"),
+    "no schema": ('path = "{root}/in"\nschema = "value BINARRY"', "", "source can't be opened"),
+}
+"""By fault: the source, more of the file, and what is said of it."""
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+@pytest.mark.parametrize("fault", SOURCES)
+@pytest.mark.usefixtures("spark")
+def test_a_source_that_can_not_be_read_is_said_before_anything_runs(fault: str, command: str, tmp_path: Path) -> None:
+    source, more, said = SOURCES[fault]
+    log, file = f"sqlite://{tmp_path / 'log.db'}", tmp_path / "orders.toml"
+    (tmp_path / "in").mkdir()
+    with connect(log) as registry:
+        put(registry, V1, "orders-value")
+    keyed = more.startswith("[")
+    file.write_text(
+        f'registry = "{log}"\ncheckpoint = "{tmp_path}/checkpoint"\nsubject = "orders-value"\n{"" if keyed else more}\n'
+        f"[source.files]\n{source.format(root=tmp_path)}\n{more if keyed else ''}\n"
+        f'[good]\nplace = "{tmp_path}/good"\n[bad]\nplace = "{tmp_path}/bad"\n'
+    )
+    done = CliRunner().invoke(group, ["pipeline", command, str(file)])
+
+    assert done.exit_code == (1 if command == "plan" else 2), done.output
+    assert isinstance(done.exception, SystemExit)
+    assert said in done.output
+    assert not (tmp_path / "checkpoint").exists()

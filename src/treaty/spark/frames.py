@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from zlib import crc32
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
@@ -13,6 +14,8 @@ from treaty.plan.frame_format import PREFIX
 from treaty.plan.heads import MAGICS
 
 Literal = bool | int | str | bytes
+MOST_NAMES = 50
+"""The most columns that a message lists."""
 SPREAD_FROM = 20
 """Heads that one map may have: to spread 50 takes 0.06 µs less per row (0.11 instead of 0.17), to spread 12 takes as
 long.
@@ -37,8 +40,14 @@ def read_signed_id(value: Column) -> Column:
 
 
 def require_frames(frame: DataFrame, column: str) -> None:
-    """Raise `PlanError` for a column that is not binary. Spark refuses a missing column."""
-    found = frame.schema[column] if column in frame.columns else frame.select(column).schema[0]
+    """Raise `PlanError` for a column that is missing or not binary."""
+    try:
+        found = frame.schema[column] if column in frame.columns else frame.select(column).schema[0]
+    except AnalysisException as missing:
+        known = ", ".join(frame.columns[:MOST_NAMES])
+        raise PlanError(
+            f"there is no column {column}: name the column that holds the frames; there are {known}"
+        ) from missing
     if not isinstance(found.dataType, BinaryType):
         kind = found.dataType.simpleString().upper()
         raise PlanError(

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -> None:
     """Show what `treaty pipeline run FILE.toml` would do now. Nothing is written.
 
-    It prints the decode plan of each subject, the columns to add, the types to widen, the schemas whose rows would be
-    bad, and errors that would stop the stream.
+    It opens the source, and prints the decode plan of each subject, the columns to add, the types to widen, the schemas
+    whose rows would be bad, and errors that would stop the stream. Brokers are not asked.
 
     \b
     Example:

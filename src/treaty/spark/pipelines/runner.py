@@ -11,7 +11,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.core.registry import Registry
 from treaty.plan.addresses import open_registry
-from treaty.spark.frames import require_frames
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.batch import RouteRunner
 from treaty.spark.pipelines.batch_history import BatchHistory, BatchReport
@@ -22,6 +21,7 @@ from treaty.spark.pipelines.restarts import PipelineQuery
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import refuse_kept
 from treaty.spark.pipelines.source import open_stream
+from treaty.spark.pipelines.source_check import require_source_columns
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.pipelines.value import OnEvent, Pipeline, PipelineError
 from treaty.spark.session import NotOnConnectError, is_on_connect
@@ -99,7 +99,7 @@ def _start_query(
     if is_on_connect(frame.sparkSession):
         raise NotOnConnectError(ELSEWHERE)
     refuse_kept(pipeline)
-    require_frames(frame, pipeline.frames)
+    require_source_columns(pipeline, frame)
     resources = ExitStack()
     known = resources.enter_context(open_registry(registry))
     # A session has no two queries of one name, and may run several pipelines of one subject.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -77,6 +78,9 @@ def open_stream(spark: SparkSession, source: Source) -> DataFrame:
         return _open_stream(spark, source)
     except PySparkException as error:
         raise SourceError(f"the source can't be opened: {str(error).strip().splitlines()[0]}") from error
+    except Py4JJavaError as error:  # a format that no class has
+        why = str(error.java_exception.getMessage() or error.java_exception.toString()).strip().splitlines()[0]
+        raise SourceError(f"the source can't be opened: {why}") from error
 
 
 def _open_stream(spark: SparkSession, source: Source) -> DataFrame:

@@ -1,6 +1,6 @@
 """What a pipeline would do if it ran now: its decode plan, what its table would become, what would be refused; nothing is written."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
@@ -14,6 +14,7 @@ from treaty.spark.lake.changes import ColumnChange, EvolutionError, list_changes
 from treaty.spark.pipelines.planner import RoutePlanner
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import list_columns, refuse_double, refuse_kept
+from treaty.spark.pipelines.source_check import find_source_error
 from treaty.spark.pipelines.value import Pipeline, PipelineError
 
 
@@ -41,10 +42,14 @@ class PipelinePreview:
 def preview(
     pipeline: Pipeline, registry: Registry | str, spark: SparkSession, topics: tuple[str, ...] = ()
 ) -> tuple[PipelinePreview, ...]:
-    """Look at each subject of a pipeline; `topics` are those of a pattern. Raises `Unavailable` where the registry can't say now."""
+    """Look at the source and at each subject of a pipeline; `topics` are those of a pattern. Raises `Unavailable` where the registry can't say now."""
     ways = list_routes(pipeline) or tuple(make_route(pipeline, one) for one in topics)
+    wrong = find_source_error(pipeline, spark)
+    if wrong and not ways:
+        return (PipelinePreview("", pipeline.subject, pipeline.good_table.place, None, refused=(wrong,)),)
     with open_registry(registry) as known:
-        return tuple(_one(way, known, spark) for way in ways)
+        seen = tuple(_one(way, known, spark) for way in ways)
+    return tuple(replace(one, refused=(*one.refused, wrong)) for one in seen) if wrong else seen
 
 
 def _one(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePreview:
