@@ -159,7 +159,9 @@ def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> "tup
     except ValueError as wrong:
         raise UnusableError(str(wrong)) from wrong
     with connection.open_registry(where["registry"]) as found:
-        plan = _refuse_invalid(lambda: make_plan(found, where["subject"], reader="union", message=where["message"]))
+        plan = _refuse_invalid(
+            lambda: make_plan(found, where["subject"], reader="union", message=where["message"], case_sensitive=False)
+        )
     return plan, table
 
 

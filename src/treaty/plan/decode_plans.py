@@ -1,6 +1,6 @@
 """Making and extending decode plans."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Unpack
@@ -14,14 +14,22 @@ from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.ddl import find_free_name, struct_ddl
 from treaty.plan.encodings import find_encodings
-from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
+from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins, reject_schema
 from treaty.plan.format_plans import SHAPES, RecordType, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, Encodings, as_encoding, encodings_of
 from treaty.plan.heads import framing_of
 from treaty.plan.options import DecodeChoices, DecodeOptions
 from treaty.plan.planners import PLANNERS, FormatPlanner, find_planner
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.strictness import NAMED, check_engine, is_word, reader_error, refuse_foreign
+from treaty.plan.strictness import (
+    NAMED,
+    check_engine,
+    find_case_twins,
+    is_word,
+    reader_error,
+    refuse_foreign,
+    show_twins,
+)
 from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan, RejectedSchema
 
@@ -35,6 +43,7 @@ def make_plan(
     engine: str = "",
     schema_type: str = "",
     framing: str | Encodings = "prefix",
+    case_sensitive: bool = True,
     **choices: Unpack[DecodeChoices],
 ) -> DecodePlan:
     """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a
@@ -52,7 +61,8 @@ def make_plan(
     `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. With
     ``pravega`` the subject is a group, and `ids` are further encoding ids beside those that the group has; a table of
     encodings (encoding id: schema id and codec) is this framing too. `engine` is the decode engine, one of
-    `treaty.plan.value.ENGINES`; the first one of a format is the default.
+    `treaty.plan.value.ENGINES`; the first one of a format is the default. Tables have no two columns whose names differ in case alone:
+    unless `case_sensitive`, a version with which the plan would have such names has no part in it, and its rows are RESOLUTION.
 
     Raises `PlanError` without a reader or writer and for an option that the format does not have, `NotFound` for a
     missing subject or version, `InvalidSchemaError` for an invalid reader text, and `Unavailable` if the registry does
@@ -68,9 +78,12 @@ def make_plan(
         if schema_type not in {"", planner.format}:
             raise PlanError(f"schema_type = {schema_type!r}, and {subject} is {planner.format}; leave it out")
         refuse_foreign(choices, planner.format)
-        plan = _compose_plan(
-            found, place, reader, known, planner=planner, framing=framing, options=DecodeOptions(**choices)
-        )
+        options = DecodeOptions(**choices)
+
+        def compose(some: list[RegisteredSchema]) -> DecodePlan:
+            return _compose_plan(found, place, reader, some, planner=planner, framing=framing, options=options)
+
+        plan = compose(known) if case_sensitive else _compose_without_twins(compose, known, reader)
     return replace(
         plan,
         subject=subject or "",
@@ -123,6 +136,51 @@ def _compose_plan(
         rejected=drop_twins((*rejected, *losers, *plan.rejected)),
         framing=framing_of(framing, mine if framing == "none" else known),
     )
+
+
+def _compose_without_twins(
+    compose: Callable[[list[RegisteredSchema]], DecodePlan], known: list[RegisteredSchema], reader: str | int
+) -> DecodePlan:
+    """The plan of the versions with which no two of its names differ in case alone; the others are rejected.
+
+    Of a union it is the first version that brings such a name that has no part, whichever others follow: so a plan has the same columns whether or
+    not it was made before that version came. Raises `PlanError` where the plan has such names whatever is left out.
+    """
+    kept, rejected = list(known), list[RejectedSchema]()
+    plan = compose(kept)
+    while twins := find_case_twins(plan.engine_type):
+        if reader == "latest":
+            lost = kept.pop()
+        else:
+            at, twins = _find_first_twin(compose, kept, twins)
+            lost = kept.pop(at)
+        why = f"{show_twins(twins)}, and a table has one column for both. Give the field one spelling, with the other as an alias"
+        rejected.append(reject_schema(lost, why))
+        try:
+            plan = compose(kept)
+        except PlanError as wrong:
+            raise PlanError(
+                f"no rows can be decoded into a table: {rejected[0].message}", (*rejected, *wrong.rejected)
+            ) from wrong
+    return replace(plan, rejected=drop_twins((*rejected, *plan.rejected)))
+
+
+def _find_first_twin(
+    compose: Callable[[list[RegisteredSchema]], DecodePlan], known: list[RegisteredSchema], twins: tuple[str, ...]
+) -> tuple[int, tuple[str, ...]]:
+    """The place of the version with which the plan of those up to it first has names that differ in case alone, and these; `twins` are those of all."""
+    low, high = 0, len(known) - 1
+    while low < high:
+        middle = (low + high) // 2
+        try:
+            found = find_case_twins(compose(known[: middle + 1]).engine_type)
+        except PlanError:
+            found = ()
+        if found:
+            high, twins = middle, found
+        else:
+            low = middle + 1
+    return low, twins
 
 
 def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:

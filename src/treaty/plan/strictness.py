@@ -1,9 +1,12 @@
 """What a plan is not made with: options of another format, engines and readers that do not exist, columns of one name."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from treaty.core.state.columns import ColumnType, List, Map, Struct
+from treaty.plan.ddl import parse_type
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import SHAPES
 from treaty.plan.options import DecodeOptions
@@ -93,6 +96,33 @@ def find_twins(*groups: Iterable[str], exact: bool = False) -> tuple[str, ...]:
             double[name] = None
         seen.add(key)
     return tuple(double)
+
+
+@lru_cache(64)
+def find_case_twins(type_: str) -> tuple[str, ...]:
+    """The fields of a plan's type, at any depth, that differ in case alone from one beside them: ``s.Id and s.id``."""
+    return tuple(_list_case_twins(parse_type(type_), ""))
+
+
+def _list_case_twins(kind: ColumnType, way: str) -> Iterator[str]:
+    match kind:
+        case Struct(columns):
+            first: dict[str, str] = {}
+            for one in columns:
+                path = f"{way}{one.name}"
+                if (other := first.setdefault(one.name.lower(), path)) != path:
+                    yield f"{other} and {path}"
+                yield from _list_case_twins(one.type, f"{path}.")
+        case List(element):
+            yield from _list_case_twins(element, way)
+        case Map(_, value):
+            yield from _list_case_twins(value, way)
+
+
+def show_twins(twins: Sequence[str]) -> str:
+    """The names that differ in case alone, as a sentence has them."""
+    more = f" (and {len(twins) - 1} more)" if len(twins) > 1 else ""
+    return f"{twins[0]}{more} differ in nothing but upper and lower case"
 
 
 def refuse_twins(frame: Iterable[str], names: Names, fields: Iterable[str], *, exact: bool) -> None:

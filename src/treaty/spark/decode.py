@@ -14,13 +14,13 @@ from treaty.plan.errors import RESOLUTION, PlanError
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.frame_format import PRAVEGA, PREFIX
 from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_ENCODING, UNKNOWN_HEAD, UNKNOWN_ID, Names
-from treaty.plan.strictness import refuse_part, refuse_twins
+from treaty.plan.strictness import find_twins, refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
 from treaty.spark.engines.documents import SPARK_JSON
 from treaty.spark.engines.engine import DecodeEngine
 from treaty.spark.engines.workers import PYTHON_WORKERS
-from treaty.spark.explain import fit_to_session
+from treaty.spark.explain import fit_to_names, fit_to_session
 from treaty.spark.frames import (
     has_exact_names,
     has_magic,
@@ -117,8 +117,12 @@ def decode(
     if analyze:
         require_frames(frame, column)
         refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
+        plan = fit_to_names(plan, frame.sparkSession)
         result = _add_record(frame, frame.columns, plan, names, _FrameColumns(column, column, headers, part))
     else:
+        if find_twins(flat):
+            refuse_twins((), names, flat, exact=has_exact_names(frame.sparkSession))
+        plan = fit_to_names(plan, frame.sparkSession, is_analyzed=False)
         result = _add_record_unseen(frame, plan, names, _FrameColumns(column, column, headers, part))
     if not flat:
         return result

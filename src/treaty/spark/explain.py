@@ -1,6 +1,6 @@
 """Explains a plan in a session: the engine that will run, and missing settings against hostile rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
@@ -8,7 +8,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.value import DecodePlan
+from treaty.plan.errors import PlanError
+from treaty.plan.strictness import find_case_twins, show_twins
+from treaty.plan.value import DecodePlan, list_engines
+from treaty.spark.frames import has_exact_names
 from treaty.spark.jars import AVRO, LIMITS
 
 
@@ -33,6 +36,25 @@ def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
     return replace(plan, engine=find_engine(spark)) if find_engine else plan
 
 
+def fit_to_names(plan: DecodePlan, spark: SparkSession, *, is_analyzed: bool = True) -> DecodePlan:
+    """Return the plan with an engine that reads names that differ in case alone, where it has such and the session takes them for one.
+
+    Spark's `from_avro` fails at each row then; Python workers read them by their place. Raises `PlanError` where neither will do: where the
+    frame is not analyzed, and where such fields of several record types become columns side by side or a VARIANT.
+    """
+    twins = find_case_twins(plan.engine_type)
+    if not twins or has_exact_names(spark):
+        return plan
+    remedy = f"{show_twins(twins)}, and are one name to this session: set spark.sql.caseSensitive to true"
+    if plan.types and plan.types.shape != "types":
+        raise PlanError(f"{remedy}, or read with reader = 'types'")
+    if (plan.format, plan.engine) != ("AVRO", "spark"):
+        return plan
+    if not is_analyzed:
+        raise PlanError(f"{remedy}, or decode with analyze = True, which reads them in Python workers")
+    return replace(plan, engine="fastavro")
+
+
 def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
     """Return the JVM options that are missing on the driver; without the first, ten bytes can end a JVM."""
     shown = spark.range(1).select(
@@ -48,9 +70,22 @@ def explain(plan: DecodePlan, spark: SparkSession) -> str:
     lines = [plan.explain()]
     if plan.engine == "spark" and engine_of(spark) != "spark":
         lines.append(f"  MISSING  {AVRO} (spark.jars.packages); without it only the engine fastavro runs")
+    lines += _explain_twins(plan, spark)
     absent = find_missing_limits(spark)
     if absent:
         lines.append("  MISSING  JVM options of driver and executors, against hostile rows: " + " ".join(absent))
     else:
         lines.append("  guarded  Avro's limits for collections and texts are set in the JVM")
     return "\n".join(lines)
+
+
+def _explain_twins(plan: DecodePlan, spark: SparkSession) -> Iterator[str]:
+    """What becomes of names that differ in case alone."""
+    try:
+        fitted = fit_to_names(plan, spark)
+    except PlanError as wrong:
+        yield f"  REFUSED  {wrong}"
+        return
+    if fitted.engine != plan.engine:
+        twins = show_twins(find_case_twins(plan.engine_type))
+        yield f"  names    {twins}: read by {list_engines(plan.format)[fitted.engine]}, unless spark.sql.caseSensitive is true"

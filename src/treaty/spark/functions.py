@@ -30,7 +30,7 @@ from treaty.plan.strictness import is_word
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
 from treaty.spark.engines.avro import decode_record
-from treaty.spark.explain import fit_to_session
+from treaty.spark.explain import fit_to_names, fit_to_session
 from treaty.spark.frames import has_magic, map_frame_id, read_signed_id, require_frames
 from treaty.spark.options import refuse_unknown, split_options
 
@@ -90,6 +90,7 @@ def from_avro(
         plan = make_plan(known, name, reader=chosen.reader, depth=chosen.depth)
     if plan.format != "AVRO":
         raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
+    fit_to_names(plan, SparkSession.active(), is_analyzed=False)
     value = F.col(data) if isinstance(data, str) else data
     return _decode_column(plan, value, chosen, name).alias(f"from_avro({_name_of(data)})")
 

@@ -110,6 +110,7 @@ class RoutePlanner:
                     ids=ids,
                     depth=mine.depth,
                     framing=mine.framing,
+                    case_sensitive=False,
                     **choices,
                 )
                 break
@@ -120,7 +121,7 @@ class RoutePlanner:
         plan = fit_to_session(made, spark)
         if mine.keyed is None or not mine.keyed.subject:
             return plan
-        keys = make_plan(self.registry, mine.keyed.subject, reader="union")
+        keys = make_plan(self.registry, mine.keyed.subject, reader="union", case_sensitive=False)
         return replace(plan, key=fit_to_session(keys, spark))
 
     def _list_versions(self) -> tuple[int, ...]:

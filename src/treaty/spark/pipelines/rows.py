@@ -99,6 +99,12 @@ def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
         inside = [kind for name, kind in plan.columns if envelope is not None and name == envelope.after]
         found = StructType.fromDDL(inside[0]) if inside else None
         fields = found.fieldNames() if isinstance(found, StructType) else fields
+    twins = find_twins(fields)
+    if twins:
+        raise PlanError(
+            f"two fields of the record differ in nothing but upper and lower case from {twins[0]}, and {pipeline.good_table.place} has one column "
+            "for both: give the field one spelling, with the other as an alias"
+        )
     double = find_twins(dict.fromkeys(beside), fields)
     if double:
         raise PlanError(
