@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
-from treaty.core.identity import guid, lookup_digest
+from treaty.core.identity import guid, plain_lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
 from treaty.core.state import values
@@ -200,7 +200,7 @@ def rows(count: int, above: int = 0, versions: int = VERSIONS) -> Iterator[Encod
         name = words[group % len(words)].capitalize()
         fields = ",".join(_field(chance, words) for _ in range(6))
         text = f'{{"type":"record","name":"{name}","namespace":"org.{name.lower()}","fields":[{fields}]}}'
-        known = guid(text, (), None, None), lookup_digest("AVRO", text, None, None)
+        known = guid(text, (), None, None), plain_lookup_digest("AVRO", text)
         stored = values.Schema(known[0], "AVRO", text, known[1], type_name=f"org.{name.lower()}.{name}")
         yield encode_row(TableRow("schema", (".", number + 1), stored))
         subject = f"{name.lower()}-{group}-value"

@@ -339,11 +339,11 @@ def test_rules_are_merged_by_name_and_metadata_by_member() -> None:
     assert rules_for(None, over, Config()) == over
     assert rules_for(None, None, Config(default_rules=under)) == under
     metadata = Metadata((("a", ("PII",)),), (("k", "1"),), ("k",))
-    assert metadata_for(
-        None, metadata, Config(default_metadata=Metadata(properties=(("d", "2"),))), lambda: 0
-    ) == Metadata((("a", ("PII",)),), (("d", "2"), ("k", "1")), ("k",))
-    assert metadata_for(None, None, Config(override_metadata=metadata), lambda: 0) == metadata
-    assert metadata_for(Metadata(), metadata, Config(), lambda: 0) == Metadata()
+    assert metadata_for(None, metadata, Config(default_metadata=Metadata(properties=(("d", "2"),)))) == Metadata(
+        (("a", ("PII",)),), (("d", "2"), ("k", "1")), ("k",)
+    )
+    assert metadata_for(None, None, Config(override_metadata=metadata)) == metadata
+    assert metadata_for(Metadata(), metadata, Config()) == Metadata()
 
 
 @pytest.mark.parametrize(

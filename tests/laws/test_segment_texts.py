@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.laws.test_indexes import KEYS, VALUES, place
 from tests.laws.test_tables import aliens
-from treaty.core.identity import guid, lookup_digest
+from treaty.core.identity import guid, plain_lookup_digest
 from treaty.core.state import values
 from treaty.core.state.commit import as_root
 from treaty.core.state.root import roots_of
@@ -27,7 +27,7 @@ NAMES = ["", "a", "é", '\n\t"\\', "\ud800", "\x7f\x80\u2028/", "\U0001f642", "~
 
 def schema(text: str, **members: Any) -> values.Schema:
     """A schema as a registration makes it."""
-    digest = "l" if "\ud800" in text else lookup_digest("AVRO", text, None, None)
+    digest = "l" if "\ud800" in text else plain_lookup_digest("AVRO", text)
     return values.Schema(guid(text, (), None, None), "AVRO", text, digest, **members)
 
 

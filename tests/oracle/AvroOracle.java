@@ -11,9 +11,13 @@ import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaCompatibility;
 import org.apache.avro.SchemaNormalization;
@@ -30,7 +34,8 @@ import org.apache.avro.io.EncoderFactory;
  * <p>{"text": t, "references": [t…]} is answered with the validity, the canonical text and the
  * fingerprints of a schema; {"reader": t, "writer": t} with both of these answers and the incompatibilities;
  * {"reader": t, "writer": t, "value": v} with what a reader makes of a value, both in JSON encoding
- * (the second one in an array), and the data between.
+ * (the second one in an array), and the data between; {"one": t, "other": t} with whether both are equal, and have equal
+ * docs, aliases and defaults of enums, at which equals does not look.
  */
 public class AvroOracle {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -41,7 +46,9 @@ public class AvroOracle {
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       JsonNode question = JSON.readTree(line);
       out.println(JSON.writeValueAsString(
-          question.has("value") ? decode(question) : question.has("reader") ? compare(question) : describe(question)));
+          question.has("value") ? decode(question)
+              : question.has("reader") ? compare(question)
+              : question.has("one") ? areSame(question) : describe(question)));
     }
   }
 
@@ -125,6 +132,56 @@ public class AvroOracle {
       answer.put("error", wrong.getClass().getSimpleName() + ": " + wrong.getMessage());
     }
     return answer;
+  }
+
+  private static ObjectNode areSame(JsonNode question) {
+    ObjectNode answer = JSON.createObjectNode();
+    try {
+      Schema one = new Schema.Parser().parse(question.get("one").textValue());
+      Schema other = new Schema.Parser().parse(question.get("other").textValue());
+      answer.put("same", one.equals(other) && haveSameWords(one, other, new HashSet<>()));
+    } catch (Exception | StackOverflowError wrong) {
+      refuse(wrong, answer);
+    }
+    return answer;
+  }
+
+  /** Compares what stands beside two equal schemas; records that were seen are taken to be the same. */
+  private static boolean haveSameWords(Schema one, Schema other, Set<String> seen) {
+    boolean same = true;
+    switch (one.getType()) {
+      case ARRAY:
+        return haveSameWords(one.getElementType(), other.getElementType(), seen);
+      case MAP:
+        return haveSameWords(one.getValueType(), other.getValueType(), seen);
+      case UNION:
+        for (int at = 0; at < one.getTypes().size(); at++) {
+          same &= haveSameWords(one.getTypes().get(at), other.getTypes().get(at), seen);
+        }
+        return same;
+      case ENUM:
+        return beside(one).equals(beside(other)) && Objects.equals(one.getEnumDefault(), other.getEnumDefault());
+      case FIXED:
+        return beside(one).equals(beside(other));
+      case RECORD:
+        if (!seen.add(one.getFullName())) {
+          return true;
+        }
+        same = beside(one).equals(beside(other));
+        for (int at = 0; at < one.getFields().size(); at++) {
+          Schema.Field left = one.getFields().get(at);
+          Schema.Field right = other.getFields().get(at);
+          same &= left.aliases().equals(right.aliases()) && Objects.equals(left.doc(), right.doc())
+              && haveSameWords(left.schema(), right.schema(), seen);
+        }
+        return same;
+      default:
+        return true;
+    }
+  }
+
+  private static List<Object> beside(Schema named) {
+    return Arrays.asList(named.getDoc(), named.getAliases());
   }
 
   private static void write(Schema schema, Object value, Encoder encoder) throws IOException {

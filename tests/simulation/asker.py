@@ -4,13 +4,15 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tests.simulation.texts import AVRO, OUTER, TOY
+from tests.simulation.texts import AVRO, NOTED, OUTER, TOY, noted
 from treaty.core import requests as asked
+from treaty.core.answers import Config
+from treaty.core.identity import VERSION_PROPERTY
 from treaty.core.messages.groups import ANY_FORMAT
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.requests import Scope
-from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
+from treaty.core.schema import Draft, Metadata, Pairs, Reference, Rule, RuleSet, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
 """The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""
@@ -38,6 +40,8 @@ class Asker:
     """How many drafts are of the toy format."""
     referring: float = 0.12
     """How many drafts refer to another subject."""
+    aside: random.Random = field(default_factory=lambda: random.Random("aside"))
+    """Chances of their own for spellings and extras, so that all else of a life stays as it is without them."""
 
     def often(self, probability: float) -> bool:
         return self.chance.random() < probability
@@ -61,7 +65,36 @@ class Asker:
         toy = self.often(self.toy)
         metadata = Metadata(properties=(("major", self.chance.choice("12")),)) if self.often(0.1) else None
         draft = Draft(self.chance.choice(TOY if toy else AVRO), "TOY" if toy else "AVRO", metadata=metadata)
-        return self.grouped(draft) if self.often(0.1) else draft
+        return self.varied(self.grouped(draft) if self.often(0.1) else draft)
+
+    def varied(self, draft: Draft) -> Draft:
+        """At times the draft with properties in some order, or with metadata that say a version."""
+        if draft.format == "AVRO" and self.aside.random() < 0.2:
+            draft = replace(draft, text=noted(draft.text, self.aside.randrange(len(NOTED))))
+        if self.aside.random() < 0.1:
+            number = (VERSION_PROPERTY, self.aside.choice(["1", "1", "2", "3", "-1", "02", "none"]))
+            properties = () if draft.metadata is None else draft.metadata.properties
+            draft = replace(draft, metadata=Metadata(properties=(number, *properties)))
+        return replace(draft, metadata=Metadata()) if self.aside.random() < 0.02 else draft
+
+    def wanted_number(self, number: int) -> int:
+        """At times the latest, or a number that no version can have, where none was wanted."""
+        return self.aside.choice([-1, -1, -1, 1, 2, -2]) if number == 0 and self.aside.random() < 0.1 else number
+
+    def completing(self) -> Config | None:
+        """At times what a config gives every new version."""
+        if self.aside.random() >= 0.4:
+            return None
+        metadata = Metadata(properties=(("owner", self.aside.choice("de")),))
+        rules = RuleSet(domain=(Rule("r", mode="WRITE", type="CEL", expr=self.aside.choice("de")),))
+        return self.aside.choice(
+            [
+                Config(default_metadata=metadata),
+                Config(override_metadata=metadata),
+                Config(default_rules=rules),
+                Config(override_rules=rules),
+            ]
+        )
 
     def grouped(self, draft: Draft) -> Draft:
         """A draft as doors of groups send it: in another spelling, with bytes, of a type; at times of a format that nobody can

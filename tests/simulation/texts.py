@@ -51,6 +51,12 @@ def _find_answer(question: Question) -> Answer:
     return toy_answer(question) if meaning.format == "TOY" else _PARSER.answer(question)
 
 
+def resolved_text(meaning: ResolvedSchema) -> str:
+    """The text of a schema with its references inlined, in the order in which it was written."""
+    form, model = _PARSER.model(meaning, strict=False)
+    return form.show(model, False).resolved
+
+
 class Truth:
     """The engine of the judge: answers everything at once, remembers nothing of a node."""
 
@@ -89,5 +95,22 @@ AVRO = (
     '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}',
     '{"type": "record"',
 )
+NOTED = (
+    ({"x": 1, "y": {"a": [1, 2], "b": 2}}, ["A", "B"]),
+    ({"y": {"b": 2, "a": [1, 2]}, "x": 1}, ["B", "A"]),
+    ({"y": {"b": 2, "a": [2, 1]}, "x": 1}, ["B", "A"]),
+    ({"y": {"a": [1, 2], "b": 2}, "x": 1.0}, ["A", "B"]),
+)
+"""Properties and aliases: the first two mean the same to Avro, the others do not."""
+
+
+def noted(text: str, at: int) -> str:
+    """The text of an Avro record with some of these properties and aliases; any other text as it is."""
+    if not text.startswith('{"type": "record", "name": "R"') or not text.endswith("}"):
+        return text
+    properties, aliases = NOTED[at]
+    return json.dumps({**json.loads(text), **properties, "aliases": aliases})
+
+
 OUTER = ('{"type": "record", "name": "O", "fields": [{"name": "r", "type": "R"}]}', "AVRO", "R")
 """A schema that refers to another one: text, format, name of the reference."""

@@ -31,7 +31,7 @@ def register(ask: Asker) -> Request[Any]:
         ask.subject(),
         ask.draft(),
         ask.normalize(),
-        number=ask.chance.choice([1, 2, 3]) if ask.often(0.05) else 0,
+        number=ask.wanted_number(ask.chance.choice([1, 2, 3]) if ask.often(0.05) else 0),
         schema_id=ask.chance.randint(1, MOST_IDS) if ask.often(0.05) else -1,
         force=ForceReason("somebody", "because") if ask.often(0.05) else None,
         expected=expected if ask.often(0.1) else None,
@@ -78,7 +78,11 @@ def set_config(ask: Asker) -> Request[Any]:
              Config(partition="property:"), Config(group="major", partition="type")]  # fmt: skip
     change = ask.chance.choice([Config(normalize=True), Config(validate_fields=True), *parts])
     cleared = ask.chance.choice(["level", "alias", "group", "policy"])
-    return asked.SetConfig(ask.scope(), change, (cleared,) if ask.often(0.3) else ())
+    scope, clears = ask.scope(), ask.often(0.3)
+    completing = ask.completing()
+    if completing is not None:
+        return asked.SetConfig(scope, completing)
+    return asked.SetConfig(scope, change, (cleared,) if clears else ())
 
 
 def set_mode(ask: Asker) -> Request[Any]:

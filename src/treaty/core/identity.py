@@ -1,13 +1,16 @@
 """Identity of a schema: the guid, and the digest by which a lookup finds it (Confluent's rules)."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from treaty.core.schema import Metadata, Pairs, Reference, Rule, RuleSet
 
 VERSION_PROPERTY = "confluent:version"
-"""The metadata property with a requested version number; not part of the lookup digest."""
+"""The metadata property with a version's number."""
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
+_LARGEST_NUMBER = 2**31
 
 
 def guid(
@@ -39,20 +42,60 @@ def guid(
     return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
 
 
-def lookup_digest(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:
-    """Return the lookup digest: equal for schemas that differ only in how they are split into references, or in the
-    version property of their metadata.
+def lookup_digest(format_: str, resolved: str) -> str:
+    """Return the lookup digest: equal for texts that their format calls equal, however they are split into references.
+
+    `resolved` is that of `core.schema_engine.ParsedSchema`. Metadata and rules are no part of it: see `has_same_extras`.
     """
-    if metadata is None and rules is None:
-        return hashlib.sha256(f"{format_}\0{resolved}\0\0".encode()).hexdigest()
-    state = hashlib.sha256(f"{format_}\0{resolved}\0".encode())
+    return hashlib.sha256(f"{format_}\0{resolved}".encode()).hexdigest()
+
+
+def plain_lookup_digest(format_: str, text: str) -> str:
+    """Return the lookup digest of a schema without references whose canonical text is the one by which equal schemas are
+    found.
+    """
+    return lookup_digest(format_, hashlib.sha256(text.encode()).hexdigest())
+
+
+Extras = tuple[Metadata | None, RuleSet | None]
+"""The metadata and rules of a version."""
+
+
+def has_same_extras(sent: Extras, stored: Extras, number: int) -> bool:
+    """Return whether metadata and rules that are sent are those of the version with this number.
+
+    A number that is sent in the version property means a version whose property says it, or one without the property if it
+    is that version's number. Without a number versions with and without the property are meant, so long as all else is equal
+    (Confluent's `canLookup`).
+    """
+    (metadata, rules), (there, other_rules) = sent, stored
+    if (metadata, rules) == stored:
+        return True
+    if [*_rules(rules)] != [*_rules(other_rules)] or [*_without_number(metadata)] != [*_without_number(there)]:
+        return False
+    text, other_text = (None if one is None else one.get(VERSION_PROPERTY) for one in (metadata, there))
+    wanted, has = _number_in(text), _number_in(other_text)
+    if wanted is not None and has is None:
+        return other_text is None and wanted == number
+    if wanted is None and has is not None:
+        return text is None
+    return text == other_text and (metadata is None) == (there is None)
+
+
+def _without_number(metadata: Metadata | None) -> Iterator[bytes]:
+    """The parts of metadata without the version property; none for metadata that say nothing else."""
     if metadata is not None:
         kept = tuple(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY)
         metadata = replace(metadata, properties=kept)
-        metadata = None if metadata == Metadata() else metadata
-    for part in (*_metadata(metadata), b"\0", *_rules(rules)):
-        state.update(part)
-    return state.hexdigest()
+    return _metadata(None if metadata == Metadata() else metadata)
+
+
+def _number_in(text: str | None) -> int | None:
+    """Return the number that a property says; None for a text that says none to Java's ``Integer.parseInt``."""
+    if text is None or not _NUMBER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -_LARGEST_NUMBER <= number < _LARGEST_NUMBER else None
 
 
 def _metadata(metadata: Metadata | None) -> Iterator[bytes]:

@@ -160,8 +160,8 @@ class ParsedSchema:
     """A valid schema.
 
     `canonical` is the text that is stored, returned and hashed. `resolved` is the digest (hex SHA-256) of the
-    canonical text with every reference inlined: equal for two schemas that differ only in how they are cut
-    into references. `type_name` is the full name of the top-level type, or "" where the format has none. `fields`
+    text by which equal schemas are found: with every reference inlined, and what the format's equality ignores in one
+    order. `type_name` is the full name of the top-level type, or "" where the format has none. `fields`
     are the names at its top level, in order: fields of a record or of the first message, properties. `type_names` are
     the types that the text contains, where a version may be of one of them alone: the named type or the branches of an
     Avro union, the messages of a file; empty for a format that takes any label. `finding_form` is how the format writes

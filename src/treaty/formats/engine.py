@@ -125,7 +125,7 @@ class FormatEngine:
         form, model = self.model(question.meaning, strict=question.strict)
         spend(count_characters(question.meaning) >> 4)
         shown = form.show(model, question.normalize)
-        resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
+        resolved = hashlib.sha256((shown.same or shown.resolved).encode()).hexdigest()
         texts = (shown.canonical, resolved, shown.type_name, shown.fields, shown.type_names)
         return ParsedSchema(*texts, finding_form=form.finding_form)
 

@@ -45,7 +45,8 @@ class SchemaTexts:
     """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or "".
 
     `fields` are the names at the top level, in order: fields of the record or first message, properties of the object.
-    `type_names` are those of `core.schema_engine.ParsedSchema`.
+    `type_names` are those of `core.schema_engine.ParsedSchema`. `same` is equal for schemas that the format's own library
+    calls equal, in any order of what it does not look at; "" where that is the resolved text.
     """
 
     canonical: str
@@ -53,6 +54,7 @@ class SchemaTexts:
     type_name: str
     fields: tuple[str, ...] = ()
     type_names: tuple[str, ...] = ()
+    same: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class Format(Generic[Model]):
 
     - ``parse(meaning, strict)``: the model of a text with its references resolved through the bindings.
       `strict` adds the checks for new schemas; without it what was once accepted still parses.
-    - ``show(model, normalize)``: canonical text, resolved text, type name, names of the top-level fields.
+    - ``show(model, normalize)``: canonical text, resolved text, type name, names of the top-level fields, the text by which
+      equal schemas are found.
     - ``references(text)``: names that the text needs and does not define, without resolving anything.
     - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.

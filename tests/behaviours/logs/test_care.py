@@ -44,7 +44,7 @@ async def carried(node: Node) -> None:
         await put(MemoryLog(), *ROWS)
         source = MemoryLog()
         await put(source, *ROWS)
-        await put(source, row("s", '{"generation":1,"v":2}'))
+        await put(source, row("s", '{"generation":1,"v":3}'))
         head, lines = await dumped(source)
         end = await restore_log(log, head, rows_of(lines), time=9, gap=100)
 
@@ -192,9 +192,9 @@ def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_mean
 
 @told
 async def mended(node: Node) -> None:
-    damaged = EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}')
+    damaged = EncodedRow("schema", '[".",1]', '{"guid":7,"v":3}')
     newer = EncodedRow("schema", '[".",2]', '{"v":9}')
-    unknown = EncodedRow("planet", '["mars"]', '{"v":2}')
+    unknown = EncodedRow("planet", '["mars"]', '{"v":3}')
     async with nodes(node, 2) as (log, other):
         await put(log, *ROWS, damaged, newer, unknown)
         assert {one.table for one in find_unreadable_rows((await other.read(START)).rows)} == {"schema", "planet"}
@@ -217,7 +217,7 @@ def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_w
 async def accepted(node: Node) -> None:
     """An append may state what its rows do not come to: by a fault of whoever wrote it, or because rows changed since."""
     async with nodes(node, 2) as (log, other):
-        await put(log, *ROWS, EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}'))
+        await put(log, *ROWS, EncodedRow("schema", '[".",1]', '{"guid":7,"v":3}'))
         base = await log.tip()
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
         assert await log.append(lie) is AppendResult.ACCEPTED

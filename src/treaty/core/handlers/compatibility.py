@@ -78,11 +78,7 @@ def check_compatibility(
     if bar.policy.deny and latest is not None:
         denied = (*_sentences(new, bar), DENIED.sentence)
         return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.said, DENIED))
-    if only is not None:
-        chosen = ComparedVersion(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
-        against = [chosen] if chosen.backward or chosen.forward else []
-    else:
-        against = compared_with(view, bar.policy, new, subject) if latest is not None else []
+    against = compared_with(view, bar.policy, new, subject, only=only) if latest is not None else []
     first: tuple[Finding, ...] = ()
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
@@ -108,15 +104,21 @@ def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirement
     return list_messages(failed, level=level, form=form, validate_fields=validate_fields)
 
 
-def compared_with(view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject) -> list[ComparedVersion]:
+def compared_with(
+    view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject, *, only: Kept | None = None
+) -> list[ComparedVersion]:
     """Return the live versions of a subject that a policy compares a new schema with, the newest first, each with the
     directions in whose range it is.
 
-    Where no range goes beyond the latest one, no other is looked at.
+    Where no range goes beyond the latest one, no other is looked at. The `only` one is in every range, and is compared if it
+    is of the same part.
     """
     kinds = {policy.backward.kind, policy.forward.kind}
     if kinds == {"none"}:
         return []
+    if only is not None:
+        chosen = ComparedVersion(only, policy.backward != NONE, policy.forward != NONE)
+        return [chosen] if _same_part(view, policy.partition, new, only) else []
     same = (one for one in _last_first(view, subject) if _same_part(view, policy.partition, new, one))
     candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
     compared = (

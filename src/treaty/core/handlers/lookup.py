@@ -8,9 +8,9 @@ from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
-from treaty.core.handlers.drafts.extras import metadata_for, rules_for
-from treaty.core.handlers.drafts.same_versions import matching
-from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.drafts.extras import complete, extras_of, with_number
+from treaty.core.handlers.drafts.same_versions import find_version
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format
 from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import (
     VersionRules,
@@ -30,7 +30,6 @@ from treaty.core.handlers.versions import (
     latest_version,
     no_subject,
     same_name_elsewhere,
-    schema_row,
     select,
 )
 from treaty.core.names import Subject
@@ -68,7 +67,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
         )
         if isinstance(one, InvalidText):
             raise refuse(one, request.draft)
-        match = matching(view, subject, one, visible, any_type=not request.draft.type_name)
+        match = find_version(view, subject, one, config, visible, any_type=not request.draft.type_name)
         if match is not None:
             return Decision((), describe_version(view, match))
     raise _missing(view, request.subject, visible)
@@ -91,10 +90,7 @@ def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> De
     only = _find_named(view, request, latest)
     refuse_other_formats(view, subject, request.draft, engine)
     one = _read_strictly(view, request, config, engine, home)
-    last = schema_row(view, subject.context, latest[1].schema_id) if latest else None
-    metadata, rules = (last.metadata, last.rules) if last else (None, None)
-    metadata = metadata_for(one.draft.metadata, metadata, config, partial(next_number, view, subject))
-    one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
+    one = with_number(complete(one, extras_of(view, latest), config), partial(next_number, view, subject))
     said = map(as_finding, inspect(view, engine, subject, one, policy))
     bar = CompatibilityRequirements(policy, config, (*_other_type(subject, home, one.type_name), *said))
     return Decision((), check_compatibility(view, engine, one, subject, bar=bar, only=only))

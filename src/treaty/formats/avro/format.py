@@ -29,6 +29,7 @@ from treaty.formats.avro.normal_form import to_normal_form
 from treaty.formats.avro.parser import parse_schema, spend_reading
 from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
+from treaty.formats.avro.sameness import print_sameness
 from treaty.formats.avro.tags import list_entities, write_tags
 from treaty.formats.content import has_json_schema_words, list_members, skip_comments
 from treaty.formats.format import Format, SchemaTexts, TagSupport
@@ -85,7 +86,8 @@ def _print_texts(chosen: AvroSchema) -> tuple[SchemaTexts, bool]:
     name = root.full if isinstance(root, AvroRecord | AvroEnum | AvroFixed | AvroReference) else ""
     top = chosen.names[root.full] if isinstance(root, AvroReference) else root
     fields = tuple(field.name for field in top.fields) if isinstance(top, AvroRecord) else ()
-    return SchemaTexts(canonical, resolved, name, fields, _type_names(root)), is_equal
+    same = print_sameness(chosen, resolved)
+    return SchemaTexts(canonical, resolved, name, fields, _type_names(root), same), is_equal
 
 
 def _type_names(root: AvroType) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from treaty.core.identity import guid, lookup_digest
+from treaty.core.identity import guid, plain_lookup_digest
 from treaty.core.schema import Reference
 from treaty.core.state.codec import dumps
 from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
@@ -207,9 +207,7 @@ class _NoCompactFormError(Exception):
 def _read_schema(row: EncodedRow, text: str) -> tuple[Row, str]:
     one = _quick_schema(text)
     read = Row("schema", _read_key(row), one)
-    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(
-        one.format, one.text, None, None
-    ):
+    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == plain_lookup_digest(one.format, one.text):
         short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
     return read, PROVEN + text if has_its_guid(one) else text
@@ -296,6 +294,6 @@ def _schema(form: str) -> Schema:
         guid(short.text, (), None, None),
         short.format,
         short.text,
-        lookup_digest(short.format, short.text, None, None),
+        plain_lookup_digest(short.format, short.text),
         type_name=short.type_name,
     )

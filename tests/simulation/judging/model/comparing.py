@@ -54,10 +54,14 @@ class Pair:
     forward: bool
 
 
-def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow]) -> list[Pair]:
-    """The versions that a policy compares a new schema with, the newest first."""
+def compared_versions(
+    policy: PolicyValue, new: ReadDraft, live: list[VersionNow], only: VersionNow | None = None
+) -> list[Pair]:
+    """The versions that a policy compares a new schema with, the newest first: those of its part. The `only` one is compared in
+    every direction that has a range.
+    """
     there = []
-    for one in sorted(live, key=_place, reverse=True):
+    for one in sorted(live, key=_place, reverse=True) if only is None else [only]:
         if policy.partition == "type":
             fits = (one.version.format, one.version.type_name) == (new.draft.format, new.type_name)
         elif policy.partition.startswith("property:"):
@@ -68,7 +72,12 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
             fits = True
         if fits:
             there.append(one)
-    pairs = [Pair(one, one in within(policy.backward, there), one in within(policy.forward, there)) for one in there]
+    if only is None:
+        pairs = [
+            Pair(one, one in within(policy.backward, there), one in within(policy.forward, there)) for one in there
+        ]
+    else:
+        pairs = [Pair(one, policy.backward.kind != "none", policy.forward.kind != "none") for one in there]
     return [pair for pair in pairs if pair.backward or pair.forward]
 
 
@@ -155,11 +164,7 @@ def verdict(
         return CompatibilityResult(compatible=False, findings=(*said, Finding("POLICY_DENIES", "", "")))
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     failed, found = None, list[Finding]()
-    pairs = compared_versions(policy, new, live)
-    if only is not None:
-        directions = policy.backward.kind != "none", policy.forward.kind != "none"
-        pairs = [Pair(only, *directions)] if any(directions) else []
-    for pair in pairs:
+    for pair in compared_versions(policy, new, live, only):
         failed, found = compare(past, new, pair, policy.strictness or "STRICT")
         if failed is not None:
             break

@@ -4,6 +4,7 @@ import base64
 import hashlib
 from dataclasses import dataclass, replace
 
+from tests.simulation.judging.model.avro_texts import equal_form
 from tests.simulation.judging.model.events import Alike
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -43,10 +44,12 @@ class ReadDraft:
     parsed: ParsedSchema
     meaning: ResolvedSchema
     """Of the canonical text."""
+    equal_text: str
+    """What it has in common with all texts that are the same schema."""
     type_name: str = ""
     """The type of a version of it in its subject."""
     normal_text: str | None = None
-    """The text in its normal form with references inlined, where the identity of its subject is normalised."""
+    """The same of its normal form, where the identity of its subject is normalised."""
 
     @property
     def sent(self) -> bytes:
@@ -60,20 +63,11 @@ class ReadDraft:
 
     @property
     def alike(self) -> Alike:
-        return self._alike(self.parsed.resolved)
+        return (self.draft.format, self.equal_text)
 
     @property
     def normal(self) -> Alike | None:
-        return None if self.normal_text is None else self._alike(self.normal_text)
-
-    def _alike(self, resolved: str) -> Alike:
-        metadata = self.draft.metadata
-        if metadata is not None:
-            kept = tuple(sorted(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY))
-            tags = tuple(sorted((path, tuple(sorted(tags))) for path, tags in metadata.tags))
-            metadata = Metadata(tags, kept, tuple(sorted(metadata.sensitive)))
-            metadata = None if metadata == Metadata() else metadata
-        return (self.draft.format, resolved, metadata, self.draft.rules)
+        return None if self.normal_text is None else (self.draft.format, self.normal_text)
 
     def carrying(self, metadata: Metadata | None, rules: RuleSet | None) -> "ReadDraft":
         """The same text with other metadata and rules."""
@@ -213,7 +207,7 @@ def read_draft(
             ParsedSchema(draft.text, sent.digest.hex()),
             _type_of(past, subject, draft, home, ParsedSchema("", "")),
         )
-        return ReadDraft(draft, used, opaque, sent, label, opaque.resolved if normalised else None)
+        return ReadDraft(draft, used, opaque, sent, opaque.resolved, label, opaque.resolved if normalised else None)
     parsed = answer(ParseSchema(sent, strict, normalize))
     if isinstance(parsed, InvalidText):
         return parsed
@@ -222,9 +216,14 @@ def read_draft(
     if normalised:
         told = answer(ParseSchema(sent, strict, normalize=True))
         assert isinstance(told, ParsedSchema)
-        normal = told.resolved
+        normal = _equal_text(told, ResolvedSchema(draft.format, told.canonical, bound))
     label = _type_of(past, subject, draft, home, parsed)
-    return ReadDraft(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound), label, normal)
+    meaning = ResolvedSchema(draft.format, parsed.canonical, bound)
+    return ReadDraft(draft, used, parsed, meaning, _equal_text(parsed, meaning), label, normal)
+
+
+def _equal_text(parsed: ParsedSchema, meaning: ResolvedSchema) -> str:
+    return equal_form(meaning) if meaning.format == "AVRO" else parsed.resolved
 
 
 def _type_of(past: Past, subject: Subject, draft: Draft, home: Home, parsed: ParsedSchema) -> str:

@@ -6,12 +6,11 @@ from typing import Any
 from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
-from treaty.core.schema import Metadata, Pairs, RuleSet
+from treaty.core.schema import Pairs
 from treaty.core.state import values
 
-Alike = tuple[str, str, Metadata | None, RuleSet | None]
-"""What two schemas have in common that are the same for a look-up: format, text with its references inlined, metadata
-without the version property, rules."""
+Alike = tuple[str, str]
+"""What two texts have in common that are the same for a look-up: their format, and what they are with references inlined."""
 
 Name = tuple[str, str]
 """Of a command: who sent it, and its id."""

@@ -18,8 +18,8 @@ from tests.simulation.judging.model.making import next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import referring_versions
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.registering import carried_metadata, carried_rules, refuse_internal_names
-from tests.simulation.judging.model.sameness import home_of, matching_version
+from tests.simulation.judging.model.registering import numbered, refuse_internal_names
+from tests.simulation.judging.model.sameness import carried, found_version, home_of
 from tests.simulation.judging.model.selecting import STATES, as_sent, describe, no_subject, select
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force, refuse_missing_begins
 from treaty.core import answers
@@ -186,7 +186,7 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
         new = read_draft(past, subject, draft, "all", strict=False, normalize=normalize)
         if isinstance(new, InvalidText):
             raise no_schema(new)
-        match = matching_version(home_of(past, subject), there, new, any_type=not draft.type_name)
+        match = found_version(past, subject, there, new, config, any_type=not draft.type_name)
         if match is not None:
             return Yes((), describe(match))
     if past.shown(request.subject, states):
@@ -219,10 +219,8 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     if isinstance(new, InvalidText):
         raise no_schema(new)
     refuse_internal_names(config, new)
-    last = live[-1].schema if live else None
-    number = next_number(past, subject)
-    metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
-    new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
+    new = carried(new, config, live[-1].schema if live else None)
+    new = numbered(new, next_number(past, subject), asked=False)
     faults = inspect(past, new, live, policy, home.types)
     wrong = any(new.type_name != kind for kind in only_type(past, subject, home))
     other = (Finding("TYPE_NOT_ALLOWED", "/type", ""),) if wrong else ()

@@ -29,7 +29,17 @@ from tests.simulation.judging.model.naming import refuse_bad_names, refuse_many,
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
-from tests.simulation.judging.model.sameness import home_of, is_of_type, is_same_in, matching_version, same_version
+from tests.simulation.judging.model.sameness import (
+    adds_something,
+    carried,
+    found_version,
+    home_of,
+    is_of_type,
+    is_same_in,
+    is_version,
+    same_version,
+    wanted_forms,
+)
 from tests.simulation.judging.model.selecting import as_sent, describe, no_subject, select
 from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force, refuse_bad_policy
 from tests.simulation.judging.model.subjects import refuse_bad_subject
@@ -49,7 +59,7 @@ from treaty.core.refusals import (
 )
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText
-from treaty.core.state.values import ConfigValue
+from treaty.core.state.values import ConfigValue, Schema
 
 
 def case_of(past: Past, request: q.Register, time: int) -> Case:
@@ -171,15 +181,16 @@ def _refuse_by_mode(case: Case) -> None:
 
 
 def _already_there(case: Case) -> VersionNow | None:
-    """The live version that the draft is just as it was sent, where the config changes nothing of it."""
+    """The live version that the draft is just as it was sent, where the config changes nothing of it. Who names a number means
+    a version that is there only with its id.
+    """
     request, config = case.request, case.config
-    changing = (config.default_metadata, config.override_metadata, config.default_rules, config.override_rules)
-    if not case.live or not written(request.draft).text or any(one is not None for one in changing):
+    if not case.live or not written(request.draft).text or adds_something(config) or request.number < 0:
         return None
     if request.add_tags or request.remove_tags or request.propagate_tags:
         return None
-    by_number = case.gives_ids and request.number > 0
-    if by_number and all(one.number != request.number for one in case.live):
+    numbered_one = [one for one in case.live if one.number == request.number]
+    if request.number > 0 and (request.schema_id < 0 or not numbered_one):
         return None
     normalize = case.normalize and request.schema_id < 0
     new: ReadDraft | InvalidText = InvalidText(())
@@ -191,14 +202,16 @@ def _already_there(case: Case) -> VersionNow | None:
             break
     if isinstance(new, InvalidText):
         return None
-    match = matching_version(case.home, case.live, new)
-    if by_number:
-        match = next(one for one in case.live if one.number == request.number)
+    if request.number > 0:
+        (match,) = numbered_one
         if not is_of_type(match, new) or not is_same_in(case.home, match, new):
             return None
-    if match is not None and request.schema_id >= 0 and request.schema_id != match.schema_id:
-        return None
-    return match
+    else:
+        found = found_version(case.past, request.subject, case.live, new, config)
+        if found is None:
+            return None
+        match = found
+    return match if request.schema_id in (-1, match.schema_id) else None
 
 
 def _completed(case: Case) -> Draft:
@@ -232,30 +245,14 @@ def _tagged(case: Case, draft: Draft) -> Draft:
 # ----------------------------------------------------------------------------------------------------- admission
 
 
-def carried_metadata(
-    sent: Metadata | None, last: Metadata | None, config: ConfigValue, number: int, *, asked: bool
-) -> Metadata | None:
-    """The sender's metadata, else the last version's; over the defaults, under the overrides."""
-    layers = [config.default_metadata, last if sent is None else sent, config.override_metadata]
-    given = [one for one in layers if one is not None]
-    merged = given[0] if given else None
-    for over in given[1:]:
-        assert merged is not None
-        merged = Metadata(
-            tuple(sorted({**dict(merged.tags), **dict(over.tags)}.items())),
-            tuple(sorted({**dict(merged.properties), **dict(over.properties)}.items())),
-            tuple(sorted({*merged.sensitive, *over.sensitive})),
-        )
-    if asked or (merged is not None and VERSION_PROPERTY in dict(merged.properties)):
-        merged = merged or Metadata()
-        properties = {**dict(merged.properties), VERSION_PROPERTY: str(number)}
-        merged = replace(merged, properties=tuple(sorted(properties.items())))
-    return merged
-
-
-def carried_rules(sent: RuleSet | None, last: RuleSet | None, config: ConfigValue) -> RuleSet | None:
-    """Rules, by the same order as metadata."""
-    return merge_rules(merge_rules(config.default_rules, last if sent is None else sent), config.override_rules)
+def numbered(new: ReadDraft, number: int, *, asked: bool) -> ReadDraft:
+    """A draft whose metadata say the number of its version, where one was asked for or a property says one already."""
+    metadata = new.draft.metadata
+    if not asked and (metadata is None or VERSION_PROPERTY not in dict(metadata.properties)):
+        return new
+    metadata = metadata or Metadata()
+    properties = {**dict(metadata.properties), VERSION_PROPERTY: str(number)}
+    return new.carrying(replace(metadata, properties=tuple(sorted(properties.items()))), new.draft.rules)
 
 
 def refuse_internal_names(case_config: ConfigValue, new: ReadDraft) -> None:
@@ -283,13 +280,13 @@ def admit(
         refuse_internal_names(config, new)
         _refuse_strong_targets(case, new)
         refuse_private_targets(case, new)
-        number = next_number(past, request.subject)
-        carried = carried_metadata(draft.metadata, metadata, config, number, asked=request.number != 0)
-        new = new.carrying(carried, carried_rules(draft.rules, rules, config))
-    if request.number <= 0 and request.schema_id < 0 and label is None:
-        match = same_version(case.home, case.live, new)
-        if match is not None and _has_given_label(case, match):
-            return _name(case, match)
+    last = Schema("", "", "", "", metadata=metadata, rules=rules)
+    forms = [new] if case.gives_ids else wanted_forms(new, config, last, registering=True)
+    there = _version_meant(case, forms) if label is None else None
+    if there is not None:
+        return _name(case, there)
+    if not case.gives_ids:
+        new = numbered(carried(new, config, last), next_number(past, request.subject), asked=request.number != 0)
     chosen = label or _said_label(case)
     warnings: list[Finding] = []
     if chosen is not None:
@@ -310,9 +307,27 @@ def admit(
         warnings = label_findings(past, new, to_label(chosen), labelled(past, request.subject))
         if request.force is None:
             refuse_broken_label(past, request.subject, warnings)
+    if request.number == -1 and label is None and case.live and _is_asked_for(case, case.live[-1], forms):
+        return _name(case, case.live[-1])
     done = new_version(replace(case, label=chosen), new)
     assert isinstance(done.answer, RegisteredVersion)
     return Yes(done.events, replace(done.answer, warnings=tuple(warnings)))
+
+
+def _version_meant(case: Case, forms: list[ReadDraft]) -> VersionNow | None:
+    """The version that is the first of these forms, where the request says neither a number nor an id."""
+    if case.request.number != 0 or case.request.schema_id >= 0:
+        return None
+    found = (same_version(case.home, case.live, form) for form in forms)
+    there = next((one for one in found if one is not None), None)
+    return there if there is not None and _has_given_label(case, there) else None
+
+
+def _is_asked_for(case: Case, latest: VersionNow, forms: list[ReadDraft]) -> bool:
+    """Whether the latest version is what was asked for as the latest."""
+    if case.request.schema_id not in (-1, latest.schema_id) or not _has_given_label(case, latest):
+        return False
+    return any(is_of_type(latest, form) and is_version(case.home, latest, form) for form in forms)
 
 
 def _has_given_label(case: Case, there: VersionNow) -> bool:

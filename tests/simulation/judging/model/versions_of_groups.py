@@ -9,7 +9,7 @@ from tests.simulation.judging.model.grouping import of_group
 from tests.simulation.judging.model.levels import ALL, LATEST, NONE
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.sameness import matching_version, same_version
+from tests.simulation.judging.model.sameness import carried, found_version
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
 from treaty.core import requests as q
@@ -94,9 +94,9 @@ def _read(past: Past, subject: Subject, draft: Draft, config: ConfigValue) -> Re
 
 def find_same_version(past: Past, asking: Asking, request: g.FindSameVersion) -> Yes:
     subject = request.subject
-    home, there = of_group(past, subject), past.shown(subject)
-    new = _read(past, subject, request.draft, config_in_force(past, q.Scope(*subject)))
-    match = matching_version(home, there, new) if there else None
+    of_group(past, subject)
+    config = config_in_force(past, q.Scope(*subject))
+    match = found_version(past, subject, past.shown(subject), _read(past, subject, request.draft, config), config)
     if match is None:
         raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
     return Yes((), describe(match, data=True))
@@ -108,8 +108,9 @@ def find_same_schema(past: Past, asking: Asking, request: g.FindSameSchema) -> Y
     live = {one.subject for one in past.versions if one.state == "live" and one.context == request.context}
     matches = []
     for subject in sorted(live, key=lambda one: one.name):
-        new = _read(past, subject, request.draft, config_in_force(past, q.Scope(*subject)))
-        matches.append(same_version(past.subjects[subject], past.shown(subject), new))
+        config = config_in_force(past, q.Scope(*subject))
+        new = _read(past, subject, request.draft, config)
+        matches.append(found_version(past, subject, past.shown(subject), new, config))
     return Yes((), g.GroupVersions(tuple(describe(one, data=True) for one in matches if one is not None)))
 
 
@@ -119,8 +120,8 @@ def check_reading(past: Past, asking: Asking, request: g.CheckReading) -> Yes:
     home = of_group(past, subject)
     config = config_in_force(past, q.Scope(*subject))
     policy = policy_in_force(config, home.types)
-    new = _read(past, subject, request.draft, config)
     live = past.shown(subject)
+    new = carried(_read(past, subject, request.draft, config), config, live[-1].schema if live else None)
     if not live or (not policy.deny and policy.backward == policy.forward == NONE):
         return Yes((), CompatibilityResult(compatible=True))
     ranges = [LATEST] if policy.deny or policy.backward.kind != "all" else [ALL]

@@ -6,9 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from treaty.core.answers import Config
-from treaty.core.handlers.drafts.schemas import answers, follow, refuse, resolve_references, resolve_schema
-from treaty.core.handlers.versions import schema_row
-from treaty.core.identity import VERSION_PROPERTY
+from treaty.core.handlers.drafts.schemas import (
+    ParsedDraft,
+    answers,
+    follow,
+    refuse,
+    resolve_references,
+    resolve_schema,
+    with_extras,
+)
+from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.identity import VERSION_PROPERTY, Extras
 from treaty.core.limits import RULE_NAME, RULES, TAGGED
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidRules, TooLarge
@@ -94,20 +102,49 @@ def _rule_problem(rule: Rule, group: str) -> str:
     return ""
 
 
-def metadata_for(
-    sent: Metadata | None, last: Metadata | None, config: Config, number: Callable[[], int], *, asked: bool = False
-) -> Metadata | None:
+def extras_of(view: View, latest: Kept | None) -> Extras:
+    """Return the metadata and rules of a version, from which a draft without any inherits them."""
+    if latest is None:
+        return None, None
+    schema = schema_row(view, latest[0].context, latest[1].schema_id)
+    return schema.metadata, schema.rules
+
+
+def is_completing(config: Config) -> bool:
+    """Return whether a config adds metadata or rules to every new version."""
+    metadata, rules = (config.default_metadata, config.override_metadata), (config.default_rules, config.override_rules)
+    return any(one is not None for one in (*metadata, *rules))
+
+
+def complete(one: ParsedDraft, inherited: Extras, config: Config) -> ParsedDraft:
+    """Return a draft as a registration completes it, with the metadata and rules of `metadata_for` and `rules_for`."""
+    draft, (metadata, rules) = one.draft, inherited
+    return with_extras(one, metadata_for(draft.metadata, metadata, config), rules_for(draft.rules, rules, config))
+
+
+def metadata_for(sent: Metadata | None, last: Metadata | None, config: Config) -> Metadata | None:
     """Return the metadata of a new version: the sender's or else the last version's, over the defaults, under the
-    overrides. Its `number` is kept as a property where the sender `asked` for one, or such a property is there already;
-    else it is not called.
+    overrides.
     """
-    chosen = _metadata_over(config.default_metadata, sent if sent is not None else last)
-    chosen = _metadata_over(chosen, config.override_metadata)
-    if asked or (chosen is not None and chosen.get(VERSION_PROPERTY) is not None):
-        chosen = chosen or Metadata()
-        properties = {**dict(chosen.properties), VERSION_PROPERTY: str(number())}
-        chosen = replace(chosen, properties=tuple(sorted(properties.items())))
-    return chosen
+    chosen = _metadata_over(config.default_metadata, last if sent is None else sent)
+    return _metadata_over(chosen, config.override_metadata)
+
+
+def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
+    """Return the rules of a new version, by the same order as its metadata; rules are identified by name."""
+    return rules_over(rules_over(config.default_rules, last if sent is None else sent), config.override_rules)
+
+
+def with_number(one: ParsedDraft, number: Callable[[], int], *, asked: bool = False) -> ParsedDraft:
+    """Return a draft whose metadata say the `number` that its version gets: where the sender `asked` for one, or they have
+    such a property already; else `number` is not called.
+    """
+    metadata = one.draft.metadata
+    if not asked and (metadata is None or metadata.get(VERSION_PROPERTY) is None):
+        return one
+    metadata = metadata or Metadata()
+    properties = {**dict(metadata.properties), VERSION_PROPERTY: str(number())}
+    return with_extras(one, replace(metadata, properties=tuple(sorted(properties.items()))), one.draft.rules)
 
 
 def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | None:
@@ -118,11 +155,6 @@ def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | 
         tuple(sorted({**dict(under.properties), **dict(over.properties)}.items())),
         tuple(sorted({*under.sensitive, *over.sensitive})),
     )
-
-
-def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
-    """Return the rules of a new version, by the same order as its metadata; rules are identified by name."""
-    return rules_over(rules_over(config.default_rules, sent if sent is not None else last), config.override_rules)
 
 
 def rules_over(under: RuleSet | None, over: RuleSet | None) -> RuleSet | None:

@@ -154,18 +154,18 @@ def _refuse_large(draft: Draft, *, opaque: bool) -> None:
 
 
 def _identify(one: ParsedDraft) -> ParsedDraft:
-    """Return a draft with its guid and digests, which cover its metadata and rules."""
+    """Return a draft with its guid, which covers its metadata and rules, and its digests."""
     draft, used, parsed, normal = one.draft, one.used, one.parsed, one.normal
+    digest = one.lookup_digest or lookup_digest(draft.format, parsed.resolved)
+    identity = one.identity or ("" if normal is None else lookup_digest(draft.format, normal.resolved))
     opaque = draft.format if one.opaque else ""
     word = guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules, opaque, imports=draft.imports)
-    digest = lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules)
-    identity = "" if normal is None else lookup_digest(draft.format, normal.resolved, draft.metadata, draft.rules)
     beside = (one.rules, one.type_name, identity, normal, one.opaque)  # `replace` would take as long as all the rest
     return ParsedDraft(draft, used, parsed, one.meaning, word, digest, *beside)
 
 
 def with_extras(one: ParsedDraft, metadata: Metadata | None, rules: RuleSet | None) -> ParsedDraft:
-    """Return the same text with other metadata and rules, which are part of its identity."""
+    """Return the same text with other metadata and rules, which are part of its guid."""
     if (metadata, rules) == (one.draft.metadata, one.draft.rules):
         return one
     return _identify(replace(one, draft=replace(one.draft, metadata=metadata, rules=rules)))

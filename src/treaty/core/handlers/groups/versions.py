@@ -7,7 +7,8 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
-from treaty.core.handlers.drafts.same_versions import matching, same_version
+from treaty.core.handlers.drafts.extras import complete, extras_of
+from treaty.core.handlers.drafts.same_versions import find_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.groups.queries import subject_row
@@ -17,6 +18,7 @@ from treaty.core.handlers.versions import (
     Kept,
     describe_version,
     has_version,
+    latest_version,
     newest_first,
     no_ordinal,
     subject_of_key,
@@ -162,7 +164,8 @@ def find_same_version(view: View, command: Command[FindSameVersion], engine: Sch
     """Find the newest live version with this schema, as a registration of it would."""
     subject = command.request.subject
     subject_row(view, subject)
-    match = matching(view, subject, _read(view, subject, command.request.draft, engine), "live")
+    one, config = _read(view, subject, command.request.draft, engine)
+    match = find_version(view, subject, one, config)
     if match is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
     return Decision((), describe_version(view, match, data=True))
@@ -182,7 +185,7 @@ def find_same_schema(
             yield
     found = []
     for subject in sorted(subjects):
-        match = same_version(base, subject, _read(view, subject, draft, engine), "live")
+        match = find_version(base, subject, *_read(view, subject, draft, engine))
         if match is not None:
             found.append(describe_version(base, match, data=True))
         yield
@@ -203,10 +206,11 @@ def _candidates(view: View, base: View, context: str, draft: Draft, engine: Sche
                 yield key
 
 
-def _read(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
-    """Read a draft as it would be compared in a subject. Raises `InvalidSchema`."""
+def _read(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> tuple[ParsedDraft, Config]:
+    """Read a draft as it would be compared in a subject, and return the config in force there. Raises `InvalidSchema`."""
     config = config_in_force(view, Scope(*subject))
-    return _read_as(view, subject, draft, engine, version_rules(view, subject), normalize=bool(config.normalize))
+    rules = version_rules(view, subject)
+    return _read_as(view, subject, draft, engine, rules, normalize=bool(config.normalize)), config
 
 
 def _read_as(
@@ -228,8 +232,9 @@ def check_reading(view: View, command: Command[CheckReading], engine: SchemaEngi
     """Check whether a reader with this schema can read what writers of the subject may have written."""
     subject = command.request.subject
     subject_row(view, subject)
-    one = _read(view, subject, command.request.draft, engine)
-    policy = policy_for(config_in_force(view, Scope(*subject)), version_rules(view, subject))
+    one, config = _read(view, subject, command.request.draft, engine)
+    one = complete(one, extras_of(view, latest_version(view, subject)), config)
+    policy = policy_for(config, version_rules(view, subject))
     compares = policy.deny or policy.backward != NONE or policy.forward != NONE
     if not compares or not has_version(view, subject):
         return Decision((), PASSED)

@@ -13,9 +13,24 @@ from treaty.core.finding import Finding, format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
-from treaty.core.handlers.drafts.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, tags_in
-from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matching, same_version
-from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.drafts.extras import (
+    complete,
+    extras_of,
+    is_completing,
+    refuse_bad_rules,
+    retag_draft,
+    tags_in,
+    with_number,
+)
+from treaty.core.handlers.drafts.same_versions import (
+    find_version,
+    first_version,
+    forms_of,
+    has_schema,
+    has_type,
+    is_version,
+)
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format
 from treaty.core.handlers.drafts.validation import internal_names
 from treaty.core.handlers.drafts.version_identity import type_not_allowed, with_text
 from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
@@ -36,12 +51,13 @@ from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
+from treaty.core.identity import Extras
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason
 from treaty.core.requests import Register, Visible
-from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
@@ -78,8 +94,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_by_mode(case)
     refuse_far_time(case, command)
     draft = _with_tags(view, case, _complete_draft(case), engine)
-    last = (case.last.metadata, case.last.rules) if case.last else (None, None)
-    return admit_draft(view, command, case, draft, engine, inherited=last, known=known)
+    return admit_draft(view, command, case, draft, engine, inherited=extras_of(view, case.latest), known=known)
 
 
 def admit_draft(
@@ -89,14 +104,14 @@ def admit_draft(
     draft: Draft,
     engine: SchemaEngine,
     *,
-    inherited: tuple[Metadata | None, RuleSet | None],
+    inherited: Extras,
     label: SchemaVer | None = None,
     known: ParsedDraft | None = None,
 ) -> Decision[RegisteredVersion]:
     """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
 
     `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication, `known` is the
-    draft of the request as it was read strictly.
+    draft of the request as it was read strictly, which no version is.
     """
     request = case.request
     refuse_other_format(view, request.subject, draft.format, request.create_with)
@@ -108,19 +123,23 @@ def admit_draft(
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
         refuse_private_targets(view, request, new.used)
-        number = partial(next_number, view, request.subject)
-        metadata = metadata_for(draft.metadata, inherited[0], case.config, number, asked=bool(request.number))
-        new = with_extras(new, metadata, rules_for(draft.rules, inherited[1], case.config))
-    if request.number <= 0 and request.schema_id < 0 and label is None:
-        match = same_version(view, request.subject, new, "live")
+    forms = (new,) if case.importing else forms_of(new, inherited, case.config, registering=True)
+    if request.number == 0 and request.schema_id < 0 and label is None and not is_known and case.latest is not None:
+        match = first_version(view, request.subject, forms)
         if match is not None and is_same_label(view, request, match):
             return _name_existing(view, case, match)
+    if not case.importing:
+        new = complete(new, inherited, case.config)
+        new = with_number(new, partial(next_number, view, request.subject), asked=bool(request.number))
     chosen = label or label_of_draft(view, request, new.draft.text)
     warnings = () if chosen is None else _check_order(view, case, chosen, published=label is not None)
     if not case.importing and request.force is None:
         refuse_unfit(view, case, new, engine)
     if chosen is not None and not case.importing:
         warnings = label_findings(view, request.subject, chosen, new, engine, forced=request.force is not None)
+    if request.number == NEXT and label is None and _is_latest(view, case, forms):
+        assert case.latest is not None
+        return _name_existing(view, case, case.latest)
     names = NewNames(
         new_names(view, request.subject, request.create_with, new, engine),
         request.names if chosen is None else tuple(sorted({*request.names, (SCHEMAVER, str(chosen))})),
@@ -182,19 +201,28 @@ def _name_existing(view: View, case: RegistrationState, there: Kept) -> Decision
     return Decision(rows, RegisteredVersion(replace(told, names=names), created=False))
 
 
-def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> tuple[Kept | None, ParsedDraft | None]:
-    """The live version that the draft is, just as sent; only asked where the config changes nothing of it. And the draft
-    as it was read for that, strictly.
+def _is_latest(view: View, case: RegistrationState, forms: tuple[ParsedDraft, ...]) -> bool:
+    """Whether the latest version is the draft, in one of its forms: then it is the one that was asked for as the latest."""
+    latest, schema_id = case.latest, case.request.schema_id
+    if latest is None or 0 <= schema_id != latest[1].schema_id or not is_same_label(view, case.request, latest):
+        return False
+    return any(is_version(view, latest, one) for one in forms)
 
-    This comes before the mode, and before a number that guards: what is there already is no change.
+
+def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> tuple[Kept | None, ParsedDraft | None]:
+    """The live version that the draft is; only asked where the config changes nothing of it. And the draft as it was read
+    for that, strictly.
+
+    This comes before the mode: what is there already is no change. A number is a condition: it is met by the version that
+    has it, and only who says the id too may mean that one; all others mean the version that they want to make.
     """
     request = case.request
-    extras = (case.config.default_metadata, case.config.override_metadata)
-    rules = (case.config.default_rules, case.config.override_rules)
     tags = request.add_tags or request.remove_tags or request.propagate_tags
-    if case.latest is None or not request.draft.text or tags or any((*extras, *rules)):
+    if case.latest is None or not request.draft.text or tags or is_completing(case.config) or request.number < 0:
         return None, None
-    if case.importing and request.number > 0 and version_with_number(view, request.subject, request.number) is None:
+    if request.number > 0 and (
+        request.schema_id < 0 or version_with_number(view, request.subject, request.number) is None
+    ):
         return None, None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
@@ -214,16 +242,14 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
 
 
 def _find_same(view: View, case: RegistrationState, one: ParsedDraft) -> Kept | None:
-    """The live version that is this schema and that the request speaks of: of the id that it gives, if it gives one, and
-    where ids are given also of the number.
-    """
+    """The live version that is this schema and that the request speaks of: of the number and the id that it gives."""
     request = case.request
-    if case.importing and request.number > 0:
+    if request.number > 0:
         match = version_with_number(view, request.subject, request.number)
         if match is not None and not (has_schema(view, match, one) and has_type(view, match, one)):
             return None
     else:
-        match = matching(view, request.subject, one, "live")
+        match = find_version(view, request.subject, one, case.config)
     if match is None or 0 <= request.schema_id != match[1].schema_id:
         return None
     return match
