@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
-from treaty.api.bodies import announced_bytes, read_body
+from treaty.api.bodies import announced_bytes, read_json_body
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
 from treaty.api.request_scope import ROUTE, answer_size, ask_registry
 from treaty.core.operations import operation_name
@@ -47,7 +47,7 @@ class NativeDialect:
                 response = Response(None, 204, {**ALWAYS, "allow": _METHODS})
             else:
                 call = call_of(http.headers.get)
-                data = await read_body(http)
+                data = await read_json_body(http)
                 request = await run_by_size(len(data), partial(request_from, data))
                 scope[ROUTE] = f"{PATH}:{operation_name(request)}"
                 reply = await ask_registry(scope, self.registry, request, call)

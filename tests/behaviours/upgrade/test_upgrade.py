@@ -19,6 +19,11 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
+from treaty.core.names import Subject, subject_of
+from treaty.core.requests import ListSchemas, Lookup
+from treaty.core.schema import Draft, Metadata
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import find_formats
 from treaty.log.kafka.partition import PartitionRecord
 from treaty.log.log import LogUnavailableError
 from treaty.log.maintenance.restore import RestoreError
@@ -31,6 +36,7 @@ from treaty.log.upgrade.topics import OldMultiWriterLog
 from treaty.log.upgrade.upgrade import cancel_upgrade, upgrade_log
 
 TIME = 1_800_000_000_000
+ANSWER = FormatEngine(find_formats()).answer
 
 
 def run(*words: str) -> Result:
@@ -67,6 +73,13 @@ def test_every_answer_of_the_old_registry_is_given_by_the_new_one(form: str, tmp
     with connect(new) as registry:
         for one in answers():
             assert answered(registry, one, followers) == expected(one, followers), one
+        versions = [one for one in registry.ask(ListSchemas(Subject(".", ""))).answer.versions if not one.deleted]
+        assert {version.format for version in versions} == {"AVRO", "JSON", "PROTOBUF"}
+        assert any(version.references for version in versions)
+        for version in versions:  # the guid of what is sent is another one: only the digest leads to it
+            sent = Metadata(properties=(("confluent:version", str(version.number)),))
+            draft = Draft(version.text, version.format, version.references, version.metadata or sent, version.rules)
+            assert registry.ask(Lookup(subject_of(version.subject), draft)).answer.number == version.number
     assert json.loads(run("verify", new, "--json").stdout)["sound"]
     origin = json.loads(run("info", new, "--json").stdout)["log_origin"]["origin"]
     assert (origin["place"], origin["sequence"], origin["gap"]) == (old, told["from"]["sequence"], gap)
@@ -127,13 +140,13 @@ def a_topic() -> Partition:
 def test_a_topic_is_sealed_by_a_record_that_counts() -> None:
     async def story() -> None:
         old, new = await topic(a_topic()), MemoryLog()
-        done = await upgrade_log(old, new, time=TIME)
+        done = await upgrade_log(old, new, ANSWER, time=TIME)
         assert (done.find_differences, done.gap) == ((), 0)
         state = await old.read()
         assert state.seal == OldSeal(done.source, new.url)
         assert state.position.sequence == done.source.sequence + 1
         with pytest.raises(OldLogError, match="was moved to"):
-            await upgrade_log(old, MemoryLog("another"), time=TIME)
+            await upgrade_log(old, MemoryLog("another"), ANSWER, time=TIME)
         assert await cancel_upgrade(old, time=TIME) == OldSeal(done.source, new.url)
         assert (await old.read()).seal is None
 
@@ -181,11 +194,11 @@ def test_an_upgrade_that_was_cut_off_goes_through(tmp_path: Path) -> None:
     async def story() -> None:
         old, new = OldSqlite(a_log(tmp_path), "old"), Tearing()
         with pytest.raises(RestoreError, match="the line is dead"):
-            await upgrade_log(old, new, time=TIME)
+            await upgrade_log(old, new, ANSWER, time=TIME)
         sealed = (await old.read()).seal
         assert sealed is not None
         new.append = super(Tearing, new).append  # type: ignore[method-assign]
-        done = await upgrade_log(old, new, time=TIME + 1)
+        done = await upgrade_log(old, new, ANSWER, time=TIME + 1)
         assert (done.find_differences, done.source) == ((), sealed.position)
 
     asyncio.run(story())

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.bodies import read_body
+from treaty.api.bodies import read_json_body
 from treaty.api.confluent.query import Query
 from treaty.api.errors import HttpError
 from treaty.api.request_scope import answer_size, ask_registry
@@ -87,7 +87,7 @@ class RequestContext:
 
         Raises `HttpError`: 413 past the limit, 422 where there is none, 400 where it is not JSON or not of this kind.
         """
-        data = await read_body(self.http)
+        data = await read_json_body(self.http)
         if not data.strip() or data.strip() == b"null":
             raise HttpError(422, "the body must not be null (was null)")
         try:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.bodies import read_body
+from treaty.api.bodies import read_json_body
 from treaty.api.caller import caller
 from treaty.api.errors import HttpError
 from treaty.api.request_scope import ask_registry
@@ -75,7 +75,7 @@ class IgluExchange:
     async def data(self) -> bytes:
         """Read the body; raises `IgluBodyError` 413 past the limit."""
         try:
-            return await read_body(self.http, self.settings.body_bytes)
+            return await read_json_body(self.http, self.settings.body_bytes)
         except HttpError as wrong:
             if wrong.status != 413:
                 raise

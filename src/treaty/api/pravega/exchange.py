@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.bodies import read_body
+from treaty.api.bodies import read_json_body
 from treaty.api.errors import HttpError
 from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.answers import VersionFound
@@ -86,7 +86,7 @@ class PravegaExchange:
 
         Raises `HttpError` 413 past the limit, and `Invalid` where the body is not JSON, or not of this kind.
         """
-        data = await read_body(self.http, limit)
+        data = await read_json_body(self.http, limit)
         try:
             return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
         except msgspec.ValidationError as wrong:

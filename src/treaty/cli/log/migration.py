@@ -11,6 +11,8 @@ from treaty.cli.log.log_argument import log_option, now, open_command_log, read_
 from treaty.cli.registry.connection import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import find_formats
 from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
 from treaty.log.upgrade.old_format import OldLog
 from treaty.log.upgrade.sources import open_old_log
@@ -112,13 +114,14 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
 
     async def work() -> UpgradeResult:
         source = await open_old_log(old, read_log_settings(), open_lines)
+        answer = FormatEngine(find_formats()).answer
         try:
             if dry_run:
-                return await upgrade_log(source, None, time=now(), gap=gap)
+                return await upgrade_log(source, None, answer, time=now(), gap=gap)
             with screen.show_progress() as progress:
                 async with open_command_log(new, new=True) as target:
                     return await upgrade_log(
-                        source, target, time=now(), gap=gap, progress=lambda n: progress("rows", n, 0)
+                        source, target, answer, time=now(), gap=gap, progress=lambda n: progress("rows", n, 0)
                     )
         finally:
             await source.close()

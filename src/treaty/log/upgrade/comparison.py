@@ -1,5 +1,5 @@
 """Compares a log of format 1 with the new log, row by row: every new row is converted back to format 1 and must equal
-the old one. Pure.
+the old one. Digests by which look-ups find schemas are computed anew, and are not compared. Pure.
 """
 
 import json
@@ -44,6 +44,8 @@ OTHER_CONFIG_MEMBERS = (
     "default_rules", "override_rules",
 )  # fmt: skip
 """Members of a config that are no part of its policy."""
+_DIGESTS = {"schema": "likeness", "version": "identity"}
+"""By table of format 1, the member that is a digest by which a look-up finds the row."""
 _NAMES = {new: old for old, new in RENAMED_TABLES.items()}
 RAISED_COUNTERS = ("ids", "encodings")
 """Kinds of counters that a gap raises."""
@@ -115,6 +117,7 @@ def _describe_old_row(row: OldRow, gap: int) -> str:
     key, members = read_row(row)
     if members is None:
         return row.value or ""
+    members.pop(_DIGESTS.get(row.table, ""), None)
     if row.table == "subject":
         members = {
             name: value for name, value in members.items() if name not in {"policy", "validators", "purged_parts"}
@@ -159,6 +162,7 @@ def _describe_new_row(row: EncodedRow, generations: Mapping[tuple[Any, ...], Any
             return table, row.key, text
     except (ValueError, RecursionError):
         return table, row.key, text
+    members.pop("lookup_digest" if table == "schema" else _DIGESTS.get(table, ""), None)
     if table in {"version", "name"}:
         key, members = _drop_generation(key, 2, generations.get((key[0], key[1]), 0), members)
     elif table == "counter":
@@ -166,8 +170,6 @@ def _describe_new_row(row: EncodedRow, generations: Mapping[tuple[Any, ...], Any
         key, members = _drop_generation(key, 3, own, members)
     elif table == "encoding" and members.get("generation") == generations.get((key[0], key[1]), 0):
         members = {name: value for name, value in members.items() if name != "generation"}
-    elif table == "schema":
-        members["likeness"] = members.pop("lookup_digest", None)
     elif table == "aside":
         members["why"] = members.pop("reason", None)
     elif table == "config":

@@ -7,7 +7,7 @@
 | policy | gone: a subject's own policy is in its config row |
 | aside | quarantine; its member `why` is `reason` |
 | sealing | encryption_key |
-| schema | its member `likeness` is `lookup_digest` |
+| schema | its member `likeness` is `lookup_digest`, which has another recipe (`lookup_digests.py`) |
 | subject | without `policy`, `validators` and `purged_parts` |
 | version, name | the generation of their subject is in their keys; a version's `policy` has a range for each direction |
 | counter | a generation is in the key: that of the subject for ordinals and types, 0 for all others |

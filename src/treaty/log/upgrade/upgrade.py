@@ -5,7 +5,7 @@ after it was made, and ids are raised as a restore raises them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.state.commit import Position, as_root
@@ -16,6 +16,7 @@ from treaty.log.maintenance.restore import ProgressCallback, ignore_progress, re
 from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.log.upgrade.comparison import RowDifference, find_differences
 from treaty.log.upgrade.conversion import ConvertedRows, convert_rows
+from treaty.log.upgrade.lookup_digests import AnswerQuestion, renew_digests
 from treaty.log.upgrade.old_format import EMPTY, OldLog, OldLogError, OldPosition, OldRow, OldSeal, OldState
 
 
@@ -35,16 +36,23 @@ class UpgradeResult:
 
 
 async def upgrade_log(
-    old: OldLog, target: Log | None, *, time: int, gap: int | None = None, progress: ProgressCallback = ignore_progress
+    old: OldLog,
+    target: Log | None,
+    answer: AnswerQuestion,
+    *,
+    time: int,
+    gap: int | None = None,
+    progress: ProgressCallback = ignore_progress,
 ) -> UpgradeResult:
     """Carry a log of format 1 into the empty target; cut off, it is begun again and goes through. Without a target nothing is
-    written anywhere, and the result says what would be.
+    written anywhere, and the result says what would be. `answer` reads the schemas, of whose formats it knows.
 
     Raises `OldLogError` where the old log is empty, went elsewhere or is still written to, and as `restore_log` does.
     """
     state = await old.read()
     refuse_moved_log(state, target)
-    new = convert_rows(state.rows)
+    converted = convert_rows(state.rows)
+    new = replace(converted, rows=tuple(renew_digests(converted.rows, answer)))
     raised = gap if gap is not None else 0 if old.living else RESTORE_GAP
     if target is None:
         found = tuple(find_differences(state.rows, new.rows, 0))
