@@ -137,6 +137,7 @@ reference: $(STAMP) ## Make docs/reference from the code
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
 	@$(BIN)/python -m tests.oracle.avro_answers
+	@$(BIN)/python -m tests.oracle.avro_sameness
 	@$(BIN)/python -m tests.oracle.avro_values
 	@$(BIN)/python -m tests.oracle.protobuf_descriptors
 
