@@ -182,11 +182,11 @@ def test_a_registration_and_a_look_up_say_the_same(format_: str, past: list[Sent
 
 @pytest.mark.parametrize("format_", TEXTS)
 @examples(80)
-@given(past=steps, sent=sents)
+@given(past=steps, sent=sents, group=st.sampled_from((None, "k", "owner")))
 def test_what_a_check_with_the_latest_refuses_is_refused(
-    format_: str, past: list[Sent | Config | int], sent: Sent
+    format_: str, past: list[Sent | Config | int], sent: Sent, group: str | None
 ) -> None:
-    bench = prepare(format_, past)
+    bench = prepare(format_, [*past, Config(level="FULL", group=group)])
     checked = bench.verdict(Check(S, sent.draft(format_), LATEST, sent.normalize))
     told = registered(bench, sent, format_)
 

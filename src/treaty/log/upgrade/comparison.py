@@ -1,5 +1,5 @@
 """Compares a log of format 1 with the new log, row by row: every new row is converted back to format 1 and must equal
-the old one. Digests by which look-ups find schemas are computed anew, and are not compared. Pure.
+the old one. Digests by which look-ups find schemas are computed again, and are not compared. Pure.
 """
 
 import json

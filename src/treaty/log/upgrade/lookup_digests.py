@@ -1,4 +1,4 @@
-"""The digests by which a look-up finds schemas and versions: those of format 1 had another recipe, so they are computed anew.
+"""The digests by which a look-up finds schemas and versions: those of format 1 had another recipe, so they are computed again.
 
 What can't be read keeps the digest that it has: it is found by its guid then.
 """
