@@ -7,7 +7,7 @@ import pytest
 
 from tests.frames import frame, header, record
 from tests.shapes import envelope_of
-from treaty.core.limits import AVRO_ITEMS, AVRO_NESTING
+from treaty.core.limits import AVRO_FREE_VALUES, AVRO_NESTING
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.avro.envelope import encode_branch
 from treaty.plan.avro.planner import compose
@@ -30,7 +30,7 @@ def listed(items: Any) -> str:
         (listed("long"), HUGE),
         (listed("null"), HUGE + b"\0"),
         (listed("null"), b"\xff\xff\xff\xff\x0f\2\0"),
-        (listed("null"), encode_branch(AVRO_ITEMS + 1) + b"\0"),
+        (listed("null"), encode_branch(2 * AVRO_FREE_VALUES) + b"\0"),
         (listed(EMPTY), HUGE + b"\0"),
         (listed(BARE), HUGE + b"\0"),
         (listed(["null", {"type": "array", "items": "null"}]), b"\4\2" + HUGE + b"\0\0"),
@@ -82,7 +82,7 @@ def test_records_nest_to_a_limit() -> None:
 def test_nulls_in_many_lists_are_counted_together() -> None:
     text = listed({"type": "array", "items": "null"})
     plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
-    some = encode_branch(AVRO_ITEMS // 2)
+    some = encode_branch(AVRO_FREE_VALUES // 2)
     assert envelope_of(plan)(header(1) + b"\2" + some + b"\0\0") is not None
     assert envelope_of(plan)(header(1) + b"\6" + (some + b"\0") * 3 + b"\0") is None
 

@@ -1,6 +1,6 @@
 """`Decoded`: the result of decoding a batch of frames."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -50,6 +50,30 @@ def list_frames(frames: pa.Array) -> list[bytes | None]:
             if not there:
                 values[at] = None
     return values
+
+
+def collect_slices(rows: Iterator[RowResult], kind: pa.DataType, is_full: Callable[[], bool]) -> DecodedBatch:
+    """The rows as arrays, made in slices: one ends behind a row after which `is_full`, so that few records are kept."""
+    slices: list[DecodedBatch] = []
+    has_more = True
+
+    def take_slice() -> Iterator[RowResult]:
+        nonlocal has_more
+        for row in rows:
+            yield row
+            if is_full():
+                return
+        has_more = False
+
+    while has_more:
+        slices.append(collect_rows(take_slice(), kind))
+    if len(slices) == 1:
+        return slices[0]
+    return DecodedBatch(
+        pa.concat_arrays([one.record for one in slices]),
+        pa.concat_arrays([one.code for one in slices]),
+        pa.concat_arrays([one.said for one in slices]),
+    )
 
 
 def collect_rows(rows: Iterable[RowResult], kind: pa.DataType) -> DecodedBatch:

@@ -13,8 +13,8 @@ from treaty.arrow.messages.batches import make_batch_reader
 from treaty.plan.value import DecodePlan
 
 _READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], ReadBatch]] = {
-    ("AVRO", "fastavro"): lambda plan, kind: read_by_row(avro.make_row_reader(plan), kind),
-    ("AVRO", "spark"): lambda plan, kind: read_by_row(avro.make_row_reader(plan), kind),
+    ("AVRO", "fastavro"): avro.make_batch_reader,
+    ("AVRO", "spark"): avro.make_batch_reader,
     ("PROTOBUF", "upb"): lambda plan, kind: read_by_row(messages.decoder_of(plan, kind), kind),
     ("PROTOBUF", "ptars"): make_batch_reader,
     ("JSON", "arrow"): make_document_reader,

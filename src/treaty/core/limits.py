@@ -216,6 +216,10 @@ INFLATED_BYTES = 50_000_000
 """Bytes of one payload after decompression; a longer one is a bad row."""
 AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
+AVRO_FREE_VALUES = 100_000
+"""Values of one Avro payload that take no bytes: nulls, empty records and defaults; beside AVRO_FREE_PER_BYTE for each of its bytes."""
+AVRO_FREE_PER_BYTE = 256
+"""Such values for each byte of a payload."""
 AVRO_NESTING = 32
 """Nesting of a recursive Avro record in one payload; deeper ones would end the JVM or the Python worker."""
 ANY_NESTING = 32

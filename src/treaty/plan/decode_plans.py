@@ -61,7 +61,8 @@ def make_plan(
     `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. With
     ``pravega`` the subject is a group, and `ids` are further encoding ids beside those that the group has; a table of
     encodings (encoding id: schema id and codec) is this framing too. `engine` is the decode engine, one of
-    `treaty.plan.value.ENGINES`; the first one of a format is the default. Tables have no two columns whose names differ in case alone:
+    `treaty.plan.value.ENGINES`; the first one of a format is the default. Avro whose
+    payloads may claim very many values in a few bytes is read by the engine that counts them, whichever is named. Tables have no two columns whose names differ in case alone:
     unless `case_sensitive`, a version with which the plan would have such names has no part in it, and its rows are RESOLUTION.
 
     Raises `PlanError` without a reader or writer and for an option that the format does not have, `NotFound` for a
@@ -89,8 +90,7 @@ def make_plan(
         subject=subject or "",
         reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
         rejected=drop_twins((*rejected, *plan.rejected)),
-        engine=check_engine(engine, plan.format, plan.engine),
-    )
+    ).with_engine(check_engine(engine, plan.format, plan.engine))
 
 
 def _list_known(
@@ -325,7 +325,7 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
         framing={**encodings_of(plan.framing), **encodings} if is_group else plan.framing.name,
         **_choices(plan),
     )
-    return replace(made, engine=plan.engine) if made.format == plan.format else made
+    return made.with_engine(plan.engine) if made.format == plan.format else made
 
 
 def _choices(plan: DecodePlan) -> DecodeChoices:

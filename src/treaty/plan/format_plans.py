@@ -63,6 +63,8 @@ class AvroFormatPlan:
     """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
     dropped: tuple[str, ...] = ()
     """Defaults of the reader that no row gets, as sentences: rows of versions that lack the field are bad."""
+    counts: bool = False
+    """Whether a few bytes may claim very many values that take none, so that an engine has to count them; Spark's does not."""
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
@@ -79,6 +81,8 @@ class AvroFormatPlan:
             yield f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}"
         for one in self.dropped:
             yield f"  drops    {one}; rows that need it are RESOLUTION"
+        if self.counts:
+            yield "  counts   values that take no bytes (limit AVRO_FREE_VALUES), which Spark's from_avro does not"
 
     @staticmethod
     def stored(parts: dict[str, Any]) -> "AvroFormatPlan":

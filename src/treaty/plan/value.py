@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.format_plans import FORMAT_PLANS, FormatPlan, PayloadFormatPlan, RecordTypes
+from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, PREFIX, FrameFormat, encodings_of
 
 FORMAT, READ = 6, (2, 3, 4, 5, 6)
@@ -28,6 +28,8 @@ ENGINES: Mapping[str, Mapping[str, str]] = {
     },
 }
 """What does the work, by format and engine."""
+COUNTING_ENGINE = "fastavro"
+"""The engine for Avro that counts values which take no bytes."""
 ROWS = "rows"
 """The engine of every other format."""
 _ROWS: Mapping[str, str] = {ROWS: "the reader of the format's package, row by row in Python workers"}
@@ -110,6 +112,11 @@ class DecodePlan:
     def known_keys(self) -> frozenset[int]:
         """Every id that the plan of the keys has an answer for."""
         return self.key.known if self.key else frozenset()
+
+    def with_engine(self, engine: str) -> "DecodePlan":
+        """The plan with another engine; with its own where values that take no bytes have to be counted, as only that one does."""
+        counts = isinstance(self.recipe, AvroFormatPlan) and self.recipe.counts
+        return replace(self, engine=COUNTING_ENGINE if counts else engine)
 
     def to_json(self) -> str:
         """The stored form."""

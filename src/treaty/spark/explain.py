@@ -33,7 +33,7 @@ ENGINES_OF_SESSION: Mapping[str, Callable[[SparkSession], str]] = {"AVRO": engin
 def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
     """Return the plan with the engine that this session has for its format; plans of most formats unchanged."""
     find_engine = ENGINES_OF_SESSION.get(plan.format)
-    return replace(plan, engine=find_engine(spark)) if find_engine else plan
+    return plan.with_engine(find_engine(spark)) if find_engine else plan
 
 
 def fit_to_names(plan: DecodePlan, spark: SparkSession, *, is_analyzed: bool = True) -> DecodePlan:

@@ -27,7 +27,7 @@ from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import NAMES, Names
 from treaty.plan.strictness import is_word
-from treaty.plan.value import DecodePlan
+from treaty.plan.value import COUNTING_ENGINE, DecodePlan
 from treaty.spark.decode import decode
 from treaty.spark.engines.avro import decode_record
 from treaty.spark.explain import fit_to_names, fit_to_session
@@ -90,6 +90,11 @@ def from_avro(
         plan = make_plan(known, name, reader=chosen.reader, depth=chosen.depth)
     if plan.format != "AVRO":
         raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
+    if plan.engine == COUNTING_ENGINE:
+        raise PlanError(
+            f"a few bytes of {name} may claim very many values, which a column can't count (limit AVRO_FREE_VALUES); "
+            f"decode(frame, make_plan(registry, {name!r})) counts them"
+        )
     fit_to_names(plan, SparkSession.active(), is_analyzed=False)
     value = F.col(data) if isinstance(data, str) else data
     return _decode_column(plan, value, chosen, name).alias(f"from_avro({_name_of(data)})")

@@ -12,7 +12,8 @@ from typing import Any
 from treaty.arrow.avro import primitives
 from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conversion
 from treaty.client.compiled.program import ProgramBuilder
-from treaty.core.limits import AVRO_ITEMS
+from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES, AVRO_ITEMS
+from treaty.formats.avro.data.free_values import FreeValues, weigh_default
 from treaty.formats.avro.model import (
     AbsentDefault,
     AvroArray,
@@ -36,31 +37,39 @@ CHAIN = 8
 """Branches that are tried one after the other."""
 NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
+ALLOWANCE = f"left[2] += left[1] - left[0]; left[0] = left[1] = {AVRO_FREE_VALUES} + {AVRO_FREE_PER_BYTE} * z"
+"""Counts what the payload before was charged with, and begins anew."""
 
 
-def compile_reader(writer: AvroSchema, reader: AvroSchema, *, defers_errors: bool = False) -> Read:
+def compile_reader(
+    writer: AvroSchema, reader: AvroSchema, left: list[int] | None = None, *, defers_errors: bool = False
+) -> Read:
     """The program for payloads of the writer's root as values of the reader's root.
+
+    `left` holds how many free values the payload may still have, how many it might have at first, and with how many those
+    before it were charged.
 
     With `defers_errors` it continues after a leaf that is no value of its new type, and raises at the end, if that leaf is
     still there: a map keeps the last value of a key alone.
     """
-    return _ReaderCompiler(writer, reader, defers_errors=defers_errors).program()
+    return _ReaderCompiler(writer, reader, [0, 0, 0] if left is None else left, defers_errors=defers_errors).program()
 
 
 class _ReaderCompiler:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema, *, defers_errors: bool) -> None:
+    def __init__(self, writer: AvroSchema, reader: AvroSchema, left: list[int], *, defers_errors: bool) -> None:
         self.writer, self.reader, self.defers_errors = writer, reader, defers_errors
+        self.free = FreeValues(writer)
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
-        self.code.constants.update(primitives.DEFERRING_NAMES if defers_errors else primitives.NAMES, left=[0])
+        self.code.constants.update(primitives.DEFERRING_NAMES if defers_errors else primitives.NAMES, left=left)
 
     def program(self) -> Read:
         with self.code.block("def read(d):"):
-            self.code.add("p, z = 0, len(d)", f"left[0] = {AVRO_ITEMS}")
+            self.code.add("p, z = 0, len(d)", ALLOWANCE)
             self.value(self.writer.root, self.reader.root, "v")
             self.code.add(*([f"if holds_wrong(v): {WRONG}"] if self.defers_errors else []), "return v, p")
         while self.waiting:
@@ -190,6 +199,7 @@ class _ReaderCompiler:
         def body() -> None:
             pairs = pair_fields(old, new)
             found: dict[str, str] = {}
+            self.charge(self.free.charge_record(old, _weigh_missing(new, {one.name for one in pairs.values()})))
             for one in old.fields:
                 target = pairs.get(one.name)
                 if target is None:
@@ -220,7 +230,7 @@ class _ReaderCompiler:
         def body() -> None:
             item = self.code.fresh_name("i")
             self.code.add("found = []", "add = found.append")
-            with self.blocks("found", free=_is_free(self.writer, old.items)):
+            with self.blocks("found", charge=self.free.charge_item(old.items)):
                 self.value(old.items, new.items, item)
                 self.code.add(f"add({item})")
 
@@ -230,7 +240,7 @@ class _ReaderCompiler:
         def body() -> None:
             key, item = self.code.fresh_name("k"), self.code.fresh_name("i")
             self.code.add("found = {}")
-            with self.blocks("entries(found)", free=False):
+            with self.blocks("entries(found)"):
                 self.number("long", "n")
                 self.code.add("q = p + n", f"if n < 0 or q > z: {WRONG}", f"{key} = d[p:q]; p = q")
                 self.value(old.values, new.values, item)
@@ -239,7 +249,7 @@ class _ReaderCompiler:
         return self.alone(body)
 
     @contextmanager
-    def blocks(self, result: str, *, free: bool) -> Iterator[None]:
+    def blocks(self, result: str, charge: int = 0) -> Iterator[None]:
         """The lines around the items of an array or map: blocks of so many items, up to an empty one."""
         code, count = self.code, self.code.fresh_name("m")
         code.add("done = 0")
@@ -252,10 +262,15 @@ class _ReaderCompiler:
                 # Java has no such number: cut to 32 bits it is 0, and the first block so the end.
                 code.add(f"if {count} == {2**63} and not done: return {result}, p")
             code.add(f"done += {count}", f"if done > {AVRO_ITEMS}: {WRONG}")
-            if free:
-                code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
+            if charge:
+                self.charge(count)
             with code.block(f"for _ in range({count}):"):
                 yield
+
+    def charge(self, free: int | str) -> None:
+        """The lines that count free values; none where there are none."""
+        if free:
+            self.code.add(f"left[0] -= {free}", f"if left[0] < 0: {WRONG}")
 
     # ----------------------------------------------------------------------------------------- passing over
 
@@ -289,12 +304,13 @@ class _ReaderCompiler:
             self.code.add(f"p += {size}", f"if p > z: {WRONG}")
 
     def skip_fields(self, old: AvroRecord) -> None:
+        self.charge(self.free.charge_record(old))
         for one in old.fields:
             self.skip(one.type)
         self.code.add("return p")
 
     def skip_items(self, items: AvroType, *, keys: bool) -> None:
-        count, free = self.code.fresh_name("m"), not keys and _is_free(self.writer, items)
+        count, free = self.code.fresh_name("m"), not keys and self.free.is_free(items)
         with self.code.block("while True:"):
             self.number("long", count)
             with self.code.block(f"while {count} < 0:"):  # a block that says its bytes is passed over as a whole
@@ -303,7 +319,7 @@ class _ReaderCompiler:
                 self.number("long", count)
             self.code.add(f"if not {count}: return p")
             if free:
-                self.code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
+                self.charge(count)
                 return
             with self.code.block(f"for _ in range({count}):"):
                 if keys:
@@ -311,13 +327,7 @@ class _ReaderCompiler:
                 self.skip(items)
 
 
-def _is_free(schema: AvroSchema, node: AvroType) -> bool:
-    """Whether a value of this type may take no bytes."""
-    match schema.resolve(node):
-        case AvroRecord() as one:
-            return all(_is_free(schema, field.type) for field in one.fields)
-        case AvroFixed() as one:
-            return one.size == 0
-        case AvroPrimitive() as one:
-            return one.kind == "null"
-    return False
+def _weigh_missing(reader: AvroRecord, found: set[str]) -> int:
+    """What the defaults count for that a record gets whose writer has these fields alone."""
+    missing = (one for one in reader.fields if one.name not in found)
+    return sum(weigh_default(one.default) for one in missing if not isinstance(one.default, AbsentDefault))

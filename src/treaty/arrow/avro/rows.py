@@ -9,10 +9,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
+
 from treaty.arrow.avro.primitives import LostDigitsError, WrongBytesError
 from treaty.arrow.avro.program import Read, compile_reader
 from treaty.arrow.avro.repairs import make_repair
-from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
+from treaty.arrow.decoded import NOTHING, ReadBatch, ReadRow, RowResult, collect_slices, list_frames
+from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroUnion
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.errors import RESOLUTION
@@ -26,11 +29,25 @@ Envelope = tuple[Any, str | None]
 """What a frame holds, with hidden fields; or None and the code of a bad row."""
 
 
-def make_row_reader(plan: DecodePlan) -> ReadRow:
-    """A function from a frame to its record as Arrow takes it, or to why there is none."""
+def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
+    """A reader of batches. It turns rows into arrays whenever they have AVRO_ITEMS values that take no bytes."""
+    left = [0, 0, 0]
+    row = make_row_reader(plan, left)
+
+    def is_full() -> bool:
+        if left[2] < AVRO_ITEMS:
+            return False
+        left[2] = 0
+        return True
+
+    return lambda frames: collect_slices(map(row, list_frames(frames)), kind, is_full)
+
+
+def make_row_reader(plan: DecodePlan, left: list[int] | None = None) -> ReadRow:
+    """A function from a frame to its record as Arrow takes it, or to why there is none; `left` as of `compile_reader`."""
     recipe = plan.recipe
     assert isinstance(recipe, AvroFormatPlan)
-    envelope, repair = make_decoder(plan), make_repair(recipe)
+    envelope, repair = make_decoder(plan, left), make_repair(recipe)
     sentences = {make_header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> RowResult:
@@ -49,8 +66,10 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     return read
 
 
-def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
-    """A function from a frame to its envelope; None for what is no frame of a writer of the plan."""
+def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[bytes], Envelope | None]:
+    """A function from a frame to its envelope; None for what is no frame of a writer of the plan. `left` as of
+    `compile_reader`.
+    """
     recipe = plan.recipe
     assert isinstance(recipe, AvroFormatPlan)
     branches = {make_header(one.schema_id): recipe.branch(place) for place, one in enumerate(plan.writers)}
@@ -62,11 +81,11 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
 
     @cache
     def read(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, left)
 
     @cache
     def read_all_leaves(branch: int) -> Read:
-        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, defers_errors=True)
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, left, defers_errors=True)
 
     @cache
     def skip(branch: int) -> Read:

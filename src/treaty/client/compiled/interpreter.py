@@ -12,9 +12,12 @@ from typing import Any
 
 from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
+from treaty.client.compiled.free_types import ThreadCount, weigh_missing
 from treaty.client.compiled.logical import LossError
 from treaty.client.compiled.matches import RECORDS, SchemaMatcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
+from treaty.core.limits import AVRO_FREE_VALUES
+from treaty.formats.avro.data.free_values import FEW, count_allowed
 
 ReadStep = Callable[[bytes, int], tuple[Any, int]]
 """A function from payload and position to value and next position. Raises `UnmatchedError` or another `ValueError`."""
@@ -25,7 +28,14 @@ _FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
 
 def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> ReadStep:
     """Return the function that reads payloads of a writer as values of a reader; `tagged` as in `resolver_program`."""
-    return _Interpreter(writer[1], reader[1], tagged=tagged).resolve(writer[0], reader[0])
+    made = _Interpreter(writer[1], reader[1], tagged=tagged)
+    step = made.resolve(writer[0], reader[0])
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        made.count.left = count_allowed(len(data))
+        return step(data, at)
+
+    return read
 
 
 class _Interpreter:
@@ -38,6 +48,7 @@ class _Interpreter:
         self._matcher = SchemaMatcher(written, wanted)
         self._records: dict[tuple[str, str], ReadStep] = {}
         self._skips: dict[str, ReadStep] = {}
+        self.count = ThreadCount()
 
     def resolve(self, writer: Any, reader: Any) -> ReadStep:
         """Return the function that reads a type of the writer as one of the reader."""
@@ -92,9 +103,14 @@ class _Interpreter:
         steps: list[tuple[ReadStep, str | None]] = []
         defaults = [] if self._tagged else [(field["name"], self._default(field)) for field in missing]
         order = [field["name"] for field in reader["fields"]]
+        count, charge = self.count, 0 if self._tagged else weigh_missing(missing)
 
         def record(data: bytes, at: int) -> tuple[Any, int]:
             values = {}
+            if charge > FEW:
+                count.left -= charge
+                if count.left < 0:
+                    raise ValueError(f"more values of defaults than the limit AVRO_FREE_VALUES of {AVRO_FREE_VALUES}")
             for step, name in steps:
                 value, at = step(data, at)
                 if name is not None:

@@ -8,12 +8,17 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
+from treaty.client.compiled.free_types import FreeTypes
 from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.names import branch_of, kind_of, logical_of
 from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
+from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
 
 MAX_DEPTH = 100
 """The deepest nesting of values in a payload."""
+
+ALLOWANCE = f"left[0] = {AVRO_FREE_VALUES} + {AVRO_FREE_PER_BYTE} * z"
+"""The free values of a payload."""
 
 Read = Callable[[bytes], Any]
 """A function from a payload to its value. Raises any exception for a payload that is not exactly one value."""
@@ -77,11 +82,13 @@ class ReaderProgram:
         """Start a program for schemas with these named types."""
         self._named = named
         self._tagged = tagged
+        self.free = FreeTypes(named)
         self.code = ProgramBuilder()
         self._functions: dict[str, str] = {}
         self._waiting: list[tuple[str, Any]] = []
+        # Threads share the count: one that takes from another's is wrong, and the slower function has a count for each call.
         self.code.constants.update(
-            long=read_varint, length=read_length, int32=read_int32, count=read_count, wrong=SlowPathError,
+            left=[0], long=read_varint, length=read_length, int32=read_int32, count=read_count, wrong=SlowPathError,
             float_=Struct("<f").unpack_from, double_=Struct("<d").unpack_from,
         )  # fmt: skip
 
@@ -95,7 +102,7 @@ class ReaderProgram:
         """
         code = self.code
         with code.block("def read(d):"):
-            code.add("z = len(d)", "k = 0", "p = 0")
+            code.add("z = len(d)", "k = 0", "p = 0", ALLOWANCE)
             value("v")
             code.add("if p != z: raise wrong", "return v")
         functions()
@@ -108,12 +115,18 @@ class ReaderProgram:
         code = self.code
         with code.block(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
+            self.charge(self.free.charge_record(schema))
             parts = []
             for field in schema["fields"]:
                 variable = code.fresh_name("f")
                 self.value(field["type"], variable, 1)
                 parts.append(f"{field['name']!r}: {variable}")
             code.add(f"return {{{', '.join(parts)}}}, p")
+
+    def charge(self, free: int | str) -> None:
+        """Generate the lines that count free values; none where there are none."""
+        if free:
+            self.code.add(f"left[0] -= {free}", "if left[0] < 0: raise wrong")
 
     def value(self, schema: Any, to: str, depth: int) -> None:
         """Generate the lines that read a value into a variable; `depth` is the nesting inside the function."""
@@ -144,7 +157,8 @@ class ReaderProgram:
         elif kind == "array":
             code.add(f"{to} = []")
             item = code.fresh_name("i")
-            self.blocks(lambda: self.value(schema["items"], item, depth + 1), f"{to}.append({item})", depth)
+            free = self.free.charge_item(schema["items"])
+            self.blocks(lambda: self.value(schema["items"], item, depth + 1), f"{to}.append({item})", depth, free=free)
         elif kind == "map":
             code.add(f"{to} = {{}}")
             key, item = code.fresh_name("n"), code.fresh_name("i")
@@ -168,9 +182,9 @@ class ReaderProgram:
             self._waiting.append((self._functions[name], schema))
         return self._functions[name]
 
-    def blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
-        """Generate the lines for blocks of items. More items than bytes are left to the slower function, which limits
-        items of zero bytes.
+    def blocks(self, item: Callable[[], None], keep: str, depth: int, *, free: int = 0) -> None:
+        """Generate the lines for blocks of items, each charged with so many free values. More items than bytes are left to
+        the slower function.
         """
         code = self.code
         left = code.fresh_name("m")
@@ -182,6 +196,7 @@ class ReaderProgram:
             with code.block("else:"):
                 code.add(f"{left} >>= 1", "p += 1")
             code.add(f"if not {left}: break", f"if {left} > z: raise wrong")
+            self.charge(left if free else 0)
             with code.block(f"for _ in range({left}):"):
                 item()
                 code.add(keep)

@@ -9,6 +9,7 @@ from typing import Any
 
 from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
+from treaty.client.compiled.free_types import weigh_missing
 from treaty.client.compiled.matches import SchemaMatcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import branch_of, find_definition, kind_of
 from treaty.client.compiled.program import NotCompilableError
@@ -100,7 +101,10 @@ class _Resolver:
             item = code.fresh_name("i")
             code.add(f"{to} = []")
             self._reader.blocks(
-                lambda: self._or_wrong(writer["items"], reader["items"], item, depth + 1), f"{to}.append({item})", depth
+                lambda: self._or_wrong(writer["items"], reader["items"], item, depth + 1),
+                f"{to}.append({item})",
+                depth,
+                free=self._reader.free.charge_item(writer["items"]),
             )
         elif kind == "map":
             key, item = code.fresh_name("n"), code.fresh_name("i")
@@ -137,6 +141,7 @@ class _Resolver:
         pairs, missing = pair_fields(writer, reader)
         with code.block(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
+            self._reader.charge(self._reader.free.charge_record(writer, 0 if self._tagged else weigh_missing(missing)))
             found: dict[str, str] = {}
             for field, target in pairs:
                 variable = code.fresh_name("f")

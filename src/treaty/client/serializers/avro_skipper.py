@@ -7,14 +7,17 @@ until the process dies. Skipping first costs about as much as decoding, and make
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from treaty.client.compiled.free_types import FreeTypes
+from treaty.core.limits import AVRO_FREE_VALUES
+from treaty.formats.avro.data.free_values import count_allowed
+
 Skip = Callable[[bytes, int, int], int]
-"""A function from payload, position and depth to the position after the value. Raises `MalformedError`."""
+"""A function from payload, position and depth to the position after the value. Raises `MalformedPayloadError`."""
+_Step = Callable[[bytes, int, int, list[int]], int]
+"""The same for a part of a payload, with the free values that the whole payload may still have."""
 
 MAX_DEPTH = 100
 """The deepest nesting of values in a payload."""
-
-MAX_EMPTY_ITEMS = 1_000_000
-"""The most items of zero bytes in an array; the payload's size does not bound them."""
 
 
 class MalformedPayloadError(ValueError):
@@ -23,7 +26,8 @@ class MalformedPayloadError(ValueError):
 
 def make_skipper(schema: Any, named: Mapping[str, Any]) -> Skip:
     """Return the skipper of a schema parsed by fastavro; `named` maps full names to definitions."""
-    return _SkipperBuilder(named).of(schema)
+    step = _SkipperBuilder(named).of(schema)
+    return lambda data, at, depth: step(data, at, depth, [count_allowed(len(data))])
 
 
 class _SkipperBuilder:
@@ -31,9 +35,10 @@ class _SkipperBuilder:
 
     def __init__(self, named: Mapping[str, Any]) -> None:
         self._named = named
-        self._made: dict[str, Skip] = {}
+        self._made: dict[str, _Step] = {}
+        self._free = FreeTypes(named)
 
-    def of(self, schema: Any) -> Skip:
+    def of(self, schema: Any) -> _Step:
         if isinstance(schema, list):
             return _union_skipper([self.of(branch) for branch in schema])
         if isinstance(schema, str):
@@ -44,7 +49,7 @@ class _SkipperBuilder:
         if kind in {"record", "error"}:
             return self._by_name(schema["name"], schema)
         if kind == "array":
-            return _blocks_skipper(self.of(schema["items"]))
+            return _blocks_skipper(self.of(schema["items"]), self._free.charge_item(schema["items"]))
         if kind == "map":
             return _blocks_skipper(_entry_skipper(self.of(schema["values"])))
         if kind == "enum":
@@ -53,20 +58,23 @@ class _SkipperBuilder:
             return _fixed_skipper(schema["size"])
         return self.of(kind)
 
-    def _by_name(self, name: str, schema: Any = None) -> Skip:
+    def _by_name(self, name: str, schema: Any = None) -> _Step:
         made = self._made.get(name)
         if made is not None:
             return made
         definition = schema if schema is not None else self._named[name]
         if definition["type"] not in {"record", "error"}:
             return self.of(definition)
-        fields: list[Skip] = []
+        fields: list[_Step] = []
+        charge = self._free.charge_record(definition)
 
-        def record(data: bytes, at: int, depth: int) -> int:
+        def record(data: bytes, at: int, depth: int, left: list[int]) -> int:
             if depth > MAX_DEPTH:
                 raise MalformedPayloadError(f"values nested deeper than {MAX_DEPTH} levels")
+            if charge:
+                _charge(left, charge)
             for skip in fields:
-                at = skip(data, at, depth + 1)
+                at = skip(data, at, depth + 1, left)
             return at
 
         self._made[name] = record
@@ -99,18 +107,18 @@ def _refuse_end(at: int) -> int:
     raise MalformedPayloadError(f"the payload ends at byte {at}, inside a value")
 
 
-def _skip_null(data: bytes, at: int, depth: int) -> int:
+def _skip_null(data: bytes, at: int, depth: int, left: list[int]) -> int:
     return at
 
 
-def _skip_boolean(data: bytes, at: int, depth: int) -> int:
+def _skip_boolean(data: bytes, at: int, depth: int, left: list[int]) -> int:
     byte = data[at] if at < len(data) else _refuse_end(at)
     if byte > 1:
         raise MalformedPayloadError(f"a boolean of {byte} at byte {at}; 0 and 1 are allowed")
     return at + 1
 
 
-def _skip_int(data: bytes, at: int, depth: int) -> int:
+def _skip_int(data: bytes, at: int, depth: int, left: list[int]) -> int:
     if at < len(data) and data[at] < 128:
         return at + 1
     value, end = _long(data, at)
@@ -119,11 +127,11 @@ def _skip_int(data: bytes, at: int, depth: int) -> int:
     return end
 
 
-def _skip_long(data: bytes, at: int, depth: int) -> int:
+def _skip_long(data: bytes, at: int, depth: int, left: list[int]) -> int:
     return _long(data, at)[1]
 
 
-def _skip_bytes(data: bytes, at: int, depth: int) -> int:
+def _skip_bytes(data: bytes, at: int, depth: int, left: list[int]) -> int:
     length, start = _long(data, at)
     end = start + length
     if length < 0 or end > len(data):
@@ -131,15 +139,15 @@ def _skip_bytes(data: bytes, at: int, depth: int) -> int:
     return end
 
 
-def _fixed_skipper(size: int) -> Skip:
-    def skip(data: bytes, at: int, depth: int) -> int:
+def _fixed_skipper(size: int) -> _Step:
+    def skip(data: bytes, at: int, depth: int, left: list[int]) -> int:
         return at + size if at + size <= len(data) else _refuse_end(len(data))
 
     return skip
 
 
-def _enum_skipper(symbols: int) -> Skip:
-    def skip(data: bytes, at: int, depth: int) -> int:
+def _enum_skipper(symbols: int) -> _Step:
+    def skip(data: bytes, at: int, depth: int, left: list[int]) -> int:
         index, end = _long(data, at)
         if not 0 <= index < symbols:
             raise MalformedPayloadError(f"symbol {index} at byte {at}; the enum has 0 to {symbols - 1}")
@@ -148,30 +156,38 @@ def _enum_skipper(symbols: int) -> Skip:
     return skip
 
 
-def _union_skipper(branches: list[Skip]) -> Skip:
-    def skip(data: bytes, at: int, depth: int) -> int:
+def _union_skipper(branches: list[_Step]) -> _Step:
+    def skip(data: bytes, at: int, depth: int, left: list[int]) -> int:
         index, start = _long(data, at)
         if not 0 <= index < len(branches):
             raise MalformedPayloadError(f"branch {index} at byte {at}; the union has 0 to {len(branches) - 1}")
-        return branches[index](data, start, depth)
+        return branches[index](data, start, depth, left)
 
     return skip
 
 
-def _entry_skipper(value: Skip) -> Skip:
-    def skip(data: bytes, at: int, depth: int) -> int:
-        return value(data, _skip_bytes(data, at, depth), depth)
+def _entry_skipper(value: _Step) -> _Step:
+    def skip(data: bytes, at: int, depth: int, left: list[int]) -> int:
+        return value(data, _skip_bytes(data, at, depth, left), depth, left)
 
     return skip
 
 
-def _blocks_skipper(item: Skip) -> Skip:
+def _charge(left: list[int], free: int) -> None:
+    """Count free values. Raises `MalformedPayloadError` past the limit."""
+    left[0] -= free
+    if left[0] < 0:
+        raise MalformedPayloadError(
+            f"more values that take no bytes than the limit AVRO_FREE_VALUES of {AVRO_FREE_VALUES}"
+        )
+
+
+def _blocks_skipper(item: _Step, charge: int = 0) -> _Step:
     """Return the skipper of arrays and maps: blocks of items, each with its count (negative: the size in bytes follows)."""
 
-    def skip(data: bytes, at: int, depth: int) -> int:
+    def skip(data: bytes, at: int, depth: int, left: list[int]) -> int:
         if depth > MAX_DEPTH:
             raise MalformedPayloadError(f"values nested deeper than {MAX_DEPTH} levels")
-        empty = 0
         while True:
             count, at = _long(data, at)
             if count == 0:
@@ -179,18 +195,15 @@ def _blocks_skipper(item: Skip) -> Skip:
             if count < 0:
                 count = -count
                 _, at = _long(data, at)
-            for _ in range(count):
-                end = item(data, at, depth + 1)
-                if end == at:
-                    empty += 1
-                    if empty > MAX_EMPTY_ITEMS:
-                        raise MalformedPayloadError(f"an array of more than {MAX_EMPTY_ITEMS} items that take no bytes")
-                at = end
+            if charge:
+                _charge(left, count)
+            for _ in range(0 if charge else count):
+                at = item(data, at, depth + 1, left)
 
     return skip
 
 
-_PRIMITIVES: Mapping[str, Skip] = {
+_PRIMITIVES: Mapping[str, _Step] = {
     "null": _skip_null,
     "boolean": _skip_boolean,
     "int": _skip_int,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns as table_columns
+from treaty.formats.avro.data.free_values import claims_much, gives_much
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
 from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.format import InvalidSchemaError
@@ -22,7 +23,7 @@ from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
 from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
+from treaty.plan.value import COUNTING_ENGINE, DecodePlan, RejectedSchema, WriterSchema
 
 
 def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
@@ -59,6 +60,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     branches: list[int] = []
     rejected: list[RejectedSchema] = []
     partly: list[tuple[int, str]] = []
+    counts = gives_much(opened)
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
         writer = find_walled(one.schema)
@@ -70,6 +72,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             partly += [(one.schema_id, refuse_value(one, findings))] if findings else []
             writers.append(WriterSchema(one.schema_id, one.subject, one.version, print_schema(one.schema)))
             branches.append(shapes.place(writer, seen))
+            counts = counts or claims_much(one.schema)
     if not writers:
         raise nothing_readable(rejected)
     woven = make_envelope(shapes.fitted, opened)
@@ -97,7 +100,9 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             lossy=lossy,
             partly=tuple(partly),
             dropped=dropped,
+            counts=counts,
         ),
+        engine=COUNTING_ENGINE if counts else "spark",
         depth=depth,
         docs=tuple(list_docs(table_columns(opened, depth))),
     )

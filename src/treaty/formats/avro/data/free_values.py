@@ -1,0 +1,138 @@
+"""Values that take no bytes of an Avro payload: nulls, records of nothing else, fixed types of size 0, and defaults.
+
+A payload's size bounds all other values. These are charged to a count: that of a payload begins with AVRO_FREE_VALUES, and with
+AVRO_FREE_PER_BYTE more for each of its bytes. A record that makes few of them and takes bytes itself is not charged.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
+
+FEW = 8
+"""Free values of one record that are not charged, if the record takes bytes."""
+CONTAINER = 8
+"""What a record, list or map counts for beside its parts."""
+_CHARACTERS = 32
+"""Characters of a default that count as one value."""
+_CLAIM = 4_096
+"""Free values that one item, or one record's defaults, may have in an engine that does not count them."""
+
+
+def count_allowed(size: int) -> int:
+    """The free values that a payload of so many bytes may have."""
+    return AVRO_FREE_VALUES + AVRO_FREE_PER_BYTE * size
+
+
+def weigh_default(value: Any) -> int:
+    """What a default counts for where it is made anew for each record."""
+    total, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            total += CONTAINER + sum(len(key) // _CHARACTERS for key in one)
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            total += CONTAINER
+            waiting += one
+        else:
+            total += 1 + (len(one) // _CHARACTERS if isinstance(one, str | bytes) else 0)
+    return total
+
+
+@dataclass(slots=True)
+class FreeValues:
+    """Counts the free values of the types of one schema."""
+
+    schema: AvroSchema
+    _free: dict[str, bool] = field(default_factory=dict)
+    _expanded: dict[str, int] = field(default_factory=dict)
+
+    def is_free(self, node: AvroType) -> bool:
+        """Whether a value of this type takes no bytes."""
+        match self.schema.resolve(node):
+            case AvroRecord() as one:
+                if one.full not in self._free:
+                    self._free[one.full] = False  # of a record inside itself
+                    self._free[one.full] = all(self.is_free(part.type) for part in one.fields)
+                return self._free[one.full]
+            case AvroFixed() as one:
+                return one.size == 0
+            case AvroPrimitive() as one:
+                return one.kind == "null"
+        return False
+
+    def charge_record(self, record: AvroRecord, defaults: int = 0) -> int:
+        """What each value of a record is charged with; `defaults` is the weight of those that it gets."""
+        leaves = sum(self.is_free(one.type) for one in record.fields) + defaults
+        return CONTAINER + leaves if self.is_free(record) or leaves > FEW else 0
+
+    def charge_item(self, node: AvroType) -> int:
+        """What each item of a list is charged with, beside what its record is."""
+        return int(self.is_free(node) and not isinstance(self.schema.resolve(node), AvroRecord))
+
+    def expand(self, node: AvroType) -> int:
+        """The most free values inside one value, up to the next list or map; those of a record inside itself count once."""
+        match self.schema.resolve(node):
+            case AvroRecord() as one:
+                if one.full not in self._expanded:
+                    self._expanded[one.full] = 0
+                    total = 1 + sum(self.expand(part.type) for part in one.fields)
+                    self._expanded[one.full] = min(total, 2 * AVRO_FREE_VALUES)
+                return self._expanded[one.full]
+            case AvroUnion() as one:
+                return max((self.expand(part) for part in one.branches if not self.charge_item(part)), default=0)
+        return int(self.is_free(node))
+
+
+def claims_much(writer: AvroSchema) -> bool:
+    """Whether a small payload of a writer can have very many free values, so that an engine has to count them."""
+    free = FreeValues(writer)
+    if free.expand(writer.root) > AVRO_FREE_VALUES:
+        return True
+    return any(free.is_free(one) or free.expand(one) > _CLAIM for one in _list_repeated(writer))
+
+
+def gives_much(reader: AvroSchema) -> bool:
+    """Whether a record of a reader has defaults of so many values, or characters, that an engine has to count them."""
+    return any(
+        sum(weigh_default(one.default) for one in record.fields if isinstance(one.default, list | dict | str)) > _CLAIM
+        for record in reader.names.values()
+        if isinstance(record, AvroRecord)
+    )
+
+
+def _list_repeated(schema: AvroSchema) -> list[AvroType]:
+    """The types of which one value may have many: items, values of maps, and records inside themselves."""
+    found: list[AvroType] = []
+
+    def look(node: AvroType, add: Callable[[AvroType], None]) -> None:
+        match node:
+            case AvroArray():
+                add(node.items)
+                look(node.items, add)
+            case AvroMap():
+                look(node.values, add)
+                add(AvroUnion((node.values,)))  # its key takes a byte
+            case AvroUnion():
+                for branch in node.branches:
+                    look(branch, add)
+
+    look(schema.root, found.append)
+    for named in schema.names.values():
+        if isinstance(named, AvroRecord):
+            found.append(AvroUnion((named,)))  # it may be inside itself
+            for part in named.fields:
+                look(part.type, found.append)
+    return found
