@@ -20,6 +20,7 @@ SHARES = {
     "behaviours/test_registry_formats::test_a_chain_of_references_has_a_limit": 4,
     "behaviours/test_registry_formats::test_shared_references_cost_what_they_are": 4,
     "behaviours/test_registry_names::test_any_other_name_goes_there_and_back": 4,
+    "behaviours/test_small_payloads::test_a_small_avro_payload_takes_little": 4,
     "behaviours/test_transfer::test_a_dump_goes_in_and_comes_out_the_same": 3,
     "behaviours/test_transfer::test_an_import_that_was_cut_off_goes_on": 3,
     "behaviours/test_transfer::test_what_is_exported_imported_and_exported_again_is_the_same_line_by_line": 3,

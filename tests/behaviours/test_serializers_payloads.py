@@ -117,7 +117,7 @@ def test_what_the_walker_lets_pass_the_codec_reads_to_the_same_end(order: Any, d
         ("long", b"\xff" * 9 + b"\x03", "more than 64 bits"),
         ("double", b"\x07", "the payload ends at byte 1"),
         ({"type": "fixed", "name": "F", "size": 4}, b"\x01\x02", "the payload ends at byte 2"),
-        ({"type": "array", "items": "null"}, b"\xfe\xff\xff\xff\x0f\x00", "items that take no bytes"),
+        ({"type": "array", "items": "null"}, b"\xfe\xff\xff\xff\x0f\x00", "values that take no bytes"),
         ({"type": "array", "items": "int"}, b"\x04\x02", "the payload ends at byte 2"),
         ({"type": "map", "values": "int"}, b"\x02\x02a", "the payload ends at byte 3"),
     ],

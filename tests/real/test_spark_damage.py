@@ -12,12 +12,17 @@ from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, header
 from tests.orders import VERSIONS, Kind, kinds, order, plain
+from tests.small_payloads import EMPTY, LISTS, WIDE, listed, nest
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.plan.avro.envelope import encode_branch
+from treaty.plan.errors import PlanError
 from treaty.plan.registry_queries import list_versions as versions_of
-from treaty.spark import Names, decode, ids_of, make_plan
+from treaty.spark import Names, decode, explain, ids_of, make_plan
+from treaty.spark.explain import fit_to_session
+from treaty.spark.functions import from_avro
 
 pytestmark = pytest.mark.jvm
 
@@ -187,3 +192,24 @@ def test_500_bad_rows_are_each_classified_and_no_neighbour_is_touched(
         assert second.orderBy("at").toArrow().to_pylist() == found
     bad = [one for one in rows if one.code]
     figure(f"{len(bad)} of {len(rows)} {name} rows damaged in {len({one.deed for one in bad})} ways, all classified")
+
+
+def test_a_few_bytes_that_claim_very_many_values_are_bad_rows_and_the_jvm_lives(
+    spark: SparkSession, registry: Connection, tmp_path: Path
+) -> None:
+    """Spark's own reader bounds one list, not a record: 403 bytes ended a JVM of 2 GB."""
+    for place, items in enumerate((nest(EMPTY, 1), nest("null", 1), WIDE)):
+        text, subject = listed(items), f"claims{place}-value"
+        version = registry.ask(Register(subject_of(subject), Draft(text))).answer.version
+        good = header(version.schema_id) + b"\0"
+        hostile = header(version.schema_id) + (LISTS if items is not WIDE else encode_branch(900) + b"\2" * 900 + b"\0")
+        path = str(tmp_path / f"{place}.parquet")
+        pq.write_table(pa.table({"value": pa.array([good, hostile, good], pa.binary())}), path)
+
+        plan = fit_to_session(make_plan(registry, subject, engine="spark"), spark)
+        rows = decode(spark.read.parquet(path), plan).collect()
+
+        assert sorted(row["error"]["code"] if row["error"] else "" for row in rows) == ["", "", "MALFORMED"]
+        assert "AVRO_FREE_VALUES" in explain(plan, spark)
+        with pytest.raises(PlanError, match="limit AVRO_FREE_VALUES"):
+            from_avro("value", subject=subject, registry=registry)

@@ -13,7 +13,7 @@ from treaty.arrow.avro import primitives
 from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conversion
 from treaty.client.compiled.program import ProgramBuilder
 from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES, AVRO_ITEMS
-from treaty.formats.avro.data.free_values import FreeValues, weigh_default
+from treaty.formats.avro.data.free_values import FreeValues, weigh_defaults
 from treaty.formats.avro.model import (
     AbsentDefault,
     AvroArray,
@@ -330,4 +330,4 @@ class _ReaderCompiler:
 def _weigh_missing(reader: AvroRecord, found: set[str]) -> int:
     """What the defaults count for that a record gets whose writer has these fields alone."""
     missing = (one for one in reader.fields if one.name not in found)
-    return sum(weigh_default(one.default) for one in missing if not isinstance(one.default, AbsentDefault))
+    return weigh_defaults(one.default for one in missing if not isinstance(one.default, AbsentDefault))

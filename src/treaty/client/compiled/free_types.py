@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from treaty.client.compiled.names import find_definition, kind_of
-from treaty.formats.avro.data.free_values import CONTAINER, FEW, weigh_default
+from treaty.formats.avro.data.free_values import CONTAINER, FEW, weigh_defaults
 
 
 class FreeTypes:
@@ -45,7 +45,7 @@ class FreeTypes:
 
 def weigh_missing(missing: list[Any]) -> int:
     """Return what the defaults of these fields of a reader count for."""
-    return sum(weigh_default(field["default"]) for field in missing if "default" in field)
+    return weigh_defaults(field["default"] for field in missing if "default" in field)
 
 
 class ThreadCount(threading.local):

@@ -17,7 +17,7 @@ from treaty.client.compiled.logical import LossError
 from treaty.client.compiled.matches import RECORDS, SchemaMatcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
 from treaty.core.limits import AVRO_FREE_VALUES
-from treaty.formats.avro.data.free_values import FEW, count_allowed
+from treaty.formats.avro.data.free_values import count_allowed
 
 ReadStep = Callable[[bytes, int], tuple[Any, int]]
 """A function from payload and position to value and next position. Raises `UnmatchedError` or another `ValueError`."""
@@ -107,7 +107,7 @@ class _Interpreter:
 
         def record(data: bytes, at: int) -> tuple[Any, int]:
             values = {}
-            if charge > FEW:
+            if charge:
                 count.left -= charge
                 if count.left < 0:
                     raise ValueError(f"more values of defaults than the limit AVRO_FREE_VALUES of {AVRO_FREE_VALUES}")

@@ -51,10 +51,13 @@ def _check_lossy(lossy: str) -> None:
 
 
 def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = REFUSE) -> DecodePlan:
-    """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
+    """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read, and
+    `InvalidSchemaError` for a reader of more columns than COLUMNS.
+    """
     _check_lossy(lossy)
     reader, dropped = drop_wrong_defaults(reader)
     opened = find_bounded(reader, depth)
+    docs = tuple(list_docs(table_columns(opened, depth)))  # first, as it counts the columns
     writers: list[WriterSchema] = []
     shapes = WriterShapes(opened)
     branches: list[int] = []
@@ -104,7 +107,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
         ),
         engine=COUNTING_ENGINE if counts else "spark",
         depth=depth,
-        docs=tuple(list_docs(table_columns(opened, depth))),
+        docs=docs,
     )
 
 

@@ -4,12 +4,13 @@ A payload's size bounds all other values. These are charged to a count: that of 
 AVRO_FREE_PER_BYTE more for each of its bytes. A record that makes few of them and takes bytes itself is not charged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
 from treaty.formats.avro.model import (
+    AbsentDefault,
     AvroArray,
     AvroFixed,
     AvroMap,
@@ -24,10 +25,12 @@ FEW = 8
 """Free values of one record that are not charged, if the record takes bytes."""
 CONTAINER = 8
 """What a record, list or map counts for beside its parts."""
+FEW_DEFAULTS = 1_000
+"""Defaults of one record that are not charged, if they are short."""
 _CHARACTERS = 32
 """Characters of a default that count as one value."""
-_CLAIM = 4_096
-"""Free values that one item, or one record's defaults, may have in an engine that does not count them."""
+_CLAIM = AVRO_FREE_PER_BYTE - CONTAINER
+"""What one item may be charged with in an engine that does not count: it takes a byte, so that no payload gets past the limit."""
 
 
 def count_allowed(size: int) -> int:
@@ -35,20 +38,21 @@ def count_allowed(size: int) -> int:
     return AVRO_FREE_VALUES + AVRO_FREE_PER_BYTE * size
 
 
-def weigh_default(value: Any) -> int:
-    """What a default counts for where it is made anew for each record."""
-    total, waiting = 0, [value]
+def weigh_defaults(defaults: Iterable[Any]) -> int:
+    """What the defaults of one record count for, which are made anew for each value."""
+    total, few, waiting = 0, FEW_DEFAULTS, list(defaults)
     while waiting:
         one = waiting.pop()
         if isinstance(one, dict):
-            total += CONTAINER + sum(len(key) // _CHARACTERS for key in one)
+            total += len(one) + sum(len(key) // _CHARACTERS for key in one)
             waiting += one.values()
         elif isinstance(one, list | tuple):
-            total += CONTAINER
+            total += len(one)
             waiting += one
-        else:
-            total += 1 + (len(one) // _CHARACTERS if isinstance(one, str | bytes) else 0)
-    return total
+        elif isinstance(one, str | bytes):
+            total += len(one) // _CHARACTERS
+        few -= 1
+    return total + max(0, -few)
 
 
 @dataclass(slots=True)
@@ -83,17 +87,17 @@ class FreeValues:
         return int(self.is_free(node) and not isinstance(self.schema.resolve(node), AvroRecord))
 
     def expand(self, node: AvroType) -> int:
-        """The most free values inside one value, up to the next list or map; those of a record inside itself count once."""
+        """The most that one value is charged with, up to the next list or map; a record inside itself counts once."""
         match self.schema.resolve(node):
             case AvroRecord() as one:
                 if one.full not in self._expanded:
                     self._expanded[one.full] = 0
-                    total = 1 + sum(self.expand(part.type) for part in one.fields)
+                    total = self.charge_record(one) + sum(self.expand(part.type) for part in one.fields)
                     self._expanded[one.full] = min(total, 2 * AVRO_FREE_VALUES)
                 return self._expanded[one.full]
             case AvroUnion() as one:
-                return max((self.expand(part) for part in one.branches if not self.charge_item(part)), default=0)
-        return int(self.is_free(node))
+                return max((self.expand(part) for part in one.branches), default=0)
+        return 0
 
 
 def claims_much(writer: AvroSchema) -> bool:
@@ -107,7 +111,7 @@ def claims_much(writer: AvroSchema) -> bool:
 def gives_much(reader: AvroSchema) -> bool:
     """Whether a record of a reader has defaults of so many values, or characters, that an engine has to count them."""
     return any(
-        sum(weigh_default(one.default) for one in record.fields if isinstance(one.default, list | dict | str)) > _CLAIM
+        weigh_defaults(one.default for one in record.fields if not isinstance(one.default, AbsentDefault)) > _CLAIM
         for record in reader.names.values()
         if isinstance(record, AvroRecord)
     )
