@@ -38,7 +38,7 @@ CHAIN = 8
 NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 ALLOWANCE = f"left[2] += left[1] - left[0]; left[0] = left[1] = {AVRO_FREE_VALUES} + {AVRO_FREE_PER_BYTE} * z"
-"""Counts what the payload before was charged with, and begins anew."""
+"""Counts what the payload before was charged with, and begins again."""
 
 
 def compile_reader(

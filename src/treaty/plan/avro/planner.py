@@ -15,7 +15,7 @@ from treaty.plan.avro.bounds import find_bounded, find_walled
 from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl
 from treaty.plan.avro.defaults import drop_wrong_defaults
-from treaty.plan.avro.envelope import make_ending, make_envelope
+from treaty.plan.avro.envelope import EnvelopeSchemas, make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.merge import MergeError, merge_next
@@ -23,7 +23,7 @@ from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
 from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.value import COUNTING_ENGINE, DecodePlan, RejectedSchema, WriterSchema
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
 def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
@@ -63,7 +63,6 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     branches: list[int] = []
     rejected: list[RejectedSchema] = []
     partly: list[tuple[int, str]] = []
-    counts = gives_much(opened)
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
         writer = find_walled(one.schema)
@@ -75,11 +74,9 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             partly += [(one.schema_id, refuse_value(one, findings))] if findings else []
             writers.append(WriterSchema(one.schema_id, one.subject, one.version, print_schema(one.schema)))
             branches.append(shapes.place(writer, seen))
-            counts = counts or claims_much(one.schema)
     if not writers:
         raise nothing_readable(rejected)
-    woven = make_envelope(shapes.fitted, opened)
-    _parse_strictly(woven.reader)
+    woven = _weave(shapes.fitted, opened)
     repairs = tuple(_repairs(opened, writers, [shapes.fitted[place] for place in branches]))
     return DecodePlan(
         subject="",
@@ -103,20 +100,23 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             lossy=lossy,
             partly=tuple(partly),
             dropped=dropped,
-            counts=counts,
+            counts=gives_much(opened) or any(claims_much(AvroSchema(one.root, one.names)) for one in shapes.fitted),
         ),
-        engine=COUNTING_ENGINE if counts else "spark",
         depth=depth,
         docs=docs,
-    )
+    ).with_engine("spark")
 
 
-def _parse_strictly(text: str) -> None:
-    """Hold a woven reader to all of Avro's rules: what an executor's parser refused would end a job, and not a row."""
+def _weave(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchemas:
+    """Make the envelope. Its reader keeps all of Avro's rules: what an executor's parser refused would end a job, and not a
+    row.
+    """
+    woven = make_envelope(fitted, reader)
     try:
-        SchemaParser({}, strict=True).whole(json.loads(text))
+        SchemaParser({}, strict=True).whole(json.loads(woven.reader))
     except InvalidSchemaError as wrong:
         raise PlanError(f"no schema can read these versions: {wrong}. Choose another reader, such as latest") from None
+    return woven
 
 
 def _repairs(

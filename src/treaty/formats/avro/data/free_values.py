@@ -39,7 +39,7 @@ def count_allowed(size: int) -> int:
 
 
 def weigh_defaults(defaults: Iterable[Any]) -> int:
-    """What the defaults of one record count for, which are made anew for each value."""
+    """What the defaults of one record count for, which are made again for each value."""
     total, few, waiting = 0, FEW_DEFAULTS, list(defaults)
     while waiting:
         one = waiting.pop()
@@ -121,22 +121,22 @@ def _list_repeated(schema: AvroSchema) -> list[AvroType]:
     """The types of which one value may have many: items, values of maps, and records inside themselves."""
     found: list[AvroType] = []
 
-    def look(node: AvroType, add: Callable[[AvroType], None]) -> None:
+    def visit(node: AvroType, add: Callable[[AvroType], None]) -> None:
         match node:
             case AvroArray():
                 add(node.items)
-                look(node.items, add)
+                visit(node.items, add)
             case AvroMap():
-                look(node.values, add)
+                visit(node.values, add)
                 add(AvroUnion((node.values,)))  # its key takes a byte
             case AvroUnion():
                 for branch in node.branches:
-                    look(branch, add)
+                    visit(branch, add)
 
-    look(schema.root, found.append)
+    visit(schema.root, found.append)
     for named in schema.names.values():
         if isinstance(named, AvroRecord):
             found.append(AvroUnion((named,)))  # it may be inside itself
             for part in named.fields:
-                look(part.type, found.append)
+                visit(part.type, found.append)
     return found
