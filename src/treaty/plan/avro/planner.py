@@ -56,8 +56,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     """
     _check_lossy(lossy)
     reader, dropped = drop_wrong_defaults(reader)
-    opened = find_bounded(reader, depth)
-    docs = tuple(list_docs(table_columns(opened, depth)))  # first, as it counts the columns
+    opened, docs = _open_reader(reader, depth)
     writers: list[WriterSchema] = []
     shapes = WriterShapes(opened)
     branches: list[int] = []
@@ -105,6 +104,12 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
         depth=depth,
         docs=docs,
     ).with_engine("spark")
+
+
+def _open_reader(reader: AvroSchema, depth: int) -> tuple[AvroSchema, tuple[tuple[tuple[str, ...], str], ...]]:
+    """A reader with its recursive records opened, and what it says of its fields. First of all, as its columns are counted."""
+    opened = find_bounded(reader, depth)
+    return opened, tuple(list_docs(table_columns(opened, depth)))
 
 
 def _weave(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchemas:
