@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from tests.oracle.jsonschema_aliases import make_alias_pair
 from tests.oracle.jsonschema_pairs import document, pair
 from tests.oracle.jsonschema_values import URIS, refused, samples
 from treaty.formats.jsonschema.compare.compatibility import compare, find_unproven
@@ -63,11 +64,11 @@ def proven(old: Any, new: Any) -> bool:
     return not find_unproven(writer, reader, "STRICT").harms
 
 
-def judged(draft: int, first: int, count: int) -> Judged:
-    """Ask about so many pairs of one draft."""
+def judged(draft: int, first: int, count: int, make: Callable[[int, int], tuple[Any, Any]] = pair) -> Judged:
+    """Ask about so many pairs of one draft, which `make` makes of seeds."""
     result = Judged()
     for seed in range(first, first + count):
-        old, new = pair(seed, draft)
+        old, new = make(seed, draft)
         findings = compare(document(new), document(old))
         said = "no" if findings else "yes"
         result.verdicts[said] += 1
@@ -120,6 +121,49 @@ def test_what_is_called_compatible_breaks_no_value_in_a_long_run(draft: int, fig
     assert not result.wrong
     assert not result.contradicted
     assert min(result.verdicts["yes"], result.verdicts["no"]) >= SHARE * SOAK
+
+
+ALIASES = 100
+
+
+@pytest.mark.parametrize("draft", list(URIS))
+def test_choices_of_references_and_aliases_break_no_value(draft: int, figure: Callable[[str], None]) -> None:
+    result = judged(draft, 0, ALIASES, make_alias_pair)
+
+    figure(told(draft, result))
+    assert not result.wrong
+    assert min(result.verdicts["yes"], result.verdicts["no"]) >= SHARE * ALIASES
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("draft", list(URIS))
+def test_choices_of_references_and_aliases_break_no_value_in_a_long_run(
+    draft: int, figure: Callable[[str], None]
+) -> None:
+    result = judged(draft, 1_000_000, SOAK, make_alias_pair)
+
+    figure(told(draft, result))
+    assert not result.wrong
+
+
+@pytest.mark.parametrize("draft", list(URIS))
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_a_branch_that_is_there_twice_lets_no_value_through(draft: int, count: int) -> None:
+    home = "definitions" if draft < 2019 else "$defs"
+    e, alias = {"$ref": f"#/{home}/e"}, {"$ref": f"#/{home}/alias"}
+    more = [{"enum": [f"only {at}"], "type": "null"} for at in range(count - 2)]
+    held = {home: {"e": {"type": "string"}, "alias": e}}
+    for second in (e, alias, {**alias, "title": "t"}, {"allOf": [alias]}, {"type": "string"}):
+        old, new = ({"$schema": URIS[draft], "oneOf": several, **held} for several in ([e, *more], [e, *more, second]))
+        assert [one.rule for one in compare(document(new), document(old))] == ["ONE_OF_OVERLAP"], second
+        for word in ("properties", "items"):
+            before, after = (
+                {"$schema": URIS[draft], word: {"a": inner} if word == "properties" else inner, **held}
+                for inner in ({"oneOf": [e, *more]}, {"oneOf": [e, *more, second]})
+            )
+            assert [one.rule for one in compare(document(after), document(before))] == ["ONE_OF_OVERLAP"], second
+    overlapping = {"$schema": URIS[draft], "oneOf": [e, alias], **held}
+    assert compare(document(overlapping), document(overlapping)) == ()
 
 
 def test_the_judge_catches_what_the_established_rules_alone_let_pass(figure: Callable[[str], None]) -> None:

@@ -1,6 +1,7 @@
 """Goals about combined schemas: allOf, anyOf, oneOf, not, and conditions."""
 
 from collections.abc import Generator, Iterator
+from typing import NamedTuple
 
 from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.differences import DifferenceReport
@@ -12,6 +13,13 @@ from treaty.formats.jsonschema.compare.rules import treaty as rules
 from treaty.formats.jsonschema.compare.view import SchemaView
 
 _FEW = 8
+
+
+class Branch(NamedTuple):
+    """A schema of a choice, and which one it is: two references to one schema are two branches of one view."""
+
+    at: int
+    view: SchemaView
 
 
 def _branch(filling: DefaultFilling) -> DefaultFilling:
@@ -28,7 +36,7 @@ def _all_of(prover: SchemaProver, claim: ProofClaim) -> Task:
 
 def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.start_report()
-    for inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
+    for _, inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
         answer = yield PairQuestion(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return found
@@ -36,11 +44,11 @@ def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     return found
 
 
-def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[SchemaView]:
+def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[Branch]:
     """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
-    several = claim.goal.list_schemas(word)
+    several = [Branch(at, view) for at, view in enumerate(claim.goal.list_schemas(word))]
     if len(several) < LARGE:
-        return list(several)
+        return several
     table, known = prover.get_branch_table(claim.goal, word), claim.known
     equal = [at for view in known.views if not _is_choice(view) and (at := table.find_equal(view)) is not None]
     near: list[int] | None = None
@@ -55,22 +63,22 @@ def _is_choice(view: SchemaView) -> bool:
     return "anyOf" in view.words or "oneOf" in view.words
 
 
-def _list_likely(known: ValueFacts, near: list[SchemaView]) -> Iterator[SchemaView]:
+def _list_likely(known: ValueFacts, near: list[Branch]) -> Iterator[Branch]:
     """The first branch, and then all others with those first that name the same properties as what is known."""
     if len(near) < LARGE:
-        yield from _likely_first(known, tuple(near))
+        yield from _likely_first(known, near)
         return
     yield near[0]
-    yield from _likely_first(known, tuple(near[1:]))
+    yield from _likely_first(known, near[1:])
 
 
-def _likely_first(known: ValueFacts, several: tuple[SchemaView, ...]) -> list[SchemaView]:
+def _likely_first(known: ValueFacts, several: list[Branch]) -> list[Branch]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
     spend(len(several))
     if len(several) < _FEW:
-        return list(several)
+        return several
     names = {name for view in known.views for name in view.names("properties")}
-    return sorted(several, key=lambda view: -len(names.intersection(view.names("properties"))))
+    return sorted(several, key=lambda one: -len(names.intersection(one.view.names("properties"))))
 
 
 def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
@@ -83,14 +91,14 @@ def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     for filling in fillings:
         lasting = None if filling is DefaultFilling.NO else frozenset(claim.known.required)
         for inner in _list_likely(claim.known, near):
-            answer = yield PairQuestion(claim._replace(goal=inner, filling=filling), deeper=False)
+            answer = yield PairQuestion(claim._replace(goal=inner.view, filling=filling), deeper=False)
             if answer.harms:
                 continue
             apart = True
             for other in near:
-                if other is inner:
+                if other.at == inner.at:
                     continue
-                apart = yield from _is_excluded(prover, claim.known, other, lasting=lasting)
+                apart = yield from _is_excluded(prover, claim.known, other.view, lasting=lasting)
                 if not apart:
                     break
             if apart:
