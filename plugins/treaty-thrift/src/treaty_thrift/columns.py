@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, List, Map, Scalar, Struct
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
-from treaty_thrift.model import Container, Enum, Primitive, Record, ThriftSchema, Type, resolve_type
+from treaty_thrift.model import NAME_STEPS, Container, Enum, Primitive, Record, ThriftSchema, Type, resolve_type
 
 _SCALARS = {
     "bool": "boolean", "i8": "int32", "i16": "int32", "i32": "int32", "i64": "int64", "double": "float64",
@@ -28,31 +29,34 @@ def derive_columns(schema: ThriftSchema) -> Columns:
 
 @dataclass(slots=True)
 class _ColumnBuilder:
-    losses: list[ColumnLoss] = field(default_factory=list)
+    losses: dict[ColumnLoss, None] = field(default_factory=dict)
     count: int = 0
     open: list[tuple[bytes, str]] = field(default_factory=list)
 
     def lose(self, rule: str, column: str) -> None:
         """Note what is lost, once for each column."""
-        loss = ColumnLoss(rule, column)
-        if loss not in self.losses:
-            self.losses.append(loss)
+        self.losses.setdefault(ColumnLoss(rule, column))
 
     def columns(self, schema: ThriftSchema, record: Record, way: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a record; fields that lead back to it too often are left out."""
         self.open.append((schema.digest, record.name))
         made = []
         for one in record.fields:
-            self.count += 1
-            if self.count > COLUMNS or len(way) > SCHEMA_DEPTH:
-                fault = Diagnostic("TOO_MANY", f"/{record.name}", f"more than {COLUMNS} columns", "fewer fields")
-                raise InvalidSchemaError((fault,))
+            self.add_one(record.name, way)
             kind = self.type(schema, one.type, (*way, one.name))
             if kind is not None:
                 nullable = one.requiredness != "required" or record.kind == "union"
                 made.append(Column(one.name, kind, nullable))
         self.open.pop()
         return tuple(made)
+
+    def add_one(self, name: str, way: tuple[str, ...]) -> None:
+        """Count a column, or a part of one. Raises `InvalidSchemaError` past the limits."""
+        self.count += 1
+        spend(NAME_STEPS)
+        if self.count > COLUMNS or len(way) > SCHEMA_DEPTH:
+            fault = Diagnostic("TOO_MANY", f"/{name}", f"more than {COLUMNS} columns", "fewer fields")
+            raise InvalidSchemaError((fault,))
 
     def type(self, schema: ThriftSchema, type_: Type, way: tuple[str, ...]) -> ColumnType | None:
         """The type of a column; None where a record is opened often enough, or has no columns left."""
@@ -75,6 +79,7 @@ class _ColumnBuilder:
                 return self._container(found.schema, found.type, way)
 
     def _container(self, schema: ThriftSchema, type_: Container, way: tuple[str, ...]) -> ColumnType | None:
+        self.add_one(".".join(way), way)
         parts = [self.type(schema, one, way) for one in type_.parts]
         if type_.kind != "map":
             return None if parts[0] is None else List(parts[0])

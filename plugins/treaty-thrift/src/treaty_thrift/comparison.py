@@ -1,5 +1,6 @@
 """Comparison of two schemas: what a reader can't read of what a writer writes, and what else differs."""
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from treaty.core.limits import FINDINGS
 from treaty.formats.budget import spend
 from treaty.formats.rule import CompatibilityRule
 from treaty_thrift import rules
-from treaty_thrift.model import Container, Enum, Field, Primitive, Record, Resolved, ThriftSchema, resolve_type
+from treaty_thrift.model import Container, Enum, Field, Primitive, Record, Resolved, ThriftSchema, Type, resolve_type
 from treaty_thrift.printer import print_type
 
 FIELD_STEPS = 10
@@ -33,7 +34,9 @@ class _Comparison:
     reader: ThriftSchema
     writer: ThriftSchema
     seen: set[tuple[bytes, str, bytes, str]] = field(default_factory=set)
-    left: list[tuple[ThriftSchema, Record | Enum, ThriftSchema, Record | Enum]] = field(default_factory=list)
+    left: deque[tuple[ThriftSchema, Record | Enum, ThriftSchema, Record | Enum]] = field(default_factory=deque)
+    alike: dict[tuple[bytes, Type, bytes, Type], bool] = field(default_factory=dict)
+    """Whether containers are readable, by those that were compared: typedefs may name one of them many times."""
 
     def run(self) -> Iterator[Finding]:
         new, old = self.reader.root, self.writer.root
@@ -49,7 +52,7 @@ class _Comparison:
             if isinstance(one, Record | Enum) and isinstance(other, Record | Enum):
                 self._add(self.reader, other, self.writer, one)
         while self.left:
-            outer, new_type, home, old_type = self.left.pop(0)
+            outer, new_type, home, old_type = self.left.popleft()
             if isinstance(new_type, Enum) and isinstance(old_type, Enum):
                 yield from _compare_enums(new_type, old_type)
             elif isinstance(new_type, Record) and isinstance(old_type, Record):
@@ -66,6 +69,7 @@ class _Comparison:
         if (new.kind == "union") != (old.kind == "union"):
             yield rules.KIND_CHANGED.finding(path, old.kind, writer=old.kind, reader=new.kind)
             return
+        spend(len(new.fields))
         mine, theirs = ({one.id: one for one in record.fields} for record in (new, old))
         names = {one.name: one for one in new.fields}
         for id_, before in theirs.items():
@@ -112,10 +116,14 @@ class _Comparison:
             case Primitive(name="i32"), Enum():
                 return True
             case Container(), Container():
-                return new.type.kind == old.type.kind and all(
-                    self._is_readable(resolve_type(new.schema, one), resolve_type(old.schema, two))
-                    for one, two in zip(new.type.parts, old.type.parts, strict=True)
-                )
+                spend(FIELD_STEPS)
+                key = (new.schema.digest, new.type, old.schema.digest, old.type)
+                if key not in self.alike:
+                    self.alike[key] = new.type.kind == old.type.kind and all(
+                        self._is_readable(resolve_type(new.schema, one), resolve_type(old.schema, two))
+                        for one, two in zip(new.type.parts, old.type.parts, strict=True)
+                    )
+                return self.alike[key]
             case (Record(), Record()) | (Enum(), Enum()):
                 assert isinstance(new.type, Record | Enum)
                 assert isinstance(old.type, Record | Enum)
@@ -126,6 +134,7 @@ class _Comparison:
 
 def _compare_enums(new: Enum, old: Enum) -> Iterator[Finding]:
     path = f"/{new.name}"
+    spend(len(new.symbols) + len(old.symbols))
     mine, theirs = ({one.number: one.name for one in enum.symbols} for enum in (new, old))
     for number, name in theirs.items():
         other = mine.get(number)

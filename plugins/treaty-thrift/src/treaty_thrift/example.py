@@ -3,12 +3,14 @@
 import json
 import math
 import string
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import EXAMPLE_VALUES, VALUE_BYTES
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import find_positions
 from treaty.formats.json_reader import read_json
@@ -59,6 +61,7 @@ def _find_ranks(schema: ThriftSchema) -> dict[Key, float]:
     """For each record how many levels its smallest value has; infinite where it has none."""
     records: dict[Key, tuple[ThriftSchema, Record]] = {}
     left: list[tuple[ThriftSchema, Type]] = []
+    containers: set[tuple[bytes, Container]] = set()
 
     def add(home: ThriftSchema, record: Record) -> None:
         if (home.digest, record.name) not in records:
@@ -71,25 +74,41 @@ def _find_ranks(schema: ThriftSchema) -> dict[Key, float]:
         found = resolve_type(*left.pop())
         if isinstance(found.type, Record):
             add(found.schema, found.type)
-        elif isinstance(found.type, Container):
+        elif isinstance(found.type, Container) and (found.schema.digest, found.type) not in containers:
+            containers.add((found.schema.digest, found.type))
             left.extend((found.schema, one) for one in found.type.parts)
-    ranks = dict.fromkeys(records, math.inf)
-    changed = True
-    while changed:
-        changed = False
-        for key, (home, record) in reversed(records.items()):
-            rank = 1 + _rank_fields(home, record, ranks)
-            changed = changed or rank < ranks[key]
-            ranks[key] = min(rank, ranks[key])
+    return _rank_records(records)
+
+
+def _rank_records(records: dict[Key, tuple[ThriftSchema, Record]]) -> dict[Key, float]:
+    """The levels of each record, the smallest first, so that each is looked at once: a union has one more than the smallest of
+    its fields, a struct one more than the largest that it needs.
+    """
+    ranks: dict[Key, float] = dict.fromkeys(records, math.inf)
+    open_: dict[Key, int] = {}
+    needing: dict[Key, list[Key]] = {}
+    ready: deque[tuple[Key, int]] = deque()
+    for key, (home, record) in records.items():
+        union = record.kind == "union"
+        found = [resolve_type(home, one.type) for one in record.fields if union or one.requiredness == "required"]
+        spend(1 + len(found))
+        inner = [(one.schema.digest, one.type.name) for one in found if isinstance(one.type, Record)]
+        others = [one for one in found if not isinstance(one.type, Record)]
+        void = [one for one in others if isinstance(one.type, Enum) and not one.type.symbols]
+        open_[key] = 1 if union else len(inner) + len(void)
+        for one in inner:
+            needing.setdefault(one, []).append(key)
+        if (len(others) > len(void)) if union else not open_[key]:
+            open_[key] = 0
+            ready.append((key, 1))
+    while ready:
+        key, rank = ready.popleft()
+        ranks[key] = rank
+        for outer in needing.pop(key, ()):
+            open_[outer] -= 1
+            if open_[outer] == 0:
+                ready.append((outer, rank + 1))
     return ranks
-
-
-def _rank_fields(home: ThriftSchema, record: Record, ranks: dict[Key, float]) -> float:
-    needed = [one for one in record.fields if one.requiredness == "required" or record.kind == "union"]
-    found = [rank_of(home, one.type, ranks) for one in needed]
-    if record.kind == "union":
-        return min(found, default=math.inf)
-    return max(found, default=0)
 
 
 def rank_of(home: ThriftSchema, type_: Type, ranks: dict[Key, float]) -> float:

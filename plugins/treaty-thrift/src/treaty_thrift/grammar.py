@@ -17,7 +17,7 @@ from thriftpy2.parser import parser as thrift_parser
 from thriftpy2.parser.exc import ThriftParserError
 
 from treaty.core.finding import Diagnostic
-from treaty.core.limits import SCHEMA_DEPTH
+from treaty.core.limits import FULL_NAME, SCHEMA_DEPTH
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 
@@ -132,6 +132,10 @@ class _BoundedLexer:
     def token(self) -> Any:
         spend(TOKEN_STEPS)
         found = self.lexer.token()
+        if found is not None and found.type == "IDENTIFIER" and len(found.value) > FULL_NAME:
+            said = f"a name of {len(found.value)} characters, more than the limit FULL_NAME of {FULL_NAME}"
+            expected = f"at most {FULL_NAME} characters"
+            raise InvalidSchemaError((Diagnostic("NAME_ILLEGAL", "", said, expected, found.lineno, 1),))
         if found is not None and found.type in OPENING:
             self._depth += 1
             if self._depth > SCHEMA_DEPTH:

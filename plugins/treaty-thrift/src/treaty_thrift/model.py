@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from treaty.formats.budget import spend
+
+NAME_STEPS = 2
+"""Steps for following one name."""
 Annotations = tuple[tuple[str, str | None], ...]
 Requiredness = Literal["required", "optional", ""]
 NUMBERS = {"byte": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
@@ -155,6 +159,14 @@ class ThriftSchema:
     digest: bytes
     included: tuple[tuple[str, "ThriftSchema"], ...] = field(default=(), compare=False)
     definitions: dict[str, Definition] = field(default_factory=dict, compare=False, repr=False)
+    prefixes: dict[str, "ThriftSchema"] = field(default_factory=dict, compare=False, repr=False)
+    """The included documents by their prefix."""
+    resolved: dict[str, "Resolved"] = field(default_factory=dict, compare=False, repr=False)
+    """What names of types lead to, as far as somebody has asked: a chain of typedefs is followed once."""
+    depths: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    """Containers inside each other in what a typedef leads to."""
+    indexes: dict[str, "Members"] = field(default_factory=dict, compare=False, repr=False)
+    """The members of records and enums of the own text, for those that somebody has asked for."""
 
     @property
     def root(self) -> Record | None:
@@ -165,14 +177,37 @@ class ThriftSchema:
         """Structs, unions and exceptions of the own text."""
         return (one for one in self.document.definitions if isinstance(one, Record))
 
+    def members(self, definition: Record | Enum) -> "Members":
+        """The members of a record or enum of the own text by their names, made once."""
+        found = self.indexes.get(definition.name)
+        if found is None:
+            if isinstance(definition, Enum):
+                numbers = {one.name: one.number for one in definition.symbols}
+                names = {one.number: one.name for one in reversed(definition.symbols)}
+                found = Members({}, numbers, names)
+            else:
+                found = Members({one.name: one.type for one in definition.fields}, {}, {})
+            spend(len(found.types) + len(found.numbers))
+            self.indexes[definition.name] = found
+        return found
+
     def find(self, name: str) -> "tuple[ThriftSchema, Definition] | None":
         """What a name means, and in which document that stands."""
         own = self.definitions.get(name)
         if own is not None:
             return self, own
         prefix, mark, rest = name.partition(".")
-        outer = dict(self.included).get(prefix) if mark else None
+        outer = self.prefixes.get(prefix) if mark else None
         return None if outer is None or rest not in outer.definitions else (outer, outer.definitions[rest])
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Types of a record's fields by name, or numbers of an enum's symbols by name and names by number."""
+
+    types: dict[str, Type]
+    numbers: dict[str, int]
+    names: dict[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +220,24 @@ class Resolved:
 
 def resolve_type(schema: ThriftSchema, type_: Type) -> Resolved:
     """Follow names and typedefs; parsing has proven that they lead somewhere."""
-    while isinstance(type_, Named):
-        found = schema.find(type_.name)
-        assert found is not None, "a parsed schema has a definition for each name"
-        schema, definition = found
-        if isinstance(definition, Record | Enum):
-            return Resolved(schema, definition)
-        assert isinstance(definition, Typedef), "a parsed schema uses types as types"
-        type_ = definition.type
-    return Resolved(schema, type_)
+    way: list[tuple[ThriftSchema, str]] = []
+    result: Resolved | None = None
+    while isinstance(type_, Named) and result is None:
+        result = schema.resolved.get(type_.name)
+        if result is None:
+            spend(NAME_STEPS)
+            way.append((schema, type_.name))
+            found = schema.find(type_.name)
+            assert found is not None, "a parsed schema has a definition for each name"
+            schema, definition = found
+            if isinstance(definition, Record | Enum):
+                result = Resolved(schema, definition)
+            else:
+                assert isinstance(definition, Typedef), "a parsed schema uses types as types"
+                type_ = definition.type
+    if result is None:
+        assert not isinstance(type_, Named)
+        result = Resolved(schema, type_)
+    for home, name in way:
+        home.resolved[name] = result
+    return result

@@ -52,7 +52,9 @@ class TreeReader:
         return Document(headers, tuple(self._definition(one) for one in units))
 
     def fault(self, rule: str, path: str, message: str, expected: str) -> None:
-        """Note a fault at the place of a path."""
+        """Note a fault at the place of a path, if there are not enough yet: each place is counted from the text's begin."""
+        if len(self.faults) >= FAULTS:
+            return
         offset = self.places.get(path)
         place = UNKNOWN if offset is None else place_of(self.text, offset)
         self.faults.append(Diagnostic(rule, path, message, expected, *place))
@@ -189,7 +191,7 @@ class TreeReader:
         if isinstance(part, Token):
             kinds = {"INTCONSTANT": "int", "DUBCONSTANT": "double", "BOOLCONSTANT": "bool", "LITERAL": "text"}
             kind: Any = kinds[part.kind]
-            if kind == "double" and not math.isfinite(part.value):
+            if kind == "double" and not math.isfinite(part.value) and len(self.faults) < FAULTS:
                 self.faults.append(
                     Diagnostic("NUMBER", "", "the number is too large", "a double", *place_of(self.text, part.offset))
                 )
@@ -241,7 +243,8 @@ class _SchemaParser:
         document = reader.read()
         given = {one.name: one.meaning for one in meaning.bindings}
         included = tuple(self._include(reader, document, given))
-        schema = ThriftSchema(document, meaning.digest, included, {one.name: one for one in document.definitions})
+        named = {one.name: one for one in document.definitions}
+        schema = ThriftSchema(document, meaning.digest, included, named, dict(included))
         for fault in find_faults(schema, strict=self.strict):
             reader.fault(*fault)
             if len(reader.faults) >= FAULTS:

@@ -3,24 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from treaty.core.limits import SCHEMA_MEMBERS
+from treaty.core.limits import SCHEMA_DEPTH, SCHEMA_MEMBERS
+from treaty.formats.budget import spend
+from treaty_thrift.constants import ConstantChecker
 from treaty_thrift.model import (
-    NUMBERS,
+    NAME_STEPS,
     Constant,
-    Container,
     Definition,
     Enum,
     Field,
-    Named,
-    Primitive,
     Record,
     Service,
     ThriftSchema,
     Type,
     Typedef,
     Value,
-    resolve_type,
 )
+from treaty_thrift.typedefs import count_levels, list_names, measure_typedefs
 
 Fault = tuple[str, str, str, str]
 """Rule, path, what was found, what was expected."""
@@ -53,7 +52,11 @@ def find_faults(schema: ThriftSchema, *, strict: bool) -> Iterator[Fault]:
     """All faults; without `strict` two symbols may share a number, and defaults are not looked at."""
     yield from _twice("NAME_TWICE", "", (one.name for one in schema.document.definitions), "the name {}")
     broken = False
+    circular = measure_typedefs(schema)
     for one in schema.document.definitions:
+        if isinstance(one, Typedef) and one.name in circular:
+            broken = True
+            yield "TYPEDEF_CIRCLE", f"/{one.name}", f"{one.name} leads to itself", EXPECTED["TYPEDEF_CIRCLE"]
         for fault in _definition(schema, one, strict=strict):
             broken = True
             yield fault
@@ -72,8 +75,6 @@ def _definition(schema: ThriftSchema, one: Definition, *, strict: bool) -> Itera
     match one:
         case Typedef() | Constant():
             yield from _type(schema, one.type, path)
-            if isinstance(one, Typedef) and _is_circular(schema, one):
-                yield "TYPEDEF_CIRCLE", path, f"{one.name} leads to itself", EXPECTED["TYPEDEF_CIRCLE"]
         case Enum():
             yield from _enum(one, path, strict=strict)
         case Record():
@@ -118,11 +119,12 @@ def _fields(schema: ThriftSchema, fields: tuple[Field, ...], path: str) -> Itera
 
 
 def _type(schema: ThriftSchema, type_: Type, path: str) -> Iterator[Fault]:
-    match type_:
-        case Container():
-            for part in type_.parts:
-                yield from _type(schema, part, path)
-        case Named(name):
+    if count_levels(schema, type_) > SCHEMA_DEPTH:
+        yield "TOO_DEEP", path, f"more than {SCHEMA_DEPTH} containers inside each other", EXPECTED["TOO_DEEP"]
+        return
+    for name in dict.fromkeys(name for name, _ in list_names(type_)):
+        if name:
+            spend(NAME_STEPS)
             found = schema.find(name)
             if found is None:
                 yield "NAME_UNKNOWN", path, f"no type is called {name!r}", EXPECTED["NAME_UNKNOWN"]
@@ -130,92 +132,23 @@ def _type(schema: ThriftSchema, type_: Type, path: str) -> Iterator[Fault]:
                 yield "NOT_A_TYPE", path, f"{name!r} is no type", EXPECTED["NOT_A_TYPE"]
 
 
-def _is_circular(schema: ThriftSchema, one: Typedef) -> bool:
-    """Whether typedefs lead from this one back to it, through containers too, whose values would have no end."""
-    seen: set[str] = set()
-    left: list[Type] = [one.type]
-    while left:
-        type_ = left.pop()
-        if isinstance(type_, Container):
-            left += type_.parts
-        elif isinstance(type_, Named) and type_.name not in seen:
-            seen.add(type_.name)
-            definition = schema.definitions.get(type_.name)
-            if definition is one:
-                return True
-            if isinstance(definition, Typedef):
-                left.append(definition.type)
-    return False
-
-
 def _defaults(schema: ThriftSchema) -> Iterator[Fault]:
+    checker = ConstantChecker(schema)
     for record in schema.records():
         for field in record.fields:
-            if field.default is not None and not is_value(schema, field.type, schema, field.default):
-                said = f"the default of {field.name!r} is none of its type"
-                yield "DEFAULT_INVALID", f"/{record.name}/{field.id}", said, EXPECTED["DEFAULT_INVALID"]
+            if field.default is not None:
+                yield from _constant(checker, f"/{record.name}/{field.id}", field.type, field.default, field.name)
     for one in schema.document.definitions:
-        if isinstance(one, Constant) and not is_value(schema, one.type, schema, one.value):
-            yield "DEFAULT_INVALID", f"/{one.name}", f"{one.name} is none of its type", EXPECTED["DEFAULT_INVALID"]
+        if isinstance(one, Constant):
+            yield from _constant(checker, f"/{one.name}", one.type, one.value, one.name)
 
 
-def find_constant(schema: ThriftSchema, name: str) -> tuple[ThriftSchema, Value] | None:
-    """What the name of a constant or of an enum's symbol stands for, and where names in it are looked up."""
-    found = schema.find(name)
-    if found is not None and isinstance(found[1], Constant):
-        return found[0], found[1].value
-    owner, _, symbol = name.rpartition(".")
-    outer = schema.find(owner) if owner else None
-    if outer is not None and isinstance(outer[1], Enum):
-        number = next((one.number for one in outer[1].symbols if one.name == symbol), None)
-        return None if number is None else (outer[0], Value("int", number))
-    return None
-
-
-def is_value(schema: ThriftSchema, type_: Type, home: ThriftSchema, value: Value, depth: int = 0) -> bool:
-    """Whether a constant, whose names are looked up in `home`, is a value of a type."""
-    if value.kind == "name":
-        found = find_constant(home, str(value.value)) if depth < 100 else None
-        return found is not None and is_value(schema, type_, found[0], found[1], depth + 1)
-    inner = resolve_type(schema, type_)
-    match inner.type:
-        case Primitive(name):
-            return _is_primitive(name, value)
-        case Enum(symbols=symbols):
-            return value.kind == "int" and any(one.number == value.value for one in symbols)
-        case Container(kind="map", parts=(key, held)):
-            return value.kind == "map" and all(
-                is_value(inner.schema, key, home, one, depth + 1) and is_value(inner.schema, held, home, two, depth + 1)
-                for one, two in _pairs(value)
-            )
-        case Container(parts=(element,)):
-            return value.kind == "list" and all(
-                is_value(inner.schema, element, home, one, depth + 1) for one in _items(value)
-            )
-        case Record(fields=fields):
-            by_name = {one.name: one for one in fields}
-            return value.kind == "map" and all(
-                one.kind == "text"
-                and one.value in by_name
-                and is_value(inner.schema, by_name[str(one.value)].type, home, two, depth + 1)
-                for one, two in _pairs(value)
-            )
-    return False
-
-
-def _is_primitive(name: str, value: Value) -> bool:
-    if name in NUMBERS:
-        edge = 1 << (NUMBERS[name] - 1)
-        return value.kind == "int" and isinstance(value.value, int) and -edge <= value.value < edge
-    kinds = {"bool": {"bool", "int"}, "double": {"double", "int"}, "string": {"text"}, "binary": {"text"}}
-    return value.kind in kinds[name]
-
-
-def _pairs(value: Value) -> tuple[tuple[Value, Value], ...]:
-    assert isinstance(value.value, tuple)
-    return value.value
-
-
-def _items(value: Value) -> tuple[Value, ...]:
-    assert isinstance(value.value, tuple)
-    return value.value
+def _constant(checker: ConstantChecker, path: str, type_: Type, value: Value, name: str) -> Iterator[Fault]:
+    """A constant, or the default of the field that is called `name`."""
+    size = checker.measure(checker.schema, value)
+    checker.size += size if path.count("/") > 1 else 0
+    if max(size, checker.size) > SCHEMA_MEMBERS:
+        said = f"{name} brings more than {SCHEMA_MEMBERS} values, those of constants in it counted"
+        yield "TOO_MANY", path, said, "fewer values in constants and defaults"
+    elif not checker.is_value(checker.schema, type_, checker.schema, value):
+        yield "DEFAULT_INVALID", path, f"{name} is none of its type", EXPECTED["DEFAULT_INVALID"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.formats.format import BadPayloadError, PayloadEncoding
+from treaty_thrift.constants import find_constant
 from treaty_thrift.model import (
     Container,
     Enum,
@@ -30,7 +31,6 @@ from treaty_thrift.shapes import (
     show_value,
     take_bool,
 )
-from treaty_thrift.validation import find_constant
 from treaty_thrift.writers import PROTOCOLS, PayloadWriter
 
 
@@ -67,9 +67,10 @@ def make_encoding(protocol: str) -> PayloadEncoding[ThriftSchema]:
 
 @dataclass(slots=True)
 class ValueShapes:
-    """Makes shapes; those of records are made once, so that a record may hold itself."""
+    """Makes shapes, each once: a record may hold itself, and typedefs may name one type many times."""
 
     known: dict[tuple[bytes, str], Shape] = field(default_factory=dict)
+    types: dict[tuple[bytes, Type], Shape] = field(default_factory=dict)
 
     def of_root(self, schema: ThriftSchema) -> Shape:
         """The shape of the record that payloads hold. Raises `ValueError` for a schema without one."""
@@ -83,11 +84,17 @@ class ValueShapes:
         match found.type:
             case Primitive(name):
                 return PRIMITIVES[name]
-            case Enum():
-                return make_enum(found.type)
+            case Enum(name=name):
+                key = (found.schema.digest, name)
+                if key not in self.known:
+                    self.known[key] = make_enum(found.type)
+                return self.known[key]
             case Record():
                 return self._of_record(found.schema, found.type)
-        return self._of_container(found)
+        held = (found.schema.digest, found.type)
+        if held not in self.types:
+            self.types[held] = self._of_container(found)
+        return self.types[held]
 
     def _of_container(self, found: Resolved) -> Shape:
         assert isinstance(found.type, Container)
@@ -218,10 +225,10 @@ def value_of(schema: ThriftSchema, type_: Type, home: ThriftSchema, constant: Va
             return str(held).encode()
         case Primitive():
             return held
-        case Enum(symbols=symbols):
-            return next((one.name for one in symbols if one.number == held), None)
-        case Record(fields=fields):
-            types = {one.name: one.type for one in fields}
+        case Enum():
+            return inner.schema.members(inner.type).names.get(held)
+        case Record():
+            types = inner.schema.members(inner.type).types
             return {
                 one.value: value_of(inner.schema, types[one.value], home, two)
                 for one, two in held
