@@ -5,6 +5,7 @@ import gzip
 import json
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,8 +22,12 @@ from treaty.cli.logging_setup import JsonFormatter, TextFormatter
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
-from treaty.core.state import state_tables as t
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.tables import DictTables
 from treaty.distribution import VERSION
+from treaty.node.segment.layered import LayeredTables
 from treaty.node.status import StoredCounts
 
 NAMES = tuple(f"orders-{number}-value" for number in range(1000))
@@ -234,15 +239,14 @@ def test_status_tells_of_the_server(http: TestClient) -> None:
     assert list(http.get("/status").json()) == ["server", "node", "worker", "workers", "limits"]
 
 
-def test_what_is_kept_is_counted() -> None:
-    class Tables:
-        def __init__(self) -> None:
-            self.rows = {t.SUBJECT: [1, 2], t.VERSION: iter("abc"), t.SCHEMA: [], t.CONTEXT: [(".x",)]}
-
-        def keys(self, table: t.AnyTable) -> object:
-            return self.rows[table]
-
-        def has(self, table: t.AnyTable, key: tuple[str]) -> bool:
-            return key in self.rows[table]
-
-    assert StoredCounts.of(Tables()) == StoredCounts(2, 3, 0, 2)  # type: ignore[arg-type]  # as much of tables as is asked
+@pytest.mark.parametrize("make", [DictTables, lambda: LayeredTables(small=0)], ids=["dictionaries", "a segment"])
+def test_what_is_kept_is_counted(make: Callable[[], DictTables | LayeredTables]) -> None:
+    tables = make()
+    assert StoredCounts.of(tables) == StoredCounts(0, 0, 0, 1)
+    rows = [Row("subject", (".", name), values.SubjectValue(1)) for name in ("a", "b")]
+    rows += [Row("context", (name,), values.Context()) for name in (".x", ".y")]
+    tables.load([encode_row(one) for one in rows], Position(b"i" * 16, 1, bytes(32)))
+    assert StoredCounts.of(tables) == StoredCounts(2, 0, 0, 3)
+    later = [Row("subject", (".", "a"), None), Row("context", (".",), values.Context()), Row("context", (".x",), None)]
+    tables.apply([encode_row(one) for one in later], Position(b"i" * 16, 2, bytes(32)))
+    assert StoredCounts.of(tables) == StoredCounts(1, 0, 0, 2)

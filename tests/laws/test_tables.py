@@ -202,7 +202,14 @@ def whole(tables: Tables, rows: Sequence[EncodedRow]) -> dict[object, object]:
         "quarantine": dict(tables.quarantine),
         "position": tables.position,
         "sequence": tables.sequence,
+        "totals": {name: _check_total(tables, table) for name, table in TABLES.items()},
     }
+
+
+def _check_total(tables: Tables, table: AnyTable) -> int:
+    """How many keys a table has, as it counts them itself and as somebody does who looks at all."""
+    assert tables.total(table) == sum(1 for _ in tables.keys(table))
+    return tables.total(table)
 
 
 def walked(order: str, live: Iterable[Row]) -> list[Key]:

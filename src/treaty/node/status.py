@@ -1,13 +1,12 @@
 """The status of a node: counters and facts."""
 
-from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any
 
 from treaty.core.command import Decision
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
-from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, AnyTable, ContextKey
+from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, ContextKey
 from treaty.core.state.view import Tables
 
 
@@ -77,15 +76,10 @@ class StoredCounts:
 
     @staticmethod
     def of(tables: Tables) -> "StoredCounts":
-        """Count rows."""
+        """What the tables have counted: nothing grows with them."""
         unwritten = not tables.has(CONTEXT, ContextKey(DEFAULT_CONTEXT))
-        subjects, versions, schemas, contexts = (_size(tables, table) for table in (SUBJECT, VERSION, SCHEMA, CONTEXT))
+        subjects, versions, schemas, contexts = (tables.total(table) for table in (SUBJECT, VERSION, SCHEMA, CONTEXT))
         return StoredCounts(subjects, versions, schemas, contexts + unwritten)
-
-
-def _size(tables: Tables, table: AnyTable) -> int:
-    keys = tables.keys(table)
-    return len(keys) if isinstance(keys, Sized) else sum(1 for _ in keys)
 
 
 @dataclass(frozen=True, slots=True)

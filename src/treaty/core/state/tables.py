@@ -52,11 +52,17 @@ def read_many(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> di
     return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
 
 
+def _has_key_of_table(row: Row) -> bool:
+    table = TABLES.get(row.table)
+    return table is not None and table.typed_key(row.key) is not None
+
+
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
     __slots__ = (
-        "_counts", "_indexes", "_orders", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable", "position",
+        "_counts", "_indexes", "_orders", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable",
+        "_unreadable_keys", "position",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -71,6 +77,8 @@ class DictTables:
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._unreadable: dict[str, dict[Key, UnreadableValue]] = {}
         """Rows that can't be read, by table; a table without one is not in it."""
+        self._unreadable_keys: defaultdict[str, int] = defaultdict(int)
+        """By table: how many of them have a key of the table."""
         self._quarantine: dict[tuple[str, Key], str] = {}
         self._roots: dict[str, int] = {}
         self._texts: dict[tuple[str, Key], str] = {}
@@ -185,6 +193,10 @@ class DictTables:
         unreadable = self._unreadable.get(table.name)
         return [*keys, *filter(table.typed_key, unreadable)] if unreadable else keys
 
+    def total(self, table: AnyTable) -> int:
+        """Return how many keys a table has. No key is looked at for that."""
+        return len(self._tables.get(table.name, _NO_ROWS)) + self._unreadable_keys.get(table.name, 0)
+
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
         if self._unreadable:
@@ -251,6 +263,7 @@ class DictTables:
         add(self._roots, row.table, -self._shares[row.table].pop(row.key))
         if old is None:
             del self._quarantine[place], self._unreadable[row.table][row.key]
+            self._unreadable_keys[row.table] -= _has_key_of_table(row)
             if not self._unreadable[row.table]:
                 del self._unreadable[row.table]
             return
@@ -268,6 +281,7 @@ class DictTables:
         add(self._roots, row.table, share)
         if isinstance(value, UnreadableValue):
             self._unreadable.setdefault(row.table, {})[row.key] = value
+            self._unreadable_keys[row.table] += _has_key_of_table(row)
             self._quarantine[row.table, row.key] = value.why
             return
         self._tables.setdefault(row.table, {})[row.key] = value

@@ -5,7 +5,7 @@ from typing import Any, Protocol, overload
 
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import DecodedRow, EncodedRow, Row, UnreadableValue
-from treaty.core.state.state_tables import TABLES
+from treaty.core.state.state_tables import TABLES, AnyTable
 from treaty.core.state.table import E, Index, K, Key, Table, V
 
 
@@ -75,6 +75,10 @@ class Tables(View, Protocol):
 
     def share(self, table: str, key: Key) -> int:
         """Return the digest of a row as stored in the log; 0 where there is none."""
+        ...
+
+    def total(self, table: AnyTable) -> int:
+        """Return how many keys a table has, those of rows that can't be read among them. No key is looked at for that."""
         ...
 
     def rows(self) -> Iterable[EncodedRow]:

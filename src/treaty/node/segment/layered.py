@@ -188,9 +188,17 @@ class LayeredTables:
         """Return all keys of a table, in no order."""
         if self._base is None:
             return self._over.keys(table)
+        return self._list_keys(self._base, table)
+
+    def _list_keys(self, base: Segment, table: AnyTable) -> Iterator[Any]:
         covered = self._covered.get(table.name, set())
-        over = self._over.keys(table)
-        return _Keys(self._base, table.name, covered, tuple(over))
+        yield from (key for key in base.keys(table.name) if key not in covered)
+        yield from self._over.keys(table)
+
+    def total(self, table: AnyTable) -> int:
+        """Return how many keys a table has. No key is looked at for that."""
+        below = 0 if self._base is None else self._base.live(table.name) - len(self._covered.get(table.name, ()))
+        return below + self._over.total(table)
 
     def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as stored in the log, in no order."""
@@ -317,20 +325,6 @@ class LayeredTables:
         last = {(row.table, row.key): row for row in some}
         base = open_built(build((row for row in last.values() if row.value is not None), level=QUICK))
         return lambda: self._stand_on(base, position)
-
-
-class _Keys:
-    """Keys of a table: counted at once, and decoded where they are looked at."""
-
-    def __init__(self, base: Segment, table: str, covered: set[Key], over: tuple[Key, ...]) -> None:
-        self._base, self._table, self._covered, self._over = base, table, covered, over
-
-    def __len__(self) -> int:
-        return self._base.live(self._table) - len(self._covered) + len(self._over)
-
-    def __iter__(self) -> Iterator[Key]:
-        yield from (key for key in self._base.keys(self._table) if key not in self._covered)
-        yield from self._over
 
 
 def _skip_repeats(keys: Iterator[Key]) -> Iterator[Key]:

@@ -15,7 +15,7 @@ from treaty.formats.jsonschema.compare.view import SchemaView
 _FEW = 8
 
 
-class Branch(NamedTuple):
+class ChoiceBranch(NamedTuple):
     """A schema of a choice, and which one it is: two references to one schema are two branches of one view."""
 
     at: int
@@ -44,9 +44,9 @@ def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     return found
 
 
-def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[Branch]:
+def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[ChoiceBranch]:
     """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
-    several = [Branch(at, view) for at, view in enumerate(claim.goal.list_schemas(word))]
+    several = [ChoiceBranch(at, view) for at, view in enumerate(claim.goal.list_schemas(word))]
     if len(several) < LARGE:
         return several
     table, known = prover.get_branch_table(claim.goal, word), claim.known
@@ -63,7 +63,7 @@ def _is_choice(view: SchemaView) -> bool:
     return "anyOf" in view.words or "oneOf" in view.words
 
 
-def _list_likely(known: ValueFacts, near: list[Branch]) -> Iterator[Branch]:
+def _list_likely(known: ValueFacts, near: list[ChoiceBranch]) -> Iterator[ChoiceBranch]:
     """The first branch, and then all others with those first that name the same properties as what is known."""
     if len(near) < LARGE:
         yield from _likely_first(known, near)
@@ -72,7 +72,7 @@ def _list_likely(known: ValueFacts, near: list[Branch]) -> Iterator[Branch]:
     yield from _likely_first(known, near[1:])
 
 
-def _likely_first(known: ValueFacts, several: list[Branch]) -> list[Branch]:
+def _likely_first(known: ValueFacts, several: list[ChoiceBranch]) -> list[ChoiceBranch]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
     spend(len(several))
     if len(several) < _FEW:
