@@ -43,6 +43,17 @@ class RepairedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldDefault:
+    """The default of the field at `path` that an engine puts in: the schema of a record with this field alone, and the
+    bytes of that as hex.
+    """
+
+    path: tuple[str, ...]
+    schema: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class AvroFormatPlan:
     """How Avro rows are read: what Spark's `from_avro` gets, and how the two texts are woven (see `avro.weaving`)."""
 
@@ -65,6 +76,8 @@ class AvroFormatPlan:
     """Defaults of the reader that no row gets, as sentences: rows of versions that lack the field are bad."""
     counts: bool = False
     """Whether a few bytes may claim very many values that take none, so that an engine has to count them; Spark's does not."""
+    defaults: tuple[FieldDefault, ...] = ()
+    """What stands for fields in records of their own that are missing; an engine makes them, and no plan is stored with any."""
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
@@ -94,7 +107,7 @@ class AvroFormatPlan:
         branches = tuple(parts.get("branches", ()))
         partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
         made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
-        made["dropped"] = tuple(parts.get("dropped", ()))
+        made |= {"dropped": tuple(parts.get("dropped", ())), "defaults": ()}
         return AvroFormatPlan(**{**parts, **made})
 
 

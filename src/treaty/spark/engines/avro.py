@@ -17,9 +17,9 @@ from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, n
 from treaty.plan.avro.logical import WALLS
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.empty_lists import INSIDE, wrap_empty_lists
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text
+from treaty.spark.engines.wrapped_fields import INSIDE, wrap_fields
 from treaty.spark.frames import map_frame_id
 
 
@@ -45,7 +45,9 @@ class _RecordRepair:
             return part
         layout = next((one for one in below if one.path == path), None)
         if layout is not None and not layout.fields:
-            return self.at(part[INSIDE], (*path, INSIDE))
+            (default,) = (one for one in self.recipe.defaults if one.path == path)
+            missing = from_avro(F.lit(bytes.fromhex(default.value)), default.schema)[INSIDE]
+            return F.when(part.isNull(), missing).otherwise(self.at(part[INSIDE], (*path, INSIDE)))
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
@@ -181,7 +183,7 @@ WRONG_TEXT = "_treaty_wrong_text"
 def read_avro_part(plan: DecodePlan) -> AvroFormatPlan:
     """What an Avro plan holds for Avro only, with fields in records of their own where Spark's Avro needs that."""
     assert isinstance(plan.recipe, AvroFormatPlan)
-    return wrap_empty_lists(plan.recipe)
+    return wrap_fields(plan.recipe)
 
 
 def make_ending_bytes(plan: DecodePlan) -> bytes:
