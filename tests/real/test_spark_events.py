@@ -2,11 +2,14 @@
 
 import json
 from collections import Counter
+from functools import reduce
+from operator import add
 from random import Random
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tests.self_describing import DAMAGE, SCHEMAS, expect, make_events, make_resolver, part, registry, uri
 from treaty.client.iglu import REMOTE, SchemaDocument, memory_registry, repo_failure
@@ -88,13 +91,21 @@ def test_events_of_a_registry_that_cannot_answer_are_unresolved_and_come_again(s
 
 def test_bad_events_become_rows_of_snowplow_and_columns_are_named(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
-        [(1, json.dumps({"schema": uri(1), "data": {}}), None)], "n INT, first STRING, second BINARY"
+        [(1, json.dumps({"schema": uri(1), "data": {}}), b"[1]")], "n INT, first STRING, second BINARY"
     )
     with make_resolver() as resolver:
         checked = validate_self_describing(frame, resolver, columns=("first", "second"))
-        (row,) = to_snowplow_bad_rows(checked.bad, columns=("first", "second")).collect()
-        (message,) = json.loads(row["value"])["data"]["failure"]["messages"]
-        assert message["schemaKey"] == uri(1)
+        (row,) = to_snowplow_bad_rows(checked.bad).collect()
+        data = json.loads(row["value"])["data"]
+        assert data["failure"]["messages"][0]["schemaKey"] == uri(1)
+        assert [parameter["name"] for parameter in data["payload"]["raw"]["parameters"]] == ["first", "second"]
+        with pytest.raises(PlanError, match="no column 'third'; there are n, first, second"):
+            to_snowplow_bad_rows(checked.bad, columns="third")
+        forgotten = spark.createDataFrame([], "first STRING, failures ARRAY<STRUCT<code: STRING>>")
+        with pytest.raises(PlanError, match=r"does not say which columns were validated.*columns=\('value',\)"):
+            to_snowplow_bad_rows(forgotten)
+        with pytest.raises(PlanError, match="no column 'failures'"):
+            to_snowplow_bad_rows(checked.good)
         with pytest.raises(PlanError, match="no column 'none'; there are n, first, second"):
             validate_self_describing(frame, resolver, columns="none")
         with pytest.raises(PlanError, match="the column 'n' is int"):
@@ -124,3 +135,38 @@ def test_good_events_are_shredded_into_columns_and_tables(spark: SparkSession) -
     table = parts.table("com_acme_shop_event_07_1", keep=("number",))
     assert table.columns == ["number", "_schema_version", "id", "count", "price", "kind", "tags"]
     assert table.count() == sum(len(row["com_acme_shop_event_07_1"] or ()) for row in rows.values())
+
+
+@pytest.mark.parametrize("columns", [("value", "contexts"), ("contexts", "a b"), ("contexts",)])
+def test_parts_of_all_validated_columns_are_shredded(spark: SparkSession, columns: tuple[str, ...]) -> None:
+    """`value` is a column of the frame in each case: where it was not validated it is no event, and no part is taken of it."""
+    chance, names = Random(6), ("value", "contexts", "a b")
+    events = [{name: part(chance) for name in names} for _ in range(300)]
+    for place in range(0, 300, 7):
+        del events[place][columns[place % len(columns)]]["data"]["id"]
+    rows = [(place, *(json.dumps(event[name]) for name in names)) for place, event in enumerate(events)]
+    frame = spark.createDataFrame(rows, "n INT, value STRING, contexts STRING, `a b` STRING")
+    expected = Counter(
+        (number, name, event[name]["data"]["id"])
+        for number, event in enumerate(events)
+        for name in columns
+        if number % 7
+    )
+    with make_resolver() as resolver:
+        validated = validate_self_describing(frame, resolver, columns=columns)
+        shredded = shred(validated, resolver)
+        names = [column.name for column in shredded.plan.columns]
+        ids = Counter(
+            (row["n"], one["id"]) for row in shredded.good.collect() for name in names for one in row[name] or ()
+        )
+        assert ids == Counter((number, identifier) for number, _, identifier in expected.elements())
+        texts = [
+            json.loads(row["value"])["data"]["payload"]["raw"] for row in to_snowplow_bad_rows(validated.bad).collect()
+        ]
+        assert len(texts) == len(range(0, 300, 7))
+        assert {tuple(parameter["name"] for parameter in text["parameters"]) for text in texts} == {columns}
+        with pytest.raises(PlanError, match="the column 'n' was not validated"):
+            shred(validated, resolver, columns=("n",))
+        alone = shred(validated, resolver, columns=columns[-1])
+        sizes = [F.coalesce(F.size(F.col(column.name)), F.lit(0)) for column in alone.plan.columns]
+        assert alone.good.agg(F.sum(reduce(add, sizes))).first() == (300 - len(range(0, 300, 7)),)

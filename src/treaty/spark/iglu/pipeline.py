@@ -200,7 +200,7 @@ class _EventRun:
         mine = self.pipeline
         schemas, plan = self._resolve(frame, number)
         rows = validate_rows(frame.select(*mine.keep, *mine.columns), schemas, mine.options).persist()
-        events = ValidatedEvents(rows, schemas)
+        events = ValidatedEvents(rows, schemas, mine.options)
         shredded = ShreddedEvents(shred_rows(events.good, schemas, plan, mine.options).persist(), plan)
         try:
             report = self._count(rows, shredded, number, schemas)
@@ -262,7 +262,7 @@ class _EventRun:
 
     def _write_bad(self, bad: DataFrame, number: int) -> None:
         mine = self.pipeline
-        rows = to_snowplow_bad_rows(bad, columns=mine.columns) if mine.bad_rows == "snowplow" else bad
+        rows = to_snowplow_bad_rows(bad) if mine.bad_rows == "snowplow" else bad
         tables.append(rows, mine.bad_table, WriteId(f"{self._writer}/bad", number))
 
     @property

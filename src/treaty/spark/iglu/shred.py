@@ -16,7 +16,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.iglu.columns import type_ddl
 from treaty.plan.iglu.resolution import ResolvedSchemas
 from treaty.plan.iglu.shred_plan import ShredPlan, make_shred_plan
-from treaty.spark.iglu.validate import FAILURE_TYPE, FAILURES, ValidatedEvents
+from treaty.spark.iglu.validate import FAILURES, ValidatedEvents, failures_field
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,33 @@ def shred(
     events: ValidatedEvents,
     resolver: Resolver,
     *,
-    columns: Iterable[str] | str = "value",
-    envelopes: Iterable[str] | None = None,
+    columns: Iterable[str] | str | None = None,
     plan: ShredPlan | None = None,
 ) -> ShreddedEvents:
-    """Shred the good ones among validated events.
+    """Shred the good ones among validated events: the parts in all columns that were validated.
 
-    Types, nulls and merges of versions are those of Snowplow's loaders for Parquet. A version that breaks its model has a
-    column of its own. With `plan`, of an earlier call, columns only grow. Raises `PlanError` where the frame has a column
-    of such a name, and `ResolutionError` where an older version of a model can't be had.
+    With `columns`, some of the validated columns, only the parts in these are shredded. Types, nulls and merges of
+    versions are those of Snowplow's loaders for Parquet. A version that breaks its model has a column of its own. With
+    `plan`, of an earlier call, columns only grow. Raises `PlanError` where the frame has a column of such a name, or a
+    column was not validated, and `ResolutionError` where an older version of a model can't be had.
     """
-    options = EventOptions((columns,) if isinstance(columns, str) else tuple(columns))
-    if envelopes is not None:
-        options = EventOptions(options.columns, tuple(envelopes))
-    made = make_shred_plan(resolver, events.schemas, plan, without=options.envelopes)
-    return ShreddedEvents(shred_rows(events.good, events.schemas, made, options), made)
+    options = events.options
+    if columns is not None:
+        options = EventOptions(_require_validated(columns, options.columns), options.envelopes)
+    shred_plan = make_shred_plan(resolver, events.schemas, plan, without=options.envelopes)
+    return ShreddedEvents(shred_rows(events.good, events.schemas, shred_plan, options), shred_plan)
+
+
+def _require_validated(columns: Iterable[str] | str, validated: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns as a tuple. Raises `PlanError` for a column that was not validated."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    others = [name for name in names if name not in validated]
+    if others:
+        raise PlanError(
+            f"the column {others[0]!r} was not validated, only {', '.join(validated)}: "
+            "name it in columns= of validate_self_describing"
+        )
+    return names
 
 
 def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, options: EventOptions) -> DataFrame:
@@ -74,7 +86,7 @@ def shred_rows(frame: DataFrame, schemas: ResolvedSchemas, plan: ShredPlan, opti
     if taken:
         raise PlanError(f"the frame has columns that shredding makes: {', '.join(taken)}; rename them")
     fields = [StructField(one.name, DataType.fromDDL(f"ARRAY<{type_ddl(one.type)}>")) for one in plan.columns]
-    target = StructType([*frame.schema.fields, *fields, StructField(FAILURES, FAILURE_TYPE)])
+    target = StructType([*frame.schema.fields, *fields, failures_field(options)])
     names = target.names
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,8 @@ from treaty.plan.iglu.resolution import ResolvedSchemas, resolve_schemas
 
 FAILURES = "failures"
 """The column of `ValidatedEvents.rows`: what is wrong with a row, null for a good one."""
+VALIDATED_COLUMNS = "treaty.validated_columns"
+"""A member of the metadata of the column `FAILURES`: the names of the validated columns."""
 FAILURE_TYPE = ArrayType(StructType([StructField(one.name, StringType()) for one in FAILURE]))
 
 
@@ -33,6 +35,8 @@ class ValidatedEvents:
     """The events and the column `FAILURES`."""
     schemas: ResolvedSchemas
     """Which document each schema came to. The same value gives the same rows again: see `validate_self_describing`."""
+    options: EventOptions
+    """The columns that were validated, and the envelopes. `shred` and `to_snowplow_bad_rows` take them from here."""
 
     @property
     def good(self) -> DataFrame:
@@ -75,7 +79,7 @@ def validate_self_describing(
     require_columns(frame, options)
     named = find_schemas(frame, options.columns)
     resolved = resolve_schemas(resolver, named, schemas, depth=resolver.depth, patience=patience)
-    return ValidatedEvents(validate_rows(frame, resolved, options), resolved)
+    return ValidatedEvents(validate_rows(frame, resolved, options), resolved, options)
 
 
 def find_schemas(frame: DataFrame, columns: Iterable[str]) -> frozenset[str]:
@@ -95,7 +99,7 @@ def find_schemas(frame: DataFrame, columns: Iterable[str]) -> frozenset[str]:
 
 def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOptions) -> DataFrame:
     """The frame with the column `FAILURES`, by schemas that are resolved."""
-    target = StructType([*frame.schema.fields, StructField(FAILURES, FAILURE_TYPE)])
+    target = StructType([*frame.schema.fields, failures_field(options)])
     names = target.names
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -105,6 +109,11 @@ def validate_rows(frame: DataFrame, schemas: ResolvedSchemas, options: EventOpti
             yield pa.RecordBatch.from_arrays([*batch.columns, failures], names=names)
 
     return frame.mapInArrow(work, target)
+
+
+def failures_field(options: EventOptions) -> StructField:
+    """The column `FAILURES`. Its metadata name the validated columns, so that bad rows alone say which columns hold the event."""
+    return StructField(FAILURES, FAILURE_TYPE, metadata={VALIDATED_COLUMNS: list(options.columns)})
 
 
 def require_columns(frame: DataFrame, options: EventOptions) -> None:
