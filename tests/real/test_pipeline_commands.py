@@ -30,14 +30,21 @@ from tests.orders import KEY, confluents, kinds, order, plain
 from tests.real.pipeline_files import V1, V2, Lines, put, sound
 from treaty.assemble import connect
 from treaty.cli.main import group
+from treaty.cli.pipeline.context import read_file
 from treaty.client.connection import Connection
 from treaty.spark import LakeTable
 from treaty.spark.lake import tables
+from treaty.spark.pipelines.reports.local_status import read_local_status
+from treaty.spark.pipelines.reports.status import status
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+
+PROGRESS = ("reading ", "batch ", "the first batch", "1 row", "   good:", "   bad:", "   next:")
+"""How the lines begin that a run prints on stderr."""
 
 
 @dataclass
@@ -65,6 +72,11 @@ class Commands:
         assert done.exit_code == code, done.output
         return done
 
+    def compare_status(self) -> None:
+        """The status that is read without Spark is the one that Spark reads."""
+        pipeline = read_file(self.file).pipeline
+        assert read_local_status(pipeline) == status(pipeline, self.lines.spark)
+
     def told(self, name: str, code: int) -> Any:
         return json.loads(self(name, code, "--json").stdout)
 
@@ -89,8 +101,14 @@ def test_a_first_run_prints_no_stack_trace(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "1 bad" in done.stdout + done.stderr
-    assert "ExecutionListenerBus" not in done.stderr
-    assert "PATH_NOT_FOUND" not in done.stderr
+    first, *_, good, bad, after = done.stderr.splitlines()
+    assert first == f"reading {events}: 1 file of the format parquet, 0.0 MB"
+    assert (good.split(), bad.split()) == (
+        ["good:", f"{tmp_path}/good", "(delta)"],
+        ["bad:", f"{tmp_path}/bad", "(delta)"],
+    )
+    assert after.split()[:5] == ["next:", "treaty", "pipeline", "status", f"{file};"]
+    assert [line for line in done.stderr.splitlines() if not line.startswith(PROGRESS)] == []
 
 
 def test_commands_plan_run_tell_and_replay(spark: SparkSession, tmp_path: Path) -> None:
@@ -139,10 +157,12 @@ def tell_and_replay(command: Commands, registry: Connection, first: int) -> None
     assert {(one["id"], one["code"]): one["rows"] for one in seen["total"]} == {(first, ""): 4, (-1, "UNKNOWN_ID"): 1}
     assert [(one["code"], one["rows"]) for one in seen["still_bad"]] == [("UNKNOWN_ID", 1)]
     assert "still bad: 1 UNKNOWN_ID" in command("status", 0).stdout
+    command.compare_status()
     assert command.told("replay", 1)["reasons"] == {"UNKNOWN_ID": 1}
     put(registry, V2, "orders-value")
     assert "1 bad row, 1 are good now" in command("replay", 0).stdout
     assert command.told("status", 0)["still_bad"] == []
+    command.compare_status()
 
 
 def _terminate_after(commit: Path) -> None:

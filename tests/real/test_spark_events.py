@@ -155,9 +155,9 @@ def test_parts_of_all_validated_columns_are_shredded(spark: SparkSession, column
     with make_resolver() as resolver:
         validated = validate_self_describing(frame, resolver, columns=columns)
         shredded = shred(validated, resolver)
-        names = [column.name for column in shredded.plan.columns]
+        models = [column.name for column in shredded.plan.columns]
         ids = Counter(
-            (row["n"], one["id"]) for row in shredded.good.collect() for name in names for one in row[name] or ()
+            (row["n"], one["id"]) for row in shredded.good.collect() for name in models for one in row[name] or ()
         )
         assert ids == Counter((number, identifier) for number, _, identifier in expected.elements())
         texts = [

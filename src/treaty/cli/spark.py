@@ -14,6 +14,29 @@ from treaty.cli.terminal.source import UnusableError
 conf = click.option(
     "--conf", multiple=True, metavar="NAME=VALUE", help="Setting for Spark, such as a catalog's. Repeatable."
 )
+_VERBOSE = "treaty.spark.verbose"
+
+
+def _set_verbose(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it so
+    context.meta[_VERBOSE] = value
+
+
+verbose = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_verbose,
+    help="Also print what Spark itself prints: its start, the packages it fetches, its warnings.",
+)
+
+
+def is_verbose() -> bool:
+    """Whether the running command has ``-v``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_VERBOSE) or context.params.get("verbose"))
+
+
 PAUSE = 0.5
 """Seconds between two polls of Spark's progress."""
 
@@ -29,8 +52,8 @@ def needs_spark() -> Iterator[None]:
 
 @contextmanager
 def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: bool) -> Iterator[Any]:
-    """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; its warnings are not
-    printed.
+    """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; without ``-v`` its
+    warnings are not printed.
     """
     wrong = next((one for one in settings if "=" not in one), None)
     if wrong is not None:
@@ -39,12 +62,11 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
     with needs_spark():
         from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large, and may not be there)
     was_running = is_running()
-    spark = session(title, delta=delta, iceberg=iceberg, settings=given)
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session(title, delta=delta, iceberg=iceberg, settings=given, verbose=is_verbose())
+    if not is_verbose():
+        spark.sparkContext.setLogLevel("ERROR")
     done = threading.Event()
-    watcher = threading.Thread(
-        target=_show_progress, args=(spark.sparkContext.statusTracker(), title, done), daemon=True
-    )
+    watcher = threading.Thread(target=_show_progress, args=(spark, title, done), daemon=True)
     if sys.stderr.isatty():
         watcher.start()
     try:
@@ -57,16 +79,16 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
             spark.stop()
 
 
-def _show_progress(tracker: Any, title: str, done: threading.Event) -> None:
+def _show_progress(spark: Any, title: str, done: threading.Event) -> None:
     """Print how many tasks of the running stages are done."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
 
+    from treaty.cli.spark_progress import TaskCounter  # noqa: PLC0415 (needed on a terminal only)
+
+    tasks = TaskCounter(spark)
     with Console(stderr=True).status(title) as line:
         while not done.wait(PAUSE):
-            stages = [tracker.getStageInfo(one) for one in tracker.getActiveStageIds()]
-            tasks = sum(one.numTasks for one in stages if one)
-            ready = sum(one.numCompletedTasks for one in stages if one)
-            line.update(f"{title}: {ready} of {tasks} tasks" if tasks else title)
+            line.update(": ".join(filter(None, (title, tasks.describe()))))
 
 
 @click.group("spark", cls=SubcommandGroup)

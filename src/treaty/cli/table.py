@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.registry import connection
-from treaty.cli.spark import conf, needs_spark, start_spark
+from treaty.cli.spark import conf, needs_spark, start_spark, verbose
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
@@ -41,6 +41,7 @@ def add_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--sql", "as_sql", is_flag=True, help="Print the SQL statements and change nothing."),
         conf,
+        verbose,
         connection.registry,
         connection.as_json,
     )

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from subprocess import Popen, TimeoutExpired
 from typing import Any
 
@@ -10,6 +11,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from treaty.spark.jars import IVY_JARS, JVM_OPTIONS, fetch_token_jar, jar_name, packages, read_jar_list, write_jar_list
+from treaty.spark.jvm_start import has_jvm, quiet_start
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSerialGC"
 """JVM options for short runs on a small machine: starting costs a third less, long runs are slower.
@@ -43,8 +45,12 @@ def session(
     kafka: bool = False,
     java_options: str = "",
     settings: Mapping[str, str] | None = None,
+    verbose: bool = False,
 ) -> SparkSession:
     """Start Spark, or return the session that runs; `settings` and `java_options` are added to Treaty's own.
+
+    What the JVM, Spark's loggers and Ivy print while Spark starts is shown only if the start fails, and always with
+    `verbose`.
 
     The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; later starts
     take the same jars from the disk. `kafka` adds Spark's own source and sink for topics. Raises `NotFetchedError`
@@ -60,42 +66,38 @@ def session(
     wanted = packages(delta=delta, iceberg=iceberg, kafka=kafka)
     mine = settings or {}
     # Only a JVM that starts here looks at packages, and a person's own settings may want other jars.
-    asked = not _has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in mine)
+    asked = not has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in mine)
     found = read_jar_list(wanted) if asked else ()
-    builder = (
-        SparkSession.builder.appName(name)
-        .master(master)
-        .config("spark.driver.memory", memory)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
+    own = {
+        "spark.app.name": name,
+        "spark.master": master,
+        "spark.driver.memory": memory,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
         # Spark would note the line of Python for each column that is made: five calls to the JVM instead of one.
-        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
-    )
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.databricks.delta.snapshotPartitions": "2",
+    }
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
     ivy = {"spark.jars.packages": ",".join(wanted.coordinates), "spark.jars.excludes": ",".join(wanted.excludes)}
     # Spark makes of all that Ivy finds jars of the JVM and archives of Python's, as some have modules of both. Python 3.11 and
     # 3.12 read the directory of each archive anew before each task, and Iceberg's has 25,000 files.
     jars = {"spark.submit.pyFiles": ",".join(one.path for one in found if one.has_python)} if found else ivy
-    for key, value in {**jars, **wanted.settings, **driver, **mine}.items():
-        builder = builder.config(key, value)
+    options: dict[str, bool | float | int | str | None] = {**own, **jars, **wanted.settings, **driver, **mine}
     if kafka or found:
         tokens = (str(fetch_token_jar()),) if kafka else ()
         all_jars = (*tokens, *(one.path for one in found), mine.get("spark.jars", ""))
-        builder = builder.config("spark.jars", ",".join(filter(None, all_jars)))
+        options["spark.jars"] = ",".join(filter(None, all_jars))
     missing = list_missing_packages(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
-    started = builder.getOrCreate()
+    builder = SparkSession.builder.config(map=options)
+    with nullcontext() if verbose else quiet_start(options):
+        started = builder.getOrCreate()
     if asked and not found:
         write_jar_list(wanted, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
     return started
-
-
-def _has_jvm() -> bool:
-    """Whether this process has a JVM already, or was started by one."""
-    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001, TID251 (pyspark has no other word for it)
 
 
 def has_jvm_ended_by_signal() -> bool:

@@ -6,6 +6,7 @@ import signal
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from treaty.cli.iglu.resolver_options import ResolverSource
 from treaty.cli.pipeline.context import FAILED, start_spark
 from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable, substitute_variables
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
+from treaty.cli.spark import verbose
+from treaty.cli.spark_progress import BatchHeartbeat, TaskCounter, describe_source
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -24,11 +27,14 @@ from treaty.cli.terminal.source import UnusableError
 if TYPE_CHECKING:
     from treaty.spark.iglu.pipeline import EventBatchReport, EventPipeline
 
+POLL = 1
+"""Seconds between two looks at the running stream."""
 EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2: unusable input."
 
 
 @click.command("load", epilog=EXIT)
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@verbose
 @as_json
 def load(file: Path, *, as_json: bool) -> None:
     """Run the stream of events that FILE.toml describes. It continues from its checkpoint.
@@ -49,13 +55,18 @@ def load(file: Path, *, as_json: bool) -> None:
     from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
+    totals = _Totals()
+
     def show(report: "EventBatchReport") -> None:
+        totals.add(report)
         facts = {"batch": report.number, "events": report.events, "good": report.good, "bad": report.bad}
         if as_json:
             click.echo(json.dumps({**facts, "schemas": dict(report.schemas.versions)}, separators=(",", ":")))
         else:
-            screen.say(f"batch {report.number}: {report.events} events, {report.good} good, {report.bad} bad")
+            screen.say(f"batch {report.number}: {report.events:,} events, {report.good:,} good, {report.bad:,} bad")
 
+    if not as_json:
+        screen.say(describe_source(described.source), err=True)
     formats = {described.good_table.format, described.bad_table.format}
     ending = Event()
     with (
@@ -67,11 +78,36 @@ def load(file: Path, *, as_json: bool) -> None:
             query = run_events(described, resolver, spark, on_batch=show)
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(f"{file}: {error}") from error
+        heartbeat = BatchHeartbeat(TaskCounter(spark))
         with _stop_on_signals(query, ending):
             try:
-                query.awaitTermination()
+                while not query.awaitTermination(POLL):
+                    if not as_json:
+                        heartbeat.beat(totals.batches)
             except Exception as error:
                 raise LoadFailedError(f"the stream failed: {find_reason(str(error))}", "STREAM_FAILED") from error
+        if not as_json:
+            totals.say(described, stopped=ending.is_set())
+
+
+@dataclass(slots=True)
+class _Totals:
+    """The sums of the batches of this run."""
+
+    batches: int = 0
+    events: int = 0
+    bad: int = 0
+
+    def add(self, report: "EventBatchReport") -> None:
+        """Add a batch."""
+        self.batches, self.events, self.bad = self.batches + 1, self.events + report.events, self.bad + report.bad
+
+    def say(self, pipeline: "EventPipeline", *, stopped: bool) -> None:
+        """Print the sums and where the rows are."""
+        sums = f"{screen.format_count(self.events, 'event')} ({self.bad:,} bad) in {screen.format_count(self.batches, 'batch')}."
+        screen.say(f"{'Stopped: ' if stopped else ''}{sums}", "yellow" if self.bad else "green", err=True)
+        tables = {"good": pipeline.good_table, "bad": pipeline.bad_table}
+        screen.say_facts({name: f"{table.place} ({table.format})" for name, table in tables.items()}, err=True)
 
 
 class LoadFailedError(ReportedError):

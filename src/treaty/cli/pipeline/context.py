@@ -10,6 +10,7 @@ import click
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.pipeline.description_table import DescriptionError
+from treaty.cli.spark import is_verbose
 from treaty.cli.terminal.registry_url import connect_to as opened_registry
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
@@ -90,9 +91,11 @@ def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[
         iceberg="iceberg" in formats,
         kafka=isinstance(source, KafkaSource),
         settings=dict(settings.settings),
+        verbose=is_verbose(),
     )
-    spark.sparkContext.setLogLevel("ERROR")
-    _silence_observations(spark)
+    if not is_verbose():
+        spark.sparkContext.setLogLevel("ERROR")
+        _silence_observations(spark)
     try:
         yield spark
     finally:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.pipeline import context
+from treaty.cli.spark import verbose
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import as_json
 from treaty.cli.terminal.source import UnusableError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 @click.command("replay", epilog="Exit code 0: no bad rows are left. 1: some are. 2: unusable input.")
 @context.file
 @context.registry
+@verbose
 @as_json
 def replay(file: Path, *, registry: str, as_json: bool) -> None:
     """Decode the bad rows of a pipeline again, and write those that pass to the table of good rows, exactly once.

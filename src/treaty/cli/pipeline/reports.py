@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.pipeline import context
+from treaty.cli.spark import verbose
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import as_json
 from treaty.cli.terminal.registry_url import describe_failure
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @context.file
 @context.registry
 @click.option("--topic", "topics", multiple=True, help="A topic to plan for, if the source is a pattern. Repeatable.")
+@verbose
 @as_json
 def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -> None:
     """Show what `treaty pipeline run FILE.toml` would do now. Nothing is written.
@@ -93,6 +95,7 @@ def _say_preview(one: "PipelinePreview") -> None:
 
 @click.command("status", epilog="Exit code 0: the status is printed. 2: unusable input.")
 @context.file
+@verbose
 @as_json
 def status(file: Path, *, as_json: bool) -> None:
     """Show what the pipeline of FILE.toml did so far, whether it runs or not.
@@ -104,11 +107,17 @@ def status(file: Path, *, as_json: bool) -> None:
     Example:
       treaty pipeline status orders.toml --json | jq .lag
     """  # noqa: D301 - click wants the control character
-    from treaty.spark.pipelines.reports.status import status as read  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.lake.local_files import NeedsSparkError  # noqa: PLC0415 (loads Spark, which --help must not need)
+    from treaty.spark.pipelines.reports.local_status import read_local_status  # noqa: PLC0415
+    from treaty.spark.pipelines.reports.status import status as read_status  # noqa: PLC0415
 
     described = context.read_file(file)
-    with context.start_session(described) as spark:
-        found = read(described.pipeline, spark)
+    try:
+        found = read_local_status(described.pipeline)
+    except NeedsSparkError as reason:
+        screen.say(f"starting Spark: {reason}", err=True)
+        with context.start_session(described) as spark:
+            found = read_status(described.pipeline, spark)
     if as_json:
         screen.say_json(_status_members(described.name, found))
     else:
@@ -147,6 +156,8 @@ def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
 
 
 def _say_status(name: str, found: "PipelineStatus") -> None:
+    from treaty.spark.pipelines.batch_history import sum_topics  # noqa: PLC0415 (loads Spark)
+
     if not found.query:
         screen.say(f"{name} has not run yet.", "yellow")
         return
@@ -154,10 +165,16 @@ def _say_status(name: str, found: "PipelineStatus") -> None:
     if found.last:
         when = datetime.fromtimestamp(found.last.ended, UTC)
         facts["last"] = f"batch {found.last.batch}, {found.last.seconds:.1f} s, ended {when:%Y-%m-%d %H:%M:%S} UTC"
+    if found.last:
+        seen = sum_topics(found.last.total)
+        deletes = f", {seen.deletes:,} delete markers" if seen.deletes else ""
+        facts["rows"] = f"{seen.rows:,}: {seen.good:,} good, {seen.bad:,} bad{deletes}"
     screen.say(name, bold=True)
     screen.say_facts(facts)
     if found.last:
-        screen.say_rows(("topic", "id", "error", "last", "all"), _count_rows(found))
+        rows, heads = _count_rows(found), ("topic", "id", "error", "last", "all")
+        first = 0 if any(found.last.total) else 1  # without topics there is nothing to show of them
+        screen.say_rows(heads[first:], [row[first:] for row in rows])
     for bad in found.bad:
         where = f"{bad.topic} " if bad.topic else ""
         number = f"id {bad.schema_id}" if bad.schema_id is not None else "no id"

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -15,6 +15,8 @@ import click
 
 from treaty.cli.pipeline import context
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
+from treaty.cli.spark import verbose
+from treaty.cli.spark_progress import BatchHeartbeat, TaskCounter, describe_source
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from treaty.spark.pipelines.batch_history import BatchReport
     from treaty.spark.pipelines.reports.lag import StreamProgress
     from treaty.spark.pipelines.reports.stream_handle import StreamHandle
+    from treaty.spark.pipelines.value import Pipeline
 
 POLL = 1
 """Seconds between two polls of a running stream."""
@@ -37,6 +40,7 @@ EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
               help="Serve Prometheus metrics on this port of the loopback interface (0: a free port, which is printed).")  # fmt: skip
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for --metrics-port.")
+@verbose
 @as_json
 def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: str, as_json: bool) -> None:
     """Run the stream that FILE.toml describes. It continues from its checkpoint.
@@ -64,6 +68,8 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     ):
         drawn = described.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
         numbers = _RunProgress(described.name, as_json=as_json, drawn=drawn)
+        if not as_json:
+            screen.say(describe_source(described.pipeline.source), err=True)
         if metrics_port is not None:
             stack.callback(_serve_metrics(numbers, metrics_port, metrics_host))
         stack.enter_context(_handle_signals(ending))
@@ -72,7 +78,8 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(str(error)) from error
         stream = numbers.stream = StreamHandle(query, ending)
-        show = stack.enter_context(_show_progress() if drawn else nullcontext(_show_nothing))
+        tasks = TaskCounter(spark)
+        show = stack.enter_context(_show_progress(tasks)) if drawn else _make_heartbeat(tasks, as_json=as_json)
         try:
             while not stream.wait(POLL):
                 show(numbers)
@@ -82,7 +89,9 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
         show(numbers)
         stack.pop_all().close()
         numbers.note_restarts(query.restarts)
-        numbers.say_end(stopped=ending.is_set())
+        if not as_json:
+            numbers.say_end(stopped=ending.is_set())
+            _say_places(described.pipeline, file, numbers.bad)
 
 
 class FailedError(ReportedError):
@@ -141,9 +150,7 @@ class _RunProgress:
         return found.lag if found else None
 
     def say_end(self, *, stopped: bool) -> None:
-        """Return a summary of this run as a sentence."""
-        if self.as_json:
-            return
+        """Print a summary of this run as a sentence."""
         parts = [f"{self.bad:,} bad"] if self.bad else []
         parts += [f"{self.deletes:,} delete markers"] if self.deletes else []
         more = f" ({', '.join(parts)})" if parts else ""
@@ -180,12 +187,27 @@ def _handle_signals(ending: Event) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def _show_nothing(numbers: _RunProgress) -> None:
-    """Ignores progress, where no bar is shown."""
+def _say_places(pipeline: "Pipeline", file: Path, bad: int) -> None:
+    """Print where the rows are, and which command comes next."""
+    good_table, bad_table = pipeline.good_table, pipeline.bad_table
+    facts = {"good": f"{good_table.place} ({good_table.format})", "bad": f"{bad_table.place} ({bad_table.format})"}
+    after = f"; treaty pipeline replay {file}, once their cause is gone" if bad else ""
+    screen.say_facts({**facts, "next": f"treaty pipeline status {file}{after}"}, err=True)
+
+
+def _make_heartbeat(tasks: TaskCounter, *, as_json: bool) -> "Callable[[_RunProgress], None]":
+    """What shows progress where no bar is drawn: a line about a batch that takes long, and nothing with --json."""
+    heartbeat = BatchHeartbeat(tasks)
+
+    def show(numbers: _RunProgress) -> None:
+        if not as_json:
+            heartbeat.beat(numbers.metrics.batches)
+
+    return show
 
 
 @contextmanager
-def _show_progress() -> Iterator[Callable[[_RunProgress], None]]:
+def _show_progress(tasks: TaskCounter) -> Iterator[Callable[[_RunProgress], None]]:
     """Show a progress bar on stderr for a stream that ends by itself, if stderr is a terminal."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
@@ -198,6 +220,7 @@ def _show_progress() -> Iterator[Callable[[_RunProgress], None]]:
             found = numbers.progress()
             counts = screen.format_count(numbers.rows, "row"), screen.format_count(numbers.metrics.batches, "batch")
             said = f"{counts[0]}, {numbers.bad:,} bad, {counts[1]}" if numbers.metrics.batches else "the first batch"
+            said = ", ".join(filter(None, (said, tasks.describe())))
             bar.update(
                 task, total=found.total if found else None, completed=found.done if found else numbers.rows, said=said
             )

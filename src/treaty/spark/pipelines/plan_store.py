@@ -2,7 +2,9 @@
 alike.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -18,6 +20,33 @@ PLANS = "treaty-plans"
 SETTLED = 4
 """Batches of which it is kept that nothing was to be decided."""
 COLUMNS = "batch BIGINT, part INT, plan STRING, topic STRING"
+
+
+PlanKey = tuple[str, int, int]
+"""A topic ("" where a pipeline has one subject), a batch, and which of its plans: `FIRST` or `LATE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlans:
+    """What the table of plans holds: the plans, batches that continued without another one, and plans of an older format."""
+
+    plans: dict[PlanKey, DecodePlan] = field(default_factory=dict)
+    settled: set[tuple[str, int]] = field(default_factory=set)
+    outdated: set[PlanKey] = field(default_factory=set)
+
+
+def parse_plans(rows: Iterable[Mapping[str, Any]]) -> StoredPlans:
+    """Read the rows of the table of plans."""
+    stored = StoredPlans()
+    for row in rows:
+        key = (row.get("topic") or "", row["batch"], row["part"])
+        if not row["plan"]:
+            stored.settled.add(key[:2])
+            continue
+        stored.plans[key] = DecodePlan.from_json(row["plan"])
+        if DecodePlan.is_outdated(row["plan"]):
+            stored.outdated.add(key)
+    return stored
 
 
 @dataclass(slots=True)
@@ -37,16 +66,12 @@ class PlanStore:
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
-        stored = tables.schema(self.spark, self.table) is not None
-        rows = tables.read(self.spark, self.table).collect() if stored else []
-        for row in rows:
-            key = (row.asDict().get("topic") or "", row["batch"], row["part"])
-            if row["plan"]:
-                self.plans[key] = DecodePlan.from_json(row["plan"])
-                if DecodePlan.is_outdated(row["plan"]):
-                    self.outdated.add(key)
-            else:
-                self.settled.add(key[:2])
+        if tables.schema(self.spark, self.table) is None:
+            return
+        stored = parse_plans(row.asDict() for row in tables.read(self.spark, self.table).collect())
+        self.plans.update(stored.plans)
+        self.settled |= stored.settled
+        self.outdated |= stored.outdated
 
     def first(self, batch: int, topic: str = "") -> DecodePlan | None:
         """The plan with which this batch begins: its own, else the last one of an earlier batch."""

@@ -13,9 +13,9 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.batch_history import BatchHistory, BatchReport
-from treaty.spark.pipelines.plan_store import PLANS, NeverRanError, PlanStore, query_id
+from treaty.spark.pipelines.plan_store import PLANS, NeverRanError, PlanStore, StoredPlans, query_id
 from treaty.spark.pipelines.replay import remaining_bad_rows
-from treaty.spark.pipelines.reports.lag import ask_end_offsets, count_behind, read_last_offsets
+from treaty.spark.pipelines.reports.lag import Offsets, ask_end_offsets, count_behind, read_last_offsets
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.source import KafkaSource, SourceError
 from treaty.spark.pipelines.value import Pipeline
@@ -58,20 +58,26 @@ def status(pipeline: Pipeline, spark: SparkSession) -> PipelineStatus:
     history.load()
     plan_store = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
     plan_store.load()
-    topics = sorted({topic for topic, _, _ in plan_store.plans})
-    last = {topic: max(key for key in plan_store.plans if key[0] == topic) for topic in topics}
-    plans = tuple((topic, key[1], plan_store.plans[key]) for topic, key in last.items())
-    lag, no_lag = _lag(pipeline, spark, history.last)
-    routes = [make_route(pipeline, one) if one else TopicRoute(pipeline) for one in topics]
+    plans = list_newest_plans(plan_store)
+    last = history.last
+    lag, no_lag = ask_lag(pipeline, read_last_offsets(spark, pipeline.checkpoint, last.batch) if last else {})
+    routes = [make_route(pipeline, topic) if topic else TopicRoute(pipeline) for topic, _, _ in plans]
     bad = tuple(one for route in routes for one in _bad(route, spark))
-    return PipelineStatus(query, history.last, lag, no_lag, bad, plans)
+    return PipelineStatus(query, last, lag, no_lag, bad, plans)
 
 
-def _lag(pipeline: Pipeline, spark: SparkSession, last: BatchReport | None) -> tuple[int | None, str]:
+def list_newest_plans(stored: PlanStore | StoredPlans) -> tuple[tuple[str, int, DecodePlan], ...]:
+    """The newest plan of each topic, with the batch since which it holds."""
+    topics = sorted({topic for topic, _, _ in stored.plans})
+    newest = {topic: max(key for key in stored.plans if key[0] == topic) for topic in topics}
+    return tuple((topic, key[1], stored.plans[key]) for topic, key in newest.items())
+
+
+def ask_lag(pipeline: Pipeline, read: Offsets) -> tuple[int | None, str]:
+    """The records of the topics beyond these offsets; None, with the reason, where that is unknown."""
     source = pipeline.source
     if not isinstance(source, KafkaSource):
         return None, "the source is no topic"
-    read = read_last_offsets(spark, pipeline.checkpoint, last.batch) if last else {}
     if not read:
         return None, "no batch has ended"
     try:
