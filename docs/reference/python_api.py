@@ -9,6 +9,7 @@ from typing import Any
 import treaty
 import treaty.arrow
 import treaty.spark
+import treaty.spark.iglu
 from treaty.client import adapters, cache, cache_policy, connection, credentials, settings
 from treaty.client.serializers import async_serializers, avro, errors, jsonschema, protobuf, subject_names
 from treaty.client.serializers import settings as serializer_settings
@@ -33,6 +34,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ("Serializers for asyncio, confluent_kafka and aiokafka", "", (async_serializers, adapters, errors)),
     ("Python classes as schemas", "", (typed, classes, annotations, type_errors)),
     ("Spark", "Import these names from `treaty.spark`.", (treaty.spark,)),
+    ("Self-describing events on Spark", "Import these names from `treaty.spark.iglu`.", (treaty.spark.iglu,)),
     ("Arrow, pandas and Polars", "Import these names from `treaty.arrow`.", (treaty.arrow,)),
     ("Formats", "Parse and compare schemas without a registry.", (formats_registry,)),
     ("Tests", "See [test programs](../howto/testing.md) for the fixtures of pytest.", (testing_registry,)),
