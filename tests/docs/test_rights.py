@@ -43,7 +43,9 @@ def test_a_token_of_the_recipe_is_admitted_and_a_changed_one_is_not(tmp_path: Pa
     program = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "make_token.py").write_text(next(text for text in program if "RSAAlgorithm" in text))
     (tmp_path / "tokens.toml").write_text(next(text for kind, text in BLOCKS if kind == "toml" and "token:ann" in text))
-    steps = next(text for kind, text in BLOCKS if kind == "sh" and "make_token" in text).replace("8085", str(free_port()))
+    steps = next(text for kind, text in BLOCKS if kind == "sh" and "make_token" in text).replace(
+        "8085", str(free_port())
+    )
     script = f"trap 'kill $(jobs -p)' EXIT\n{steps.replace('tokens.toml &', 'tokens.toml 2>server.txt &')}"
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(

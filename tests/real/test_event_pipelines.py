@@ -15,7 +15,7 @@ from tests.real.arriving import arrive
 from tests.self_describing import CONTEXTS, make_events, make_resolver, uri
 from treaty.client.iglu import REMOTE, Resolver, SchemaDocument, memory_registry, repo_failure
 from treaty.client.iglu.registries import RegistryAnswer, RegistryQuestion
-from treaty.spark.iglu.pipeline import EventBatchReport, EventPipeline, run_events
+from treaty.spark.iglu.pipeline import BadEventReason, EventBatchReport, EventPipeline, run_events
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.source import FilesSource
@@ -159,16 +159,20 @@ def test_events_without_parts_are_good_before_there_is_any_column(spark: SparkSe
 def test_each_model_has_a_table_and_bad_events_have_the_shape_of_snowplow(spark: SparkSession, tmp_path: Path) -> None:
     events = Events(spark, tmp_path)
     values = [{"schema": uri(number), "data": {"id": "a", "count": number}} for number in (1, 2, 1)]
-    events.write([(json.dumps(one), "") for one in values] + [("no JSON", "cut")])
+    wrong = [(json.dumps({"schema": uri(2), "data": {"count": count}}), "required") for count in range(3)]
+    events.write([(json.dumps(one), "") for one in values] + [("no JSON", "cut"), *wrong])
     good, bad = LakeTable(f"{tmp_path}/{{model}}", "parquet"), LakeTable(f"{tmp_path}/bad", "parquet")
     pipeline = EventPipeline(
         good, bad, f"{tmp_path}/checkpoint", keep=("number",), bad_rows="snowplow",
         source=FilesSource(f"{tmp_path}/in", schema="number BIGINT, value STRING"), trigger=StreamTrigger("available"),
     )  # fmt: skip
     with make_resolver() as resolver:
-        query = run_events(pipeline, resolver, spark)
+        reports: list[EventBatchReport] = []
+        query = run_events(pipeline, resolver, spark, on_batch=reports.append)
         query.awaitTermination()
+    reasons = [BadEventReason("INVALID_DATA", uri(2), 3), BadEventReason("NOT_JSON", "", 1)]
+    assert [reason for report in reports for reason in report.reasons] == reasons
     rows = tables.read(spark, LakeTable(f"{tmp_path}/com_acme_shop_event_01_1", "parquet")).orderBy("number").collect()
     assert [(row["number"], row["count"], row["_schema_version"]) for row in rows] == [(0, 1, "1-0-0"), (2, 1, "1-0-0")]
-    (row,) = tables.read(spark, bad).collect()
-    assert json.loads(row["value"])["data"]["failure"]["messages"][0]["field"] == "value"
+    messages = [json.loads(row["value"])["data"]["failure"]["messages"][0] for row in tables.read(spark, bad).collect()]
+    assert sorted(message.get("field", message.get("schemaKey")) for message in messages) == [*[uri(2)] * 3, "value"]

@@ -1,13 +1,12 @@
 """`treaty spark`: prints packages and settings for Spark sessions; also starts the session of other commands."""
 
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import click
 
+from treaty.cli.spark_progress import show_tasks
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 
@@ -37,10 +36,6 @@ def is_verbose() -> bool:
     return context is not None and bool(context.meta.get(_VERBOSE) or context.params.get("verbose"))
 
 
-PAUSE = 0.5
-"""Seconds between two polls of Spark's progress."""
-
-
 @contextmanager
 def needs_spark() -> Iterator[None]:
     """End the command with a remedy if an import of Spark in this block fails. Spark is large: import it late."""
@@ -50,8 +45,7 @@ def needs_spark() -> Iterator[None]:
         raise UnusableError(str(error)) from error
 
 
-@contextmanager
-def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: bool) -> Iterator[Any]:
+def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: bool) -> AbstractContextManager[Any]:
     """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; without ``-v`` its
     warnings are not printed.
     """
@@ -59,36 +53,22 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
     if wrong is not None:
         raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
     given = dict(one.split("=", 1) for one in settings)
+    return show_tasks(title, _open_session(title, given, delta=delta, iceberg=iceberg))
+
+
+@contextmanager
+def _open_session(title: str, settings: Mapping[str, str], *, delta: bool, iceberg: bool) -> Iterator[Any]:
     with needs_spark():
         from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large, and may not be there)
     was_running = is_running()
-    spark = session(title, delta=delta, iceberg=iceberg, settings=given, verbose=is_verbose())
+    spark = session(title, delta=delta, iceberg=iceberg, settings=settings, verbose=is_verbose())
     if not is_verbose():
         spark.sparkContext.setLogLevel("ERROR")
-    done = threading.Event()
-    watcher = threading.Thread(target=_show_progress, args=(spark, title, done), daemon=True)
-    if sys.stderr.isatty():
-        watcher.start()
     try:
         yield spark
     finally:
-        done.set()
-        if watcher.is_alive():
-            watcher.join()
         if not was_running:
             spark.stop()
-
-
-def _show_progress(spark: Any, title: str, done: threading.Event) -> None:
-    """Print how many tasks of the running stages are done."""
-    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
-
-    from treaty.cli.spark_progress import TaskCounter  # noqa: PLC0415 (needed on a terminal only)
-
-    tasks = TaskCounter(spark)
-    with Console(stderr=True).status(title) as line:
-        while not done.wait(PAUSE):
-            line.update(": ".join(filter(None, (title, tasks.describe()))))
 
 
 @click.group("spark", cls=SubcommandGroup)

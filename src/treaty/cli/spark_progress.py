@@ -1,14 +1,21 @@
 """What a stream reads, and how far its running batch is, in words for a terminal."""
 
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treaty.cli.terminal import screen
 
 if TYPE_CHECKING:
     from treaty.spark.pipelines.source import Source
 
+T = TypeVar("T")
+PAUSE = 0.5
+"""Seconds between two polls of Spark's progress."""
 MEGABYTE = 1_000_000
 HEARTBEAT = 30
 """Seconds after which a line says how far a running batch is, where no bar is drawn."""
@@ -50,6 +57,42 @@ class TaskCounter:
         tasks = sum(stage.numTasks for stage in stages if stage)
         done = sum(stage.numCompletedTasks for stage in stages if stage)
         return f"{done} of {tasks} tasks" if tasks else ""
+
+
+@contextmanager
+def show_tasks(title: str, start: AbstractContextManager[T]) -> Iterator[T]:
+    """Start a session for the block; on a terminal a spinner says so, and then how many tasks are done.
+
+    The spinner ends before the session does.
+    """
+    ended, counters = threading.Event(), list[TaskCounter]()
+
+    def watch() -> None:
+        from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+
+        with Console(stderr=True).status(f"{title}: Spark is starting") as line:
+            while not ended.wait(PAUSE):
+                if counters:
+                    line.update(": ".join(filter(None, (title, counters[0].describe()))))
+
+    watcher = threading.Thread(target=watch, name="progress of Spark", daemon=True)
+    if sys.stderr.isatty():
+        watcher.start()
+    try:
+        with start as session:
+            counters.append(TaskCounter(session))
+            try:
+                yield session
+            finally:
+                _end_watcher(watcher, ended)
+    finally:
+        _end_watcher(watcher, ended)
+
+
+def _end_watcher(watcher: threading.Thread, ended: threading.Event) -> None:
+    ended.set()
+    if watcher.is_alive():
+        watcher.join()
 
 
 class BatchHeartbeat:

@@ -6,7 +6,7 @@ import signal
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -61,9 +61,13 @@ def load(file: Path, *, as_json: bool) -> None:
         totals.add(report)
         facts = {"batch": report.number, "events": report.events, "good": report.good, "bad": report.bad}
         if as_json:
-            click.echo(json.dumps({**facts, "schemas": dict(report.schemas.versions)}, separators=(",", ":")))
+            reasons = [asdict(reason) for reason in report.reasons]
+            members = {**facts, "reasons": reasons, "schemas": dict(report.schemas.versions)}
+            click.echo(json.dumps(members, separators=(",", ":")))
         else:
             screen.say(f"batch {report.number}: {report.events:,} events, {report.good:,} good, {report.bad:,} bad")
+            for reason in report.reasons:
+                screen.say(f"  {reason.events:,} {reason.code} {reason.schema}".rstrip(), "yellow")
 
     if not as_json:
         screen.say(describe_source(described.source), err=True)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ import click
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.pipeline.description_table import DescriptionError
 from treaty.cli.spark import is_verbose
+from treaty.cli.spark_progress import show_tasks
 from treaty.cli.terminal.registry_url import connect_to as opened_registry
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
@@ -52,8 +53,8 @@ def read_file(path: Path) -> "PipelineDescription":
 
 
 @contextmanager
-def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
-    """Open the context of a pipeline for the block."""
+def open_pipeline(path: Path, url: str, *, spinner: bool = True) -> Iterator[PipelineContext]:
+    """Open the context of a pipeline for the block; `spinner`: on a terminal, running tasks are shown in it."""
     described = read_file(path)
     where = described.registry or url
     if not where:
@@ -62,17 +63,16 @@ def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
         found = opened_registry(where)
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, RegistryError, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
-    with found, start_session(described) as spark:
+    with found, start_session(described, spinner=spinner) as spark:
         yield PipelineContext(described, spark, found)
 
 
-@contextmanager
-def start_session(described: "PipelineDescription") -> Iterator[Any]:
+def start_session(described: "PipelineDescription", *, spinner: bool = True) -> AbstractContextManager[Any]:
     """Start the Spark session of a pipeline, with the packages that its source and tables need."""
     mine = described.pipeline
     formats = {mine.good_table.format, mine.bad_table.format}
-    with start_spark(described.name, described.session, mine.source, formats) as spark:
-        yield spark
+    session = start_spark(described.name, described.session, mine.source, formats)
+    return show_tasks(described.name, session) if spinner else session
 
 
 @contextmanager

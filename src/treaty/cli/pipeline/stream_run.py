@@ -63,7 +63,7 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     ending = Event()
     with (
         end_with_spark(ending),
-        context.open_pipeline(file, registry) as (described, spark, found),
+        context.open_pipeline(file, registry, spinner=False) as (described, spark, found),
         ExitStack() as stack,
     ):
         drawn = described.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()

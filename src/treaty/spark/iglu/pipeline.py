@@ -1,7 +1,7 @@
 """Streams of events into tables: good parts in typed columns, bad events with their reasons, each exactly once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -89,6 +89,19 @@ class EventPipeline:
         return EventOptions(self.columns, self.envelopes)
 
 
+REASONS = 5
+"""Reasons of bad events that a report names."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadEventReason:
+    """Why events of a batch are bad: the code, the schema that the part names ("" for a part that names none), and how many."""
+
+    code: str
+    schema: str
+    events: int
+
+
 @dataclass(frozen=True, slots=True)
 class EventBatchReport:
     """What a batch was: its number, events, good ones, bad ones, and the versions that schemas were validated with."""
@@ -98,6 +111,8 @@ class EventBatchReport:
     good: int
     bad: int
     schemas: ResolvedSchemas
+    reasons: tuple[BadEventReason, ...] = ()
+    """The `REASONS` most frequent reasons of bad events, by the first failure of each."""
 
 
 OnEventBatch = Callable[[EventBatchReport], None]
@@ -206,7 +221,9 @@ class _EventRun:
             report = self._count(rows, shredded, number, schemas)
             self._write_good(shredded, number)
             if report.bad:
-                self._write_bad(events.bad.unionByName(shredded.bad), number)
+                bad = events.bad.unionByName(shredded.bad)
+                self._write_bad(bad, number)
+                report = replace(report, reasons=_list_reasons(bad))
         finally:
             shredded.rows.unpersist()
             rows.unpersist()
@@ -269,6 +286,14 @@ class _EventRun:
     def _writer(self) -> str:
         assert self.opened is not None, "opened with the first batch"
         return self.opened.writer
+
+
+def _list_reasons(bad: DataFrame) -> tuple[BadEventReason, ...]:
+    """The most frequent reasons of bad events."""
+    first = F.element_at(F.col(FAILURES), 1)
+    counts = bad.groupBy(first["code"].alias("code"), F.coalesce(first["schema"], F.lit("")).alias("schema")).count()
+    rows = counts.orderBy(F.desc("count"), "code", "schema").limit(REASONS).collect()
+    return tuple(BadEventReason(row["code"], row["schema"], row["count"]) for row in rows)
 
 
 def _table(place: str | LakeTable) -> LakeTable:
