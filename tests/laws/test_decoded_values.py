@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.frames import header
+from tests.edges import bare
+from tests.frames import frame, header
+from tests.frames import record as make_record
 from treaty.arrow import decode
 from treaty.arrow.documents.batches import make_document_reader
 from treaty.arrow.types import kind_of
@@ -17,6 +19,7 @@ from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.runtime import build_pool, create_message
 from treaty.plan import documents
+from treaty.plan.avro import planner as avro
 from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
@@ -187,6 +190,42 @@ def test_a_text_is_a_decimal_as_java_reads_one() -> None:
     assert {
         row[1] for row in rows_of(plan, [b'{"p":"%s"}' % one for one in (b" 1", b"1_0", b"", b"NaN", b"0x1", b"1e")])
     } == {BAD}
+
+
+# ------------------------------------------------------------------------------------------------------------ Avro
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+LINE = {"type": "record", "name": "Line", "fields": [{"name": "p", "type": PRICE}, {"name": "s", "type": "string"}]}
+FAR, DEAR = 2**63 - 1, (10_000).to_bytes(2, "big")
+FAR_WORDS = f"{FAR} milliseconds are beyond 64 bits of microseconds"
+DEAR_WORDS = "10000 has not the digits of decimal(4,2) without its point"
+UNFIT_AVRO: tuple[tuple[Any, Any, str], ...] = (
+    (MILLIS, FAR, f"/f: {FAR_WORDS}"),
+    (MILLIS, -(2**63), f"/f: {-(2**63)} milliseconds are beyond 64 bits of microseconds"),
+    ({"type": "long", "logicalType": "local-timestamp-millis"}, FAR, f"/f: {FAR_WORDS}"),
+    (PRICE, DEAR, f"/f: {DEAR_WORDS}"),
+    (PRICE, b"", "/f: a number of no bytes has not the digits of decimal(4,2) without its point"),
+    (PRICE, b"\x7f" * 900, "/f: a number of 900 bytes has not the digits of decimal(4,2) without its point"),
+    ({"type": "fixed", "name": "X", "size": 4, "logicalType": "decimal", "precision": 9}, b"\x3b\x9a\xca\x00", "/f: 1000000000 has not the digits of decimal(9,0) without its point"),
+    ({"type": "array", "items": LINE}, [{"p": b"\1", "s": "a"}, {"p": DEAR, "s": "b"}], f"/f/1/p: {DEAR_WORDS}"),
+    ({"type": "map", "values": ["null", MILLIS]}, {"k": FAR}, f"/f/k: {FAR_WORDS}"),
+    (["null", LINE], {"p": DEAR, "s": ""}, f"/f/p: {DEAR_WORDS}"),
+    (["null", MILLIS, "string"], FAR, f"/f: {FAR_WORDS}"),
+)  # fmt: skip
+"""Types, values of their bytes that do not fit, and what is said of them."""
+
+
+@pytest.mark.parametrize("at", range(len(UNFIT_AVRO)))
+def test_a_value_of_avro_that_its_column_cannot_hold_is_invalid_with_its_path(at: int) -> None:
+    type_, value, sentence = UNFIT_AVRO[at]
+    text = make_record(("f", type_), ("t", "string"))
+    known = [RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_text("AVRO", text))]
+    plan = avro.compose(known, known[0].schema, 3, "refuse")
+    payload = frame(1, make_record(("f", bare(type_)), ("t", "string")), {"f": value, "t": "x"})[5:]
+    found = rows_of(plan, [payload, payload[:-1], payload + b"\0"])
+    assert found[0] == (None, "INVALID", sentence)
+    assert [one[1] for one in found[1:]] == [BAD, BAD]
 
 
 # -------------------------------------------------------------------------------------------------------- Protobuf

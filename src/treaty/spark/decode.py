@@ -165,7 +165,7 @@ def _add_record(
         *(F.col(name) for name in source.added),
         F.when(good, engine.read_record(plan, value)).alias(RECORD),
         F.when(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
-        *([engine.find_message(plan).alias(MESSAGE)] if engine.find_message else []),
+        *([engine.find_message(plan, value).alias(MESSAGE)] if engine.find_message else []),
     )
     added: dict[str, Callable[[], Column]] = {
         names.record: lambda: shape_record(plan, F.col(RECORD)),
@@ -251,7 +251,7 @@ def _list_partial_ids(plan: DecodePlan) -> dict[int, str]:
 
 def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) -> Column:
     """Return the code of a bad row: the first reason in the order of the parts of a frame."""
-    failed = engine.find_code(plan)
+    failed = engine.find_code(plan, F.col(source.column))
     if engine.is_well_formed and _list_partial_ids(plan):
         mine = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))
         failed = F.when(mine & engine.is_well_formed(plan, F.col(source.column)), RESOLUTION).otherwise(failed)

@@ -58,6 +58,11 @@ def entries_or_wrong(found: Mapping[bytes, Any]) -> Any:
         return WrongBytesError
 
 
+def raw_entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
+    """The same for keys that need be no text."""
+    return [(str(key, "utf-8", "replace"), value) for key, value in found.items()]
+
+
 def holds_wrong(value: Any) -> bool:
     """Whether something in a value stands for a wrong one."""
     if isinstance(value, dict):
@@ -77,3 +82,4 @@ NAMES: Mapping[str, Any] = {
 }
 """By the names in programs."""
 DEFERRING_NAMES: Mapping[str, Any] = {**NAMES, "entries": entries_or_wrong, "holds_wrong": holds_wrong}
+RAW_NAMES: Mapping[str, Any] = {**NAMES, "entries": raw_entries}

@@ -42,7 +42,12 @@ ALLOWANCE = f"left[2] += left[1] - left[0]; left[0] = left[1] = {AVRO_FREE_VALUE
 
 
 def compile_reader(
-    writer: AvroSchema, reader: AvroSchema, left: list[int] | None = None, *, defers_errors: bool = False
+    writer: AvroSchema,
+    reader: AvroSchema,
+    left: list[int] | None = None,
+    *,
+    defers_errors: bool = False,
+    is_raw: bool = False,
 ) -> Read:
     """The program for payloads of the writer's root as values of the reader's root.
 
@@ -50,22 +55,26 @@ def compile_reader(
     before it were charged.
 
     With `defers_errors` it continues after a leaf that is no value of its new type, and raises at the end, if that leaf is
-    still there: a map keeps the last value of a key alone.
+    still there: a map keeps the last value of a key alone. What `is_raw` has leaves as bytes and numbers, whatever their types mean.
     """
-    return _ReaderCompiler(writer, reader, [0, 0, 0] if left is None else left, defers_errors=defers_errors).program()
+    counts = [0, 0, 0] if left is None else left
+    return _ReaderCompiler(writer, reader, counts, defers_errors=defers_errors, is_raw=is_raw).program()
 
 
 class _ReaderCompiler:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema, left: list[int], *, defers_errors: bool) -> None:
-        self.writer, self.reader, self.defers_errors = writer, reader, defers_errors
+    def __init__(
+        self, writer: AvroSchema, reader: AvroSchema, left: list[int], *, defers_errors: bool, is_raw: bool
+    ) -> None:
+        self.writer, self.reader, self.defers_errors, self.is_raw = writer, reader, defers_errors, is_raw
         self.free = FreeValues(writer)
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
-        self.code.constants.update(primitives.DEFERRING_NAMES if defers_errors else primitives.NAMES, left=left)
+        names = primitives.DEFERRING_NAMES if defers_errors else primitives.RAW_NAMES if is_raw else primitives.NAMES
+        self.code.constants.update(names, left=left)
 
     def program(self) -> Read:
         with self.code.block("def read(d):"):
@@ -169,7 +178,7 @@ class _ReaderCompiler:
             case "fixed":
                 assert isinstance(old, AvroFixed)
                 self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
-        for line in write_conversion(old, new, self.code.add_constant):
+        for line in () if self.is_raw else write_conversion(old, new, self.code.add_constant):
             if self.defers_errors:
                 with self.code.block("try:"):
                     self.code.add(line.replace("@", to))

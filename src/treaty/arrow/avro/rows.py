@@ -4,7 +4,7 @@ It is slower than Spark's, and there for programs without Spark, for sessions wi
 the other.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,8 +16,10 @@ from treaty.arrow.avro.program import Read, compile_reader
 from treaty.arrow.avro.repairs import make_repair
 from treaty.arrow.decoded import NOTHING, ReadBatch, ReadRow, RowResult, collect_slices, list_frames
 from treaty.core.limits import AVRO_ITEMS
-from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroUnion
+from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
+from treaty.plan.avro.conversions import explain_overflow
 from treaty.plan.avro.envelope import make_header
+from treaty.plan.avro.limited import find_unfit, strip_limits
 from treaty.plan.errors import RESOLUTION
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.registry_queries import parse_avro
@@ -49,17 +51,18 @@ def make_row_reader(plan: DecodePlan, left: list[int] | None = None) -> ReadRow:
     assert isinstance(recipe, AvroFormatPlan)
     envelope, repair = make_decoder(plan, left), make_repair(recipe)
     sentences = {make_header(number): sentence for number, sentence in recipe.partly}
+    diagnose, overflow = make_diagnosis(plan), explain_overflow(recipe)
 
     def read(value: bytes | None) -> RowResult:
         if value is None or (found := envelope(value)) is None:
             return NOTHING
         made, code = found
         if code:
-            return None, code, sentences[value[:5]] if code == RESOLUTION else None
+            return None, code, sentences[value[:5]] if code == RESOLUTION else diagnose(value) or None
         try:
             return repair(made, value[:5]), None, None
         except WrongBytesError:
-            return None, "MALFORMED", None
+            return None, "INVALID", overflow
         except LostDigitsError:
             return None, "INVALID", None
 
@@ -72,12 +75,10 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
     """
     recipe = plan.recipe
     assert isinstance(recipe, AvroFormatPlan)
-    branches = {make_header(one.schema_id): recipe.branch(place) for place, one in enumerate(plan.writers)}
-    writer, reader = parse_avro(recipe.writer_text), _bare(parse_avro(recipe.reader_text), recipe.tail)
-    roots = writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
-
+    branches, writer, reader, roots = _open_plan(plan, recipe)
     partly = {make_header(number) for number, _ in recipe.partly}
     has_maps = '"map"' in recipe.writer_text
+    diagnose = make_diagnosis(plan)
 
     @cache
     def read(branch: int) -> Read:
@@ -101,12 +102,43 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
         except Exception as fault:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
             again = _try(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
             if again is None:
+                if diagnose(value):
+                    return None, "INVALID"
                 refused = not isinstance(fault, UnicodeDecodeError) and value[:5] in partly
                 return None, RESOLUTION if refused and _is_whole(skip(branch), value) else "MALFORMED"
             found, end = again
         return (found, None) if end == len(value) else (None, "TRAILING")
 
     return decode
+
+
+def make_diagnosis(plan: DecodePlan) -> Callable[[bytes], str]:
+    """What finds in a frame of the plan the value that its column can't hold, and says where it is; "" where there is none, or the frame is damaged."""
+    recipe = plan.recipe
+    assert isinstance(recipe, AvroFormatPlan)
+    if not strip_limits(recipe.reader_text):
+        return lambda value: ""
+    branches, writer, reader, roots = _open_plan(plan, recipe)
+
+    @cache
+    def read(branch: int) -> Read:
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader, is_raw=True)
+
+    def diagnose(value: bytes) -> str:
+        branch = branches.get(value[:5])
+        found = None if branch is None else _try(read(branch), value)
+        return find_unfit(reader, reader.root, found[0]) if found is not None and found[1] == len(value) else ""
+
+    return diagnose
+
+
+def _open_plan(
+    plan: DecodePlan, format_plan: AvroFormatPlan
+) -> tuple[dict[bytes, int], AvroSchema, AvroSchema, Sequence[AvroType]]:
+    """Branches by the heads of frames, the writers, the reader without its tail, and the roots of the writers by branch."""
+    branches = {make_header(one.schema_id): format_plan.branch(place) for place, one in enumerate(plan.writers)}
+    writer, reader = parse_avro(format_plan.writer_text), _bare(parse_avro(format_plan.reader_text), format_plan.tail)
+    return branches, writer, reader, writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
 
 
 def _is_whole(skip: Read, value: bytes) -> bool:

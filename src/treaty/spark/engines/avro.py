@@ -12,8 +12,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.conversions import LeafConversion, list_conversions, list_places, must_be_exact
-from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
+from treaty.plan.avro.conversions import LeafConversion, explain_overflow, list_conversions, list_places, must_be_exact
+from treaty.plan.avro.envelope import WHOLE, encode_branch, make_ending, make_header, nest_record
+from treaty.plan.avro.limited import strip_limits, strip_to_limits
 from treaty.plan.avro.logical import WALLS
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
@@ -176,6 +177,9 @@ def _any_at(part: Column, path: Sequence[str], test: Test) -> Column:
     return _any_at(part[path[0]], path[1:], test)
 
 
+UNFIT = "a value does not fit its column, one of "
+"""What is said of a row with such a value, before the values that may be it, as JSON without their logical types."""
+SHOWN_JSON = 300
 WRONG_TEXT = "_treaty_wrong_text"
 """The column that says whether a text of the envelope is no UTF-8."""
 
@@ -258,17 +262,38 @@ def _read_record(plan: DecodePlan, value: Column) -> Column:
     return read_envelope(plan, F.col(DECODED), value)
 
 
-def _find_code(plan: DecodePlan) -> Column:
-    """MALFORMED where nothing came back, or a value that is none; INVALID where digits would be lost; TRAILING where
-    the tail is somewhere else.
+def _find_code(plan: DecodePlan, value: Column) -> Column:
+    """MALFORMED where nothing came back, or a value that is none; INVALID where a value does not fit its column, or would lose digits;
+    TRAILING where the tail is somewhere else.
     """
     made = F.col(DECODED)
-    lost, intact = find_lost_digits(made, plan), _has_tail(plan, made)
-    if lost is not None:
-        intact = intact & ~lost
-    malformed = join_conditions([made[read_avro_part(plan).tail].isNull(), intact, F.col(WRONG_TEXT)], Column.__or__)
-    code = F.when(malformed, "MALFORMED")
-    return (code if lost is None else code.when(_has_tail(plan, made), "INVALID")).otherwise("TRAILING")
+    code = F.when(
+        made[read_avro_part(plan).tail].isNull(), F.when(_is_unfit(plan, value), "INVALID").otherwise("MALFORMED")
+    )
+    # A whole payload whose texts are good is bad for a conversion alone: that has no room for the value, or no place for its digits.
+    return code.when(F.col(WRONG_TEXT), "MALFORMED").when(_has_tail(plan, made), "INVALID").otherwise("TRAILING")
+
+
+def _is_unfit(plan: DecodePlan, value: Column) -> Column:
+    """Whether a payload that `from_avro` refuses is read without the logical types of values that may not fit their columns."""
+    bare = strip_limits(read_avro_part(plan).reader_text)
+    return _has_tail(plan, decode_envelope(plan, value, bare)) if bare else F.lit(False)
+
+
+def _find_message(plan: DecodePlan, value: Column) -> Column:
+    """Where a value is that does not fit its column; null for other rows."""
+    recipe, made = read_avro_part(plan), F.col(DECODED)
+    found = F.lit(None).cast("string")
+    if strip_limits(recipe.reader_text):
+        text = strip_to_limits(recipe.reader_text, recipe.tail)
+        envelope = decode_envelope(plan, value, text)
+        whole = F.when(_has_tail(plan, envelope), F.to_json(envelope.dropFields(recipe.tail)))
+        shown = F.substring(F.regexp_replace(whole, f'"{WHOLE}":', ""), 1, SHOWN_JSON)
+        found = F.when(made[recipe.tail].isNull(), F.concat(F.lit(UNFIT), shown))
+    overflow = find_overflow(made, plan)
+    if overflow is None:
+        return found
+    return F.coalesce(found, F.when(overflow & _has_tail(plan, made), explain_overflow(recipe)))
 
 
 def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
@@ -278,7 +303,7 @@ def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
     tail = {"name": read_avro_part(plan).tail, "type": "double"}
     reader = {"type": "record", "name": "Envelope", "namespace": "treaty", "fields": [tail]}
     lost = F.col(DECODED)[read_avro_part(plan).tail].isNull()
-    return lost & _has_tail(plan, decode_envelope(plan, value, json.dumps(reader)))
+    return lost & ~_is_unfit(plan, value) & _has_tail(plan, decode_envelope(plan, value, json.dumps(reader)))
 
 
-SPARK_AVRO = DecodeEngine(_decode, _is_good, _read_record, _find_code, is_well_formed=_is_well_formed)
+SPARK_AVRO = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message, _is_well_formed)

@@ -202,12 +202,14 @@ def _read_record(plan: DecodePlan, value: Column) -> Column:
     return found.withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else found
 
 
-def _find_code(plan: DecodePlan) -> Column:
+def _find_code(plan: DecodePlan, value: Column) -> Column:
+    del value
     bad = F.coalesce(F.col(AGAIN)["code"], F.lit("MALFORMED")) if _reads_again(plan) else F.lit("MALFORMED")
     return F.when(_is_readable(plan), "INVALID").otherwise(bad)
 
 
-def _find_message(plan: DecodePlan) -> Column:
+def _find_message(plan: DecodePlan, value: Column) -> Column:
+    del value
     made = F.col(DECODED)
     sentence = F.coalesce(F.col(AGAIN)["said"], F.lit(WRONG_VALUE)) if _reads_again(plan) else F.lit(WRONG_VALUE)
     broken = F.when(made[MINE] & ~_is_readable(plan), sentence)

@@ -22,16 +22,16 @@ class DecodeEngine:
     - ``decode(frame, plan, column)``: the frame with the column `DECODED`, whatever its type is.
     - ``is_good(plan)``: whether a row of that frame is a record.
     - ``read_record(plan, value)``: the record of a good row; `value` is the frame's column.
-    - ``find_code(plan)``: the code of a row of a known id that is no record.
+    - ``find_code(plan, value)``: the code of a row of a known id that is no record.
     - ``is_well_formed(plan, value)``: whether such a row is well formed, of ids that the reader takes some values of; None where `find_code` says that too.
-    - ``find_message(plan)``: a sentence about such a row, or null where its code says it all.
+    - ``find_message(plan, value)``: a sentence about such a row, or null where its code says it all.
     """
 
     decode: Callable[[DataFrame, DecodePlan, str], DataFrame]
     is_good: Callable[[DecodePlan], Column]
     read_record: Callable[[DecodePlan, Column], Column]
-    find_code: Callable[[DecodePlan], Column]
-    find_message: Callable[[DecodePlan], Column] | None = None
+    find_code: Callable[[DecodePlan, Column], Column]
+    find_message: Callable[[DecodePlan, Column], Column] | None = None
     is_well_formed: Callable[[DecodePlan, Column], Column] | None = None
 
 

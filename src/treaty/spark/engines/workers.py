@@ -44,13 +44,13 @@ def _read_record(plan: DecodePlan, value: Column) -> Column:
     return F.col(DECODED)["record"]
 
 
-def _find_code(plan: DecodePlan) -> Column:
-    del plan
+def _find_code(plan: DecodePlan, value: Column) -> Column:
+    del plan, value
     return F.col(DECODED)["code"]
 
 
-def _find_message(plan: DecodePlan) -> Column:
-    del plan
+def _find_message(plan: DecodePlan, value: Column) -> Column:
+    del plan, value
     return F.col(DECODED)["said"]
 
 
