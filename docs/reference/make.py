@@ -43,6 +43,7 @@ def pages() -> dict[str, str]:
         "commands.md": MADE + _commands(),
         "python.md": MADE + _page("python_api.py"),
         "casts.md": MADE + _casts(),
+        "metrics.md": MADE + _page("metrics_page.py"),
         "iglu-central.md": MADE + _page("iglu_central.py"),
         "glossary.md": GLOSSARY_MADE + _glossary(),
     }

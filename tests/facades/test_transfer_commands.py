@@ -19,7 +19,7 @@ from tests.dumps import topic
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.transfer.registry_reader import read
-from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.limits import DUMP_LINE_BYTES, TRANSFER_PROBLEMS
 
 
 def run(*words: str, stdin: bytes | None = None) -> Result:
@@ -80,6 +80,66 @@ def test_a_line_without_end_takes_no_memory(registry: str, tmp_path: Path) -> No
     assert figures["written"] == 1
     assert "DUMP_LINE_BYTES" in str(figures["problems"])
     assert peak < 4 * DUMP_LINE_BYTES
+
+
+@pytest.mark.parametrize("line", [b"{", b"\xff", b'{"key":1}', b"a\tb"], ids=str)
+def test_bad_lines_by_the_million_are_counted_and_few_are_kept(line: bytes, registry: str, tmp_path: Path) -> None:
+    path, many = tmp_path / "bad.jsonl.gz", 20 * TRANSFER_PROBLEMS
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write((line + b"\n") * many)
+
+    figures = json.loads(run("import", str(path), "--registry", registry, "--json").stdout)
+    said = run("import", str(path), "--registry", registry)
+
+    assert (len(figures["problems"]), figures["more_problems"]) == (TRANSFER_PROBLEMS, many - TRANSFER_PROBLEMS)
+    assert said.exit_code == 1
+    assert f"... and {many - 20:,} more; --json prints the first {TRANSFER_PROBLEMS:,}" in said.stderr
+    assert f"{many:,} problems" in said.stdout
+
+
+DEEP = 200_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * DEEP,
+        b'{"key":' + b"[" * DEEP + b"]" * DEEP + b"}",
+        b'{"key":{"keytype":"NOOP"},"treaty":' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"}",
+        b'{"keytype":"NOOP","x":' + b"[" * DEEP + b"\t1",
+        b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":1}\t{"x":' + b"[" * DEEP,
+        b'{"keytype":"CONFIG","subject":"s","magic":0}\t' + b'{"a":' * DEEP,
+    ],
+    ids=["line", "key", "treaty", "key before a tab", "version", "config"],
+)
+def test_a_line_nested_too_deep_is_told_by_its_number(line: bytes, registry: str, tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_bytes(line + b"\n")
+    done = run("import", str(path), "--registry", registry)
+    assert (done.exit_code, "Traceback" in done.stderr) == (1, False), done.exception
+    assert done.stderr.splitlines()[-1] == "line 1: a record: not JSON that can be read: it is nested too deep"
+
+
+@pytest.mark.parametrize("name", ["a\nline 9: forged", "a\r\x1b[2Jb", "a\u2028b", "a\tb"], ids=ascii)
+def test_a_name_in_a_problem_stays_on_its_line(name: str, registry: str, tmp_path: Path) -> None:
+    path = tmp_path / "names.jsonl"
+    versions = [("one", '"int"'), (name, '"long"')]
+    path.write_text(
+        "".join(
+            json.dumps({
+                "key": {"keytype": "SCHEMA", "subject": subject, "version": 1, "magic": 1},
+                "value": {"subject": subject, "version": 1, "id": 7, "schema": schema},
+            }) + "\n"
+            for subject, schema in versions
+        ),
+        "ascii",
+    )  # fmt: skip
+    done = run("import", str(path), "--registry", registry)
+    assert done.exit_code == 1
+    _, line = done.stderr.split("\n", 1)  # the first one says that the registry is new
+    line = line.removesuffix("\n")
+    assert "belongs to another schema already" in line
+    assert line.isprintable()
 
 
 def endless(pages: str) -> Callable[[Seen], Say]:

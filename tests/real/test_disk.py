@@ -96,6 +96,7 @@ def test_a_full_disk_is_told_reads_go_on_and_writes_go_on_when_there_is_room(
         assert (told["status"], f"{disk.folder}/log.db" in told["reason"]) == ("read-only", True)
         assert ask(server, "/readyz/writes")[0] == 503
         assert f"{disk.folder}/log.db" in server.get("/status")["node"]["refusing"]
+        eventually("its metric says so", lambda: 'treaty_read_only{worker="0"} 1.0' in server.text("/metrics"))
         all_there(server, kept)
         disk.grow()
         began = time.monotonic()
@@ -103,10 +104,15 @@ def test_a_full_disk_is_told_reads_go_on_and_writes_go_on_when_there_is_room(
         figure(f"{len(kept)} writes before the disk was full; {time.monotonic() - began:.1f} s to the next one")
         assert ask(server, "/readyz/writes")[1]["status"] == "ready"
         assert server.get("/status")["node"]["refusing"] == ""
+        eventually("its metric says so", lambda: 'treaty_read_only{worker="0"} 0.0' in server.text("/metrics"))
+        eventually("its log says so", lambda: "writes are accepted again" in server.said.read_text())
+        assert server.said.read_text().count("writes are rejected: ") == server.said.read_text().count("accepted again")
         kept["after"] = ask(server, "/subjects/after/versions/latest")[1]["id"]
+        assert server.said.read_text().count("new log: ") == 1
         server.kill()
         with serving(tmp_path, "--log", f"sqlite://{disk.folder}/log.db") as again_started:
             all_there(again_started, kept)
+            assert "new log: " not in again_started.said.read_text()
 
 
 def _scribble(path: Path) -> None:

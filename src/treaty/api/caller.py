@@ -11,7 +11,9 @@ from treaty.core.access.rights import Access
 MAX_REQUEST_ID = 200
 """The longest request id that is accepted."""
 REQUEST_ID = b"x-request-id"
-OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", b"/docs", b"/ping"})
+OPEN = frozenset({
+    b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", b"/docs", b"/ping", b"/api/meta/health",
+})  # fmt: skip
 """Pages without authentication, for orchestrators; they reveal nothing about the content."""
 
 

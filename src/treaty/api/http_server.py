@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from treaty.api.application import ServerApplication
+from treaty.api.metrics import ServerMetrics
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
 from treaty.api.network.caching_protocol import CachingProtocol, is_supported, make_protocol
 from treaty.api.network.connections import ConnectionTable
@@ -23,7 +24,7 @@ from treaty.api.network.descriptors import make_room
 from treaty.api.network.hosts import is_loopback
 from treaty.api.response_cache import ResponseCache
 from treaty.api.tls import TlsError, TlsFiles
-from treaty.node.status import Status
+from treaty.node.status import LogReporter, Status
 
 log = logging.getLogger("treaty.server")
 
@@ -229,7 +230,11 @@ def _protocol(application: ServerApplication, table: ConnectionTable, *, access_
 async def _beat(
     application: ServerApplication, table: ConnectionTable, listening: ListenerSettings, stopping: asyncio.Event
 ) -> None:
-    metrics, protection = application.metrics, application.protection
+    metrics, protection, reporter = (
+        application.metrics,
+        application.protection,
+        LogReporter(is_known=application.metrics.worker > 0),
+    )
     while True:
         metrics.count_cache_hits(application.cache.hits)
         metrics.total("clients_gone", metrics.gone)
@@ -245,10 +250,9 @@ async def _beat(
             metrics.total("audit_lost", protection.audit_file.lost)
         metrics.gauge("in_flight", metrics.in_flight)
         status = application.node.status()
-        for name, value in _gauges(status).items():
-            metrics.gauge(name, value)
-        for name, number in _counts(status).items():
-            metrics.total(f"node_{name}", number)
+        record_status(metrics, status, is_closed=protection is not None and protection.read_only)
+        if isinstance(status, Status):
+            reporter.report(status)
         if listening.parent and os.getppid() != listening.parent:
             log.warning("the parent process has ended; stopping")
             stopping.set()
@@ -256,7 +260,17 @@ async def _beat(
         await asyncio.sleep(BEAT_SECONDS)
 
 
-_YES = {"read_only": "read_only", "refusing": "refusing", "trouble": "trouble", "root_found": "wrong_root"}
+def record_status(metrics: ServerMetrics, status: object, *, is_closed: bool) -> None:
+    """Put the numbers of a node into the metrics of its worker. `is_closed`: the server was started with ``--read-only``."""
+    for name, value in _gauges(status).items():
+        metrics.gauge(name, value)
+    for name, number in _counts(status).items():
+        metrics.total(f"node_{name}", number)
+    if isinstance(status, Status):
+        metrics.gauge("read_only", is_closed or bool(status.read_only or status.refusing or status.trouble))
+
+
+_YES = {"refusing": "refusing", "trouble": "trouble", "root_found": "wrong_root"}
 """Gauges that are 1 where a text in the status is not empty, by the name of its member."""
 
 

@@ -80,6 +80,8 @@ def _key(*parts: str) -> str:
     return _BAR.join(parts)
 
 
+REQUESTS_HELP = "Requests answered by a route"
+SECONDS_HELP = "Time to answer a request, in seconds"
 HELP = {
     "hot_hits": "Requests answered from the response cache",
     "credentials_refused": "Requests with missing or wrong credentials; a rise may be an attack",
@@ -97,7 +99,7 @@ HELP = {
     "behind": "Commits in the log that the worker has not applied; alert if it stays above 0",
     "looked": "Seconds since the worker last read the end of the log; alert above 40",
     "queue": "Commands that wait to be written; the limit is QUEUE",
-    "read_only": "1 if the worker rejects all writes; /status has the reason",
+    "read_only": "1 if the worker writes nothing now, for whatever reason; /readyz has it",
     "refusing": "1 if the log rejected the last write; /status has the reason",
     "trouble": "1 if the worker cannot reach its log; /status has the reason",
     "wrong_root": "1 if the rows of the log do not match its state root: rows were changed outside of Treaty",
@@ -130,6 +132,12 @@ HELP = {
     "node_parked": "Decisions that waited for the schema service",
 }
 
+
+COUNTERS = frozenset({
+    "hot_hits", "credentials_refused", "clients_gone", "connections_refused", "connections_closed", "connections_cut_off",
+    "audit_lines", "audit_lost", "starts", *(name for name in HELP if name.startswith("node_")),
+})  # fmt: skip
+"""Numbers that only rise; the others are gauges, one for each worker."""
 
 NAMES = {
     "hot_hits": "response_cache_hits",
@@ -205,7 +213,7 @@ class _MetricsCollector(Collector):
 
     def _requests(self) -> Metric:
         labels = ["method", "route", "status"]
-        family = CounterMetricFamily("treaty_http_requests", "Requests answered by a route", labels=labels)
+        family = CounterMetricFamily("treaty_http_requests", REQUESTS_HELP, labels=labels)
         totals: dict[tuple[str, ...], float] = defaultdict(float)
         for _, kind, names, value in self._numbers():
             if kind == "requests":
@@ -215,9 +223,7 @@ class _MetricsCollector(Collector):
         return family
 
     def _seconds(self) -> Metric:
-        family = HistogramMetricFamily(
-            "treaty_http_request_duration_seconds", "Time to answer a request, in seconds", labels=["route"]
-        )
+        family = HistogramMetricFamily("treaty_http_request_duration_seconds", SECONDS_HELP, labels=["route"])
         sums: dict[str, float] = defaultdict(float)
         buckets: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for _, kind, names, value in self._numbers():

@@ -49,7 +49,11 @@ class WorkerSupervisor:
         loop = asyncio.get_running_loop()
         while not self.stopping.is_set():
             began = loop.time()
-            worker = await asyncio.create_subprocess_exec(*self.command(index), pass_fds=[self.socket.fileno()])
+            worker = await asyncio.create_subprocess_exec(
+                *self.command(index),
+                pass_fds=[self.socket.fileno()],
+                start_new_session=True,  # Ctrl-C is for this process, which stops them
+            )
             self.running[index] = worker
             if self.stopping.is_set():  # told to stop while it was being started
                 with contextlib.suppress(ProcessLookupError):

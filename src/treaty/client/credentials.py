@@ -204,7 +204,7 @@ def _request_token(send: SendRequest, where: str) -> Conversation[_Token]:
             if 200 <= event.status < 300:
                 return msgspec.json.decode(event.body, type=_Token, strict=False)
             refusal = msgspec.json.decode(event.body, type=_Error)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             refusal = _Error()
         message = f"status {event.status} {refusal.error} {refusal.error_description}".strip()
         if 400 <= event.status < 500 and event.status not in {408, 429}:

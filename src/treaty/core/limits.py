@@ -268,6 +268,10 @@ VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
 TRANSFER_ROWS = 2_000_000
 """Versions, settings or associations of one registry in an export or import."""
+TRANSFER_PROBLEMS = 1_000
+"""Problems of one source that an import or export keeps; the others are counted."""
+PROBLEM_CHARACTERS = 1_000
+"""Characters of a reason in such a problem; the rest is cut off."""
 DUMP_LINE_BYTES = 33_554_432
 """Bytes of one line of a dump; a row is at most one commit, and is a text inside a text there, with escapes."""
 COLUMNS = 20_000

@@ -162,7 +162,7 @@ class Follower:
     async def _catch_up_once(self) -> None:
         before = self.position
         self._counts.looks += 1
-        tip = await self._log.tip()
+        self.tip = tip = await self._log.tip()
         if (
             self.wrong is not None
             and self.wrong.tip.agrees(tip)
@@ -178,7 +178,7 @@ class Follower:
         ):
             await self._read()  # nothing is proven yet, the log was wrong, or it has lost what was read from it
         await self.reach(tip)
-        self.tip, self.caught_up_at = tip, self._environment.now()
+        self.caught_up_at = self._environment.now()
 
     async def catch_up_locked(self) -> None:
         """Look while this node holds the log lock: one read is enough, because no other node appends. Raises as

@@ -315,6 +315,11 @@ class Node:
         """Why this node does not write now; empty if it does."""
         return self._queue.read_only or self._queue.write_failure
 
+    @property
+    def forwards(self) -> bool:
+        """Whether nodes of this log forward commands to each other; where a log can be locked they do not."""
+        return not self._log.lockable
+
     def status(self) -> Status:
         """Return the status of this node and its log."""
         here, follower = self.follower.position, self.follower

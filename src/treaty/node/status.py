@@ -1,5 +1,6 @@
-"""The status of a node: counters and facts."""
+"""The status of a node: counters and facts, and the lines that the log of a server gets when it changes."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,17 @@ from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, ContextKey
 from treaty.core.state.view import Tables
+
+log = logging.getLogger("treaty.node")
+
+NEW = "new log: nothing is registered in %s yet; if you expected schemas there, check --log"
+LOST = (
+    "the log is lost: %s; writes fail, and reads show sequence %d, until it is back. "
+    "Check that it runs, and that this server reaches it"
+)
+BACK = "the log is back: reads and writes go on, at sequence %d"
+REJECTING = "writes are rejected: %s; reads go on. /readyz/writes says when it is over"
+ACCEPTING = "writes are accepted again, at sequence %d"
 
 
 @dataclass(slots=True)
@@ -126,3 +138,46 @@ class Status:
     """Seconds since the state file was written; None while there is none."""
     kept: StoredCounts
     counts: NodeCounts
+
+
+@dataclass(slots=True)
+class LogReporter:
+    """Compares each status of a node with the one before, and writes a line for each change of state, not for each request."""
+
+    is_known: bool = False
+    """Whether the log was read, and said if it is new; true from the start for workers other than the first."""
+    is_lost: bool = False
+    is_rejecting: bool = False
+    known_failure: str = ""
+    """A failed write that the lost log explains; it stays in the status for a while."""
+    commits: int = -1
+    """Commits of the node when the log rejected a write; one more shows that it accepts them. The status forgets a rejected
+    write after a while, which shows nothing. -1 where the node itself was read-only.
+    """
+
+    def report(self, status: Status) -> None:
+        """Write the lines for what has changed."""
+        if not self.is_known and status.looked >= 0:
+            self.is_known = True
+            if not status.sequence:
+                log.info(NEW, status.log)
+        if status.trouble and not self.is_lost:
+            log.warning(LOST, status.trouble, status.sequence)
+        elif self.is_lost and not status.trouble:
+            log.warning(BACK, status.sequence)
+        self.is_lost = bool(status.trouble)
+        if self.is_lost:
+            self.known_failure = status.refusing
+        elif status.refusing != self.known_failure:
+            self.known_failure = ""
+        failure = "" if self.is_lost or self.known_failure else status.refusing
+        self._report_writes(status.read_only or failure, status)
+
+    def _report_writes(self, reason: str, status: Status) -> None:
+        if reason:
+            if not self.is_rejecting:
+                log.warning(REJECTING, reason)
+            self.is_rejecting, self.commits = True, -1 if status.read_only else status.counts.commits
+        elif self.is_rejecting and not self.is_lost and status.counts.commits > self.commits:
+            log.warning(ACCEPTING, status.sequence)
+            self.is_rejecting = False

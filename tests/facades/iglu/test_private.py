@@ -21,6 +21,7 @@ SUPER = "10000000-0000-4000-8000-000000000001"
 VENDOR, FAMILY = "com.acme", "com.acme/secret/jsonschema"
 PRIVATE_GUID = "guid"
 RULES = """
+anonymous = true
 [basic]
 file = "passwords"
 [api_keys]

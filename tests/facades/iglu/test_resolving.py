@@ -31,7 +31,7 @@ def put(server: Running, version: str, **members: object) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Running]:
     rights = tmp_path / "rights.toml"
-    rights.write_text(f'[api_keys]\nsuper = ["{digest_of(UUID(SUPER))}"]\n')
+    rights.write_text(f'anonymous = true\n[api_keys]\nsuper = ["{digest_of(UUID(SUPER))}"]\n')
     with serving(tmp_path, "--log", "memory:", "--auth", str(rights)) as running:
         yield running
 

@@ -14,6 +14,7 @@ from tests.real.running import Running, serving
 SUPER = "10000000-0000-4000-8000-000000000001"
 UNKNOWN = "20000000-0000-4000-8000-000000000002"
 RULES = """
+anonymous = true
 [api_keys]
 super = ["{digest}"]
 [[rule]]

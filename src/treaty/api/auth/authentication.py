@@ -56,7 +56,7 @@ class RequestAuthenticator:
     methods: dict[str, AuthenticationMethod] = field(default_factory=dict)
     forget: Callable[[], None] = lambda: None
     refused: int = 0
-    """Requests with missing or wrong credentials."""
+    """Requests with missing or wrong credentials, unknown API keys among them."""
     find_key: FindApiKey | None = None
     """Finds API keys in the registry; None before there is one."""
     keyed: ApiKeyRights = field(default_factory=lambda: ApiKeyRights(Rights()))
@@ -82,23 +82,26 @@ class RequestAuthenticator:
             set_cache_permit(scope, ticket.for_rights(access, vouched.until))
 
     async def _admit_with_key(self, scope: Scope) -> bool:
-        """Set the caller of a request to Iglu's API that has a key, or no credentials at all; an unknown key is as none.
+        """Set the caller of a request to Iglu's API that has a key; false where it has none.
 
-        Raises `IgluBodyError` 400 for a malformed key, and for one beside other credentials.
+        With ``anonymous = true`` an unknown key is as none, else it is refused (`Unauthenticated`). Raises `IgluBodyError` 400
+        for a malformed key, and for one beside other credentials.
         """
         digest = read_api_key(scope["headers"])
-        has_others = any(name == b"authorization" for name, _ in scope["headers"]) or scope.get(PEER) is not None
-        if not digest and has_others:
+        if not digest:
             return False
         rule = super_rule(digest) if digest in self.settings.super_keys else None
-        if digest and rule is None and self.find_key is not None:
+        if rule is None and self.find_key is not None:
             found = await self.find_key(digest)
             rule = None if found is None else rule_of_key(found)
-        if rule is None:
-            set_caller(RequestCaller(ANONYMOUS, self.settings.rights.access(ANONYMOUS), request_id_of(scope).decode()))
-        else:
+        if rule is not None:
             keyed = self.keyed.of(rule)
             set_caller(RequestCaller(keyed.principal, keyed.access, request_id_of(scope).decode()))
+            return True
+        if not self.settings.anonymous:
+            raise self._refuse("the API key is unknown")
+        self.refused += 1
+        set_caller(RequestCaller(ANONYMOUS, self.settings.rights.access(ANONYMOUS), request_id_of(scope).decode()))
         return True
 
     def _may_read_metrics(self, access: Access, principal: str, groups: tuple[str, ...]) -> bool:
@@ -133,10 +136,14 @@ class RequestAuthenticator:
             verdict = AuthenticationFailure("the request has no credentials")
         if isinstance(verdict, AuthenticatedPrincipal):
             return verdict
+        raise self._refuse(verdict.why)
+
+    def _refuse(self, why: str) -> Unauthenticated:
+        """Count a request without valid credentials, and return its refusal."""
         self.refused += 1
         challenges = tuple(one.challenge for one in self.methods.values() if one.challenge)
         ways = ", ".join(one for one in _SECTIONS if one in self.methods) or "none"
-        raise Unauthenticated(Reason("CREDENTIALS", f"Unauthorized: {verdict.why}", allowed=ways), challenges)
+        return Unauthenticated(Reason("CREDENTIALS", f"Unauthorized: {why}", allowed=ways), challenges)
 
     async def follow(self) -> None:
         """Reload changed files until cancelled; each authenticator has its own interval."""

@@ -106,7 +106,7 @@ def say_warnings(warnings: Iterable[RegistryWarning]) -> None:
     """Print warnings on stderr, one a line, the first ones of many."""
     listed = list(warnings)
     for one in listed[:SHOWN]:
-        screen.say(one.to_line(), "yellow", err=True)
+        screen.say(screen.escape_line(one.to_line()), "yellow", err=True)
     if len(listed) > SHOWN:
         counted = screen.format_count(len(listed) - SHOWN, "warning")
         screen.say(f"... and {counted} more; --json prints them all", "yellow", err=True)

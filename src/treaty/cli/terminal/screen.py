@@ -30,6 +30,11 @@ def escape_controls(text: str) -> str:
     return "".join(shown)
 
 
+def escape_line(text: str) -> str:
+    """Return a text that stays on one line of a terminal: line ends and tabs are escaped too."""
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool = False) -> None:
     """Print a line, with colour on a terminal only."""
     click.secho(escape_controls(text), fg=colour, bold=bold or None, err=err)
@@ -101,11 +106,12 @@ def say_facts(facts: dict[str, str], *, err: bool = False) -> None:
     """Print names and values, one pair per line."""
     width = max(9, *(len(name) + 2 for name in facts)) if facts else 0
     for name, fact in facts.items():
-        say(f"   {name + ':':<{width}} {fact}", err=err)
+        say(f"   {name + ':':<{width}} {escape_line(fact)}", err=err)
 
 
 def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
     """Print a table. On a terminal a last column that does not fit is wrapped, below its row where there is little room."""
+    rows = [[escape_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     columns = shutil.get_terminal_size().columns if is_terminal() else 0
     left = sum(widths[:-1]) + 2 * len(widths[:-1])

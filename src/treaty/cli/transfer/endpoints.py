@@ -159,21 +159,22 @@ def _count_lines(lines: Iterable[bytes], progress: ReportProgress) -> Iterator[b
             progress("lines", number, 0)
 
 
-def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]) -> None:
-    """Print problems, one a line, the first ones of many."""
+def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None], uncounted: int = 0) -> None:
+    """Print problems, one a line, the first ones of many; `uncounted` are those that are not kept."""
     found = tuple(problems)
     for one in found[:SHOWN]:
         say(str(one))
     if len(found) > SHOWN:
-        say(f"... and {len(found) - SHOWN} more; --json prints them all")
+        all_of = f"the first {len(found):,}" if uncounted else "them all"
+        say(f"... and {len(found) - SHOWN + uncounted:,} more; --json prints {all_of}")
 
 
 def say_notes(notes: Iterable[str]) -> None:
     """Print what is left out."""
     for one in notes:
-        screen.say(f"left out: {one}", "yellow", err=True)
+        screen.say(f"left out: {screen.escape_line(one)}", "yellow", err=True)
 
 
 def say_problem(text: str) -> None:
-    """Print a problem."""
-    screen.say(text, "red", err=True)
+    """Print a problem, on one line."""
+    screen.say(screen.escape_line(text), "red", err=True)

@@ -87,7 +87,7 @@ def command(
         counts: dict[str, object] = {"output": output, "records": lines, "versions": len(found.versions)}
         counts |= {"api_keys": len(found.api_keys)} if keys else {}
         _print_json(counts, found.problems, found.notes)
-    say_problems(found.problems, say_problem)
+    say_problems(found.problems, say_problem, found.more_problems)
     say_notes(found.notes)
     versions = screen.format_count(len(found.versions), "version")
     target = "standard output" if output == STDIN else output
@@ -105,7 +105,7 @@ def _write_topic(
     if as_json:
         counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
         _print_json(counts, problems, notes)
-    say_problems(problems, say_problem)
+    say_problems(problems, say_problem, found.more_problems)
     say_notes(notes)
     word = "would be written" if dry_run else "written"
     there = done.records - done.written - len(done.problems)

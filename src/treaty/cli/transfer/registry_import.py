@@ -75,9 +75,10 @@ def command(
     if as_json:
         listed = [asdict(one) for one in problems]
         members = {"dry_run": dry_run, **_count_changes(report), "left_out": notes, "problems": listed}
+        members["more_problems"] = found.more_problems
         screen.say_json({**members, **registry_warnings.warning_members(warnings)})
     else:
-        say_problems(problems, say_problem)
+        say_problems(problems, say_problem, found.more_problems)
         say_notes(notes)
         if not (
             found.versions
@@ -91,7 +92,7 @@ def command(
         ):
             name = "standard input" if source == STDIN else source
             screen.say(f"{name} has nothing to import: no schema, config or mode.", "yellow", err=True)
-        _say_report(report, len(problems), dry_run=dry_run)
+        _say_report(report, len(problems) + found.more_problems, dry_run=dry_run)
     registry_warnings.say_warnings(warnings)
     offer_fast_start(registry, report.written)
     sys.exit(registry_warnings.exit_code(PROBLEMS if problems else DONE, warnings, is_strict=strict))

@@ -66,7 +66,7 @@ def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tu
         where = f"offset {one.offset}"
         if one.key is None or len(one.value or b"") > DUMP_LINE_BYTES:
             why = "it has no key" if one.key is None else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
-            folding.problems.append(TransferProblem(where, "a record", why))
+            folding.refuse(where, "a record", why)
             continue
         beside = next((content for name, content in one.headers if name == HEADER), b"")
         try:
@@ -75,7 +75,9 @@ def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tu
             if beside:
                 folding.mark(mark_of(record, _mark.decode(beside)))
         except (RecordError, msgspec.MsgspecError) as wrong:
-            folding.problems.append(TransferProblem(where, "a record", str(wrong)))
+            folding.refuse(where, "a record", str(wrong))
+        except RecursionError:
+            folding.refuse(where, "a record", "not JSON that can be read: it is nested too deep")
         else:
             last.pop(one.key, None)
             if one.value is not None:

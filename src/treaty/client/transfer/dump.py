@@ -14,7 +14,6 @@ from treaty.client.transfer.registry_image import (
     ImageBuilder,
     RecordExtras,
     RegistryImage,
-    TransferProblem,
     VersionFacts,
     list_marked_records,
 )
@@ -105,7 +104,9 @@ def read_lines(lines: Iterable[bytes]) -> RegistryImage:
                 if line.mark is not None:
                     folding.mark(mark_of(record, line.mark))
             except RecordError as wrong:
-                folding.problems.append(TransferProblem(f"line {number}", "a record", str(wrong)))
+                folding.refuse(f"line {number}", "a record", str(wrong))
+            except RecursionError:
+                folding.refuse(f"line {number}", "a record", "not JSON that can be read: it is nested too deep")
     return folding.image()
 
 

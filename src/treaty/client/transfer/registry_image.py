@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from treaty.client.transfer.policies import EXACT, begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
+from treaty.core.limits import PROBLEM_CHARACTERS, TRANSFER_PROBLEMS
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.policies import PolicyFound
 from treaty.core.messages.transfers import ExportedSubject, ExportedVersion, KeptState
@@ -80,6 +81,9 @@ class RegistryImage:
     contexts: tuple[str, ...] = ()
     highest: tuple[tuple[str, int], ...] = ()
     problems: tuple[TransferProblem, ...] = ()
+    """At most TRANSFER_PROBLEMS of them."""
+    more_problems: int = 0
+    """Problems that are only counted."""
     notes: tuple[str, ...] = ()
     associations: tuple[ResourceAssociation, ...] = ()
     """By namespace and name of their resource, then by kind."""
@@ -147,6 +151,8 @@ class ImageBuilder:
     highest: dict[str, int] = field(default_factory=dict)
     associations: dict[tuple[str, str, str, str], ResourceAssociation] = field(default_factory=dict)
     problems: list[TransferProblem] = field(default_factory=list)
+    more_problems: int = 0
+    """Problems past TRANSFER_PROBLEMS, which are only counted."""
     groups: dict[str, ExportedSubject] = field(default_factory=dict)
     hidden: dict[Place, ExportedVersion] = field(default_factory=dict)
     """By subject and ordinal."""
@@ -180,6 +186,13 @@ class ImageBuilder:
                 _set(self.contexts, context, True if there else None)
             case AssociationRecord(place, association):
                 _set(self.associations, place, association)
+
+    def refuse(self, where: str, what: str, why: str) -> None:
+        """Note what cannot be taken over; past TRANSFER_PROBLEMS it is only counted."""
+        if len(self.problems) >= TRANSFER_PROBLEMS:
+            self.more_problems += 1
+        else:
+            self.problems.append(TransferProblem(where, what[:PROBLEM_CHARACTERS], why[:PROBLEM_CHARACTERS]))
 
     def mark(self, mark: RecordExtras) -> None:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
@@ -216,7 +229,7 @@ class ImageBuilder:
         text, uses = self._ids.get(key, (identity, 0))
         if text != identity:
             why = f"id {found.schema_id} of context {context} belongs to another schema already"
-            self.problems.append(TransferProblem(where, f"{found.subject} version {found.number}", why))
+            self.refuse(where, f"{found.subject} version {found.number}", why)
             return
         self._ids[key] = (text, uses + 1)
         self.versions[place] = found
@@ -254,6 +267,7 @@ class ImageBuilder:
             tuple(sorted(self.contexts)),
             find_unused_highest(self.highest, self.versions.values()),
             tuple(self.problems),
+            self.more_problems,
             associations=tuple(sorted(self.associations.values(), key=resource_order)),
             exact=bool(self.groups),
             groups=tuple(sorted(self.groups.values(), key=lambda one: subject_of(one.subject))),

@@ -51,7 +51,7 @@ def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
         raise decode_error_response(request, http)
     try:
         answer = _READ[type(request)](request, http.body)
-    except msgspec.MsgspecError as wrong:
+    except (msgspec.MsgspecError, RecursionError) as wrong:
         message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
         raise Unavailable(message) from wrong
     token = PositionToken.parse(http.header(POSITION) or "") or NOWHERE
@@ -79,13 +79,14 @@ def read_error(body: bytes) -> ErrorBody | None:
     """Read an error body, also one whose message is no text, as some servers send it; None for anything else."""
     try:
         return msgspec.json.decode(body, type=ErrorBody)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         pass
     try:
         odd = msgspec.json.decode(body, type=_ForeignErrorBody)
-    except msgspec.MsgspecError:
+        message = msgspec.json.encode(odd.message).decode()
+    except (msgspec.MsgspecError, RecursionError):
         return None
-    return ErrorBody(odd.error_code, msgspec.json.encode(odd.message).decode())
+    return ErrorBody(odd.error_code, message)
 
 
 def _version(request: Any, body: bytes) -> a.VersionFound:

@@ -178,6 +178,9 @@ def record_of(key: bytes, value: bytes | None) -> Record:
     """Read a record. Raises `RecordError` where it is none that a registry writes."""
     try:
         return _record(_key.decode(key), None if value is None or value == b"null" else value)
+    except RecursionError:
+        message = "not JSON that can be read: it is nested too deep"
+        raise RecordError(message) from None
     except msgspec.MsgspecError as wrong:
         message = f"not a record of a registry: {wrong}; the key is {key[:200]!r}"
         raise RecordError(message) from None
