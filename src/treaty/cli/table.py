@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from treaty.cli.pipeline.reports import say_suspects
 from treaty.cli.registry import connection
 from treaty.cli.spark import conf, needs_spark, start_spark, verbose
 from treaty.cli.terminal import screen
@@ -128,16 +130,19 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
     """  # noqa: D301 - click wants the control character
     plan, table = _plan_table(where)
     from treaty.spark.lake import subjects  # noqa: PLC0415
+    from treaty.spark.pipelines.reports.suspect_queries import list_suspect_queries  # noqa: PLC0415
 
     with _start_spark(table, where["conf"]) as spark:
         found = subjects.find_drift(spark, plan, table, also)
         statements = subjects.print_evolve_statements(spark, table, found)
+        suspect = () if found.missing else list_suspect_queries(plan, table)
     changes = [
         {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
         for one in found.changes
     ]
     if as_json:
         members = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": found.any}
+        members["suspect_rows"] = [asdict(one) for one in suspect]
         screen.say_json({**members, "missing": found.missing, "changes": changes, "statements": list(statements)})
     elif as_sql:
         _print_statements(statements)
@@ -147,6 +152,7 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
         for one in changes:
             screen.say(one["sentence"], "yellow")
         screen.say(f"{screen.format_count(len(changes), 'difference')}." if changes else "They agree.", bold=True)
+        say_suspects(suspect)
     sys.exit(DRIFT if found.any else FINE)
 
 

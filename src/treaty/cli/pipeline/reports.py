@@ -1,6 +1,8 @@
 """`treaty pipeline plan` and `treaty pipeline status`: what a pipeline would do, and what it did."""
 
 import sys
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from treaty.core.refusals import RegistryError
 if TYPE_CHECKING:
     from treaty.spark.pipelines.reports.preview import PipelinePreview
     from treaty.spark.pipelines.reports.status import PipelineStatus
+    from treaty.spark.pipelines.reports.suspect_queries import SuspectQuery
 
 
 @click.command(
@@ -77,6 +80,7 @@ def _preview_members(one: "PipelinePreview") -> dict[str, Any]:
         if made
         else [],
         "refused": list(one.refused),
+        "suspect_rows": [asdict(each) for each in one.suspect],
     }
 
 
@@ -91,6 +95,14 @@ def _say_preview(one: "PipelinePreview") -> None:
         screen.say(f"    {change}", "yellow")
     for sentence in one.refused:
         screen.say(f"  REFUSED  {one.subject}: {sentence}", "red")
+    say_suspects(one.suspect)
+
+
+def say_suspects(found: "Iterable[SuspectQuery]") -> None:
+    """Print the queries that count rows which a development build may have written wrongly."""
+    for one in found:
+        screen.say(f"  SUSPECT  {one.sentence}, where a development build wrote it; {one.remedy}:", "yellow")
+        screen.say(f"    {one.query}")
 
 
 @click.command("status", epilog="Exit code 0: the status is printed. 2: unusable input.")
@@ -152,6 +164,7 @@ def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
             }
             for topic, batch, made in found.plans
         ],
+        "suspect_rows": [asdict(each) for each in found.suspect],
     }
 
 
@@ -182,6 +195,7 @@ def _say_status(name: str, found: "PipelineStatus") -> None:
     for topic, batch, made in found.plans:
         ids = ", ".join(str(one.schema_id) for one in made.writers)
         screen.say(f"plan{f' of {topic}' if topic else ''} since batch {batch}: {made.subject}, ids {ids}")
+    say_suspects(found.suspect)
 
 
 def _count_rows(found: "PipelineStatus") -> list[tuple[str, ...]]:

@@ -37,7 +37,7 @@ def _is_made(value: Any, side: AvroSide) -> bool:
     match side.solid:
         case AvroUnion() as union:
             part = choose_branch(side, value)
-            return _choose_as_java(side, union, value) == part and _is_made(value, side.at(part))
+            return find_java_choice(side, union, value) == part and _is_made(value, side.at(part))
         case AvroRecord() as record:
             pairs = ((value.get(one.name, one.default), one.type) for one in record.fields)
             return all(not isinstance(one, AbsentDefault) and _is_made(one, side.at(kind)) for one, kind in pairs)
@@ -48,7 +48,7 @@ def _is_made(value: Any, side: AvroSide) -> bool:
     return True
 
 
-def _choose_as_java(side: AvroSide, union: AvroUnion, value: Any) -> AvroType | None:
+def find_java_choice(side: AvroSide, union: AvroUnion, value: Any) -> AvroType | None:
     """The type of a union that Avro's reader for Java makes a default of."""
     for part in union.branches:
         kind = side.schema.resolve(part).kind

@@ -28,10 +28,10 @@ from treaty.formats.avro.model import (
     ResolvedType,
 )
 from treaty.formats.json_printer import Json
-from treaty.plan.avro.defaults import translate_default
+from treaty.plan.avro.defaults import choose_branch, translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
-from treaty.plan.avro.resolution import AvroSide, pair_fields
+from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 from treaty.plan.avro.union_pairs import NUMBERS, is_ambiguous, list_unions, pair_branches
 from treaty.plan.format_plans import REFUSE
 
@@ -71,6 +71,20 @@ def merge_next(merged: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSche
     return made
 
 
+def merge_by_structure(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> AvroSchema:
+    """One schema that reads every version as development builds made it: a record type of a newer version could be an
+    older one with fewer fields, and the type of a default was the first one of its union.
+
+    Raises `MergeError`. What such builds wrote into tables is found by it, and nothing is read by it.
+    """
+    merged = versions[0]
+    for newer in versions[1:]:
+        work = _Merger(merged, newer, lossy, dict(merged.names), by_structure=True)
+        root = work.both(merged.root, newer.root, "")
+        merged = AvroSchema(root, work.with_defaults())
+    return merged
+
+
 def _check_members(merged: AvroSchema, made: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema]) -> None:
     """Raise `MergeError` where a type of an earlier version would move to another column, or two of the newer one share one."""
     for one in list_unions(newer, made).values():
@@ -100,6 +114,7 @@ class _Merger:
     seen: set[tuple[str, str]] = field(default_factory=set)
     origins: dict[tuple[str, str], tuple[Json, AvroSide]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
+    by_structure: bool = False
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
@@ -144,7 +159,8 @@ class _Merger:
         merged = AvroSchema(NULL, self.names)
         pairs = pair_branches([AvroSide(merged, one) for one in olds], [AvroSide(self.newer, one) for one in news])
         made = list(olds)
-        for part, place in zip(news, pairs, strict=True):
+        for part, named in zip(news, pairs, strict=True):
+            place = self._find_by_structure(part, made, len(olds)) if self.by_structure else named
             if place is None:
                 made.append(self.adopted(part, path))
             else:
@@ -153,6 +169,17 @@ class _Merger:
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
         return made[0] if len(made) == 1 else AvroUnion(tuple(made))
+
+    def _find_by_structure(self, part: AvroType, made: Sequence[AvroType], olds: int) -> int | None:
+        """The branch that a newer type is read as, by Avro's resolution; of those of its own version only another kind."""
+        merged = AvroSchema(NULL, self.names)
+        sides = [AvroSide(merged, one) for one in made]
+        place = find_branch(AvroSide(self.newer, part), sides)
+        if place is not None and place >= olds and isinstance(part, AvroReference):
+            return None
+        numbers = (at for at, side in enumerate(sides[:olds]) if side.solid.kind in NUMBERS)
+        is_number = self.newer.resolve(part).kind in NUMBERS
+        return next(numbers, None) if place is None and is_number else place
 
     def _named(self, old: NamedType, new: NamedType, path: str) -> AvroReference:
         if (old.full, new.full) in self.seen:
@@ -234,6 +261,10 @@ class _Merger:
             return _maybe(replace(one, default=ABSENT))
         if not isinstance(one.type, AvroUnion):
             return replace(one, default=default)
+        if self.by_structure:
+            first = choose_branch(target, default)
+            rest = tuple(part for part in one.type.branches if part is not first)
+            return replace(one, type=AvroUnion((first, *rest)), default=default)
         # The members keep their order, which is that of the columns: null alone may stand anywhere among them.
         nulls, solids = (tuple(part for part in one.type.branches if is_null(part) is null) for null in (True, False))
         kind = AvroUnion((*nulls, *solids) if default is None else (*solids[:1], *nulls, *solids[1:]))

@@ -16,6 +16,7 @@ from treaty.spark.pipelines.plan_store import PLANS, StoredPlans, parse_plans
 from treaty.spark.pipelines.replay import PASSED, REPLAY, result_table
 from treaty.spark.pipelines.reports.lag import Offsets, parse_offsets
 from treaty.spark.pipelines.reports.status import LISTED, PipelineStatus, RemainingBadRows, ask_lag, list_newest_plans
+from treaty.spark.pipelines.reports.suspect_queries import list_plan_queries
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.rows import BAD_ID
 from treaty.spark.pipelines.value import Pipeline
@@ -36,7 +37,7 @@ def read_local_status(pipeline: Pipeline) -> PipelineStatus:
     lag, no_lag = ask_lag(pipeline, _read_offsets(checkpoint, last))
     routes = [make_route(pipeline, topic) if topic else TopicRoute(pipeline) for topic, _, _ in plans]
     bad = tuple(reason for route in routes for reason in _count_reasons(route))
-    return PipelineStatus(query, last, lag, no_lag, bad, plans)
+    return PipelineStatus(query, last, lag, no_lag, bad, plans, list_plan_queries(pipeline, plans))
 
 
 def _read_reports(folder: Path) -> Iterator[BatchReport]:

@@ -12,6 +12,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.lake import tables
 from treaty.spark.lake.changes import ColumnChange, EvolutionError, list_changes
 from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.reports.suspect_queries import SuspectQuery, list_pipeline_queries
 from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.rows import list_columns, refuse_double, refuse_kept
 from treaty.spark.pipelines.source_check import find_source_error
@@ -22,7 +23,8 @@ from treaty.spark.pipelines.value import Pipeline, PipelineError
 class PipelinePreview:
     """One subject's rows: the plan, or why there is none; columns that are added and types that grow; what stands against it.
 
-    `new` says that the table would be made. `refused` are sentences: why the stream would end.
+    `new` says that the table would be made. `refused` are sentences: why the stream would end. `suspect` are queries for
+    rows that a development build may have written wrongly into the table that is there.
     """
 
     topic: str
@@ -32,6 +34,7 @@ class PipelinePreview:
     new: bool = False
     grows: tuple[ColumnChange, ...] = ()
     refused: tuple[str, ...] = ()
+    suspect: tuple[SuspectQuery, ...] = ()
 
     @property
     def fine(self) -> bool:
@@ -69,6 +72,7 @@ def _one(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePr
         tables.plan_evolution(mine.good_table, have, rows, mine.evolution)
     except (EvolutionError, PlanError) as no:
         return PipelinePreview(way.topic, mine.subject, place, plan, refused=(str(no),))
+    suspect = list_pipeline_queries(plan, mine)
     kinds = {"add", "widen"} if mine.evolution == "widen" else frozenset[str]()
     grows = tuple(one for one in list_changes(have, rows) if one.kind in kinds)
-    return PipelinePreview(way.topic, mine.subject, place, plan, grows=grows)
+    return PipelinePreview(way.topic, mine.subject, place, plan, grows=grows, suspect=suspect)

@@ -16,6 +16,7 @@ from treaty.spark.pipelines.batch_history import BatchHistory, BatchReport
 from treaty.spark.pipelines.plan_store import PLANS, NeverRanError, PlanStore, StoredPlans, query_id
 from treaty.spark.pipelines.replay import remaining_bad_rows
 from treaty.spark.pipelines.reports.lag import Offsets, ask_end_offsets, count_behind, read_last_offsets
+from treaty.spark.pipelines.reports.suspect_queries import SuspectQuery, list_plan_queries
 from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.source import KafkaSource, SourceError
 from treaty.spark.pipelines.value import Pipeline
@@ -37,7 +38,8 @@ class PipelineStatus:
     """The state of a pipeline.
 
     `query` is "" for one that never ran. `lag` is the number of records that were not read, None if unknown, with the
-    reason in `no_lag`. `plans` are the last ones, by topic.
+    reason in `no_lag`. `plans` are the last ones, by topic. `suspect` are queries for rows that a development build may
+    have written wrongly.
     """
 
     query: str
@@ -46,6 +48,7 @@ class PipelineStatus:
     no_lag: str = ""
     bad: tuple[RemainingBadRows, ...] = ()
     plans: tuple[tuple[str, int, DecodePlan], ...] = ()
+    suspect: tuple[SuspectQuery, ...] = ()
 
 
 def status(pipeline: Pipeline, spark: SparkSession) -> PipelineStatus:
@@ -63,7 +66,7 @@ def status(pipeline: Pipeline, spark: SparkSession) -> PipelineStatus:
     lag, no_lag = ask_lag(pipeline, read_last_offsets(spark, pipeline.checkpoint, last.batch) if last else {})
     routes = [make_route(pipeline, topic) if topic else TopicRoute(pipeline) for topic, _, _ in plans]
     bad = tuple(one for route in routes for one in _bad(route, spark))
-    return PipelineStatus(query, last, lag, no_lag, bad, plans)
+    return PipelineStatus(query, last, lag, no_lag, bad, plans, list_plan_queries(pipeline, plans))
 
 
 def list_newest_plans(stored: PlanStore | StoredPlans) -> tuple[tuple[str, int, DecodePlan], ...]:

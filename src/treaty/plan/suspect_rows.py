@@ -1,0 +1,181 @@
+"""Rows that development builds may have read wrongly: types of unions in the column of another, and wrong defaults."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.formats.avro.model import AbsentDefault, AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.plan.avro.defaults import UncarriedError, choose_branch, drop_wrong_defaults
+from treaty.plan.avro.java_defaults import find_java_choice, is_made_alike
+from treaty.plan.avro.merge import MergeError, merge, merge_by_structure
+from treaty.plan.avro.resolution import AvroSide, pair_fields
+from treaty.plan.avro.union_pairs import list_unions
+from treaty.plan.ddl import quote_name
+from treaty.plan.format_plans import AvroFormatPlan
+from treaty.plan.registry_queries import parse_avro
+from treaty.plan.value import DecodePlan
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectRows:
+    """Rows of some schema ids that may be wrong in a table, or stand among the bad ones: why, and a condition in SQL.
+
+    `bad` says that the condition is on the table of bad rows, where a replay makes them good.
+    """
+
+    ids: tuple[int, ...]
+    sentence: str
+    condition: str
+    bad: bool = False
+
+    def print_query(self, table: str, id_column: str = "") -> str:
+        """A query in SQL that counts the rows of a table; without a column for the schema id it counts those of other
+        ids with such a value too.
+        """
+        ids = f"{quote_name(id_column)} IN ({', '.join(map(str, self.ids))}) AND " if id_column else ""
+        return f"SELECT count(*) FROM {table} WHERE {ids}{self.condition}"  # noqa: S608 - it is printed for people
+
+
+def find_suspect_rows(plan: DecodePlan) -> tuple[SuspectRows, ...]:
+    """The rows that development builds read in another way than this one, by the versions of a plan of the reader ``union``.
+
+    None where the versions leave no doubt.
+    """
+    if (
+        plan.format != "AVRO"
+        or plan.reader_name != "union"
+        or plan.types
+        or not isinstance(plan.recipe, AvroFormatPlan)
+    ):
+        return ()
+    writers = sorted(plan.writers, key=lambda one: one.version)
+    versions = [parse_avro(one.text) for one in writers]
+    ids = [one.schema_id for one in writers]
+    try:
+        before, after = merge_by_structure(versions, plan.recipe.lossy), merge(versions, plan.recipe.lossy)
+    except MergeError:
+        return ()
+    return (*_find_moved(ids, versions, before, after), *_find_defaults(ids, versions, before))
+
+
+def _find_moved(
+    ids: Sequence[int], versions: Sequence[AvroSchema], before: AvroSchema, after: AvroSchema
+) -> Iterator[SuspectRows]:
+    """Types of unions that had another member."""
+    for schema_id, version in zip(ids, versions, strict=True):
+        now = list_unions(version, after)
+        for key, had in list_unions(version, before).items():
+            has = now.get(key)
+            for name, old, new in zip(had.branches, had.members, has.members if has else (), strict=has is not None):
+                if old is not None and new is not None and old != new:
+                    place = "/".join(had.path) or "the value"
+                    sentence = (
+                        f"id {schema_id}: values of {name} at {place} may stand in member{old} instead of member{new}"
+                    )
+                    yield SuspectRows(
+                        (schema_id,), sentence, print_condition((*had.path, f"member{old}"), "{} IS NOT NULL")
+                    )
+
+
+def _find_defaults(ids: Sequence[int], versions: Sequence[AvroSchema], before: AvroSchema) -> Iterator[SuspectRows]:
+    """Defaults that Avro's reader for Java made of another type, or failed at."""
+    before = drop_wrong_defaults(before)[0]
+    lacking = _Lacking(before, list(zip(ids, versions, strict=True)))
+    for path, record in _list_records(before, before.root, (), frozenset()):
+        for one in record.fields:
+            side = AvroSide(before, one.type)
+            if isinstance(one.default, AbsentDefault) or is_made_alike(one.default, side):
+                continue
+            some = lacking.find(record.full, one.name)
+            if not some:
+                continue
+            empty = find_empty(one.default, side)
+            place = "/".join((*path, one.name))
+            if empty is None:
+                sentence = f"every row may have become bad, because ids {_join(some)} lack {place}, whose default is of another type"
+                yield SuspectRows(tuple(ids), sentence, "code = 'MALFORMED'", bad=True)
+            else:
+                sentence = f"ids {_join(some)}: {'/'.join((*path, one.name, *empty))} may be empty instead of null"
+                yield SuspectRows(some, sentence, print_condition((*path, one.name, *empty), "size({}) = 0"))
+
+
+def _join(ids: Sequence[int]) -> str:
+    return ", ".join(map(str, ids))
+
+
+def find_empty(value: Any, side: AvroSide) -> Path | None:
+    """The path in a default to a null of which Avro's reader for Java makes an empty list or map; None where it fails."""
+    solid = side.solid
+    try:
+        if isinstance(solid, AvroUnion):
+            part = choose_branch(side, value)
+            java = find_java_choice(side, solid, value)
+            if java == part:
+                return find_empty(value, side.at(part))
+            return () if value is None and isinstance(java, AvroArray | AvroMap) else None
+    except UncarriedError:
+        return None
+    if isinstance(solid, AvroRecord) and isinstance(value, dict):
+        wrong = [one for one in solid.fields if not is_made_alike(value.get(one.name, one.default), side.at(one.type))]
+        if len(wrong) == 1:
+            found = find_empty(value.get(wrong[0].name, wrong[0].default), side.at(wrong[0].type))
+            return None if found is None else (wrong[0].name, *found)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    """Which versions lack a field of a record of the reader."""
+
+    reader: AvroSchema
+    versions: Sequence[tuple[int, AvroSchema]]
+
+    def find(self, full: str, name: str) -> tuple[int, ...]:
+        """The ids of the versions whose record of this kind has no such field."""
+        return tuple(schema_id for schema_id, version in self.versions if self._lacks(version, full, name))
+
+    def _lacks(self, version: AvroSchema, full: str, name: str) -> bool:
+        target = self.reader.names[full]
+        assert isinstance(target, AvroRecord)
+        names = {full, *target.aliases}
+        records = [one for one in version.names.values() if isinstance(one, AvroRecord) and one.full in names]
+        return any(name not in {each.name for each in pair_fields(one, target).values()} for one in records)
+
+
+def _list_records(
+    schema: AvroSchema, node: AvroType, path: Path, around: frozenset[str]
+) -> Iterator[tuple[Path, AvroRecord]]:
+    """Every record of a schema once on each way, with its path; a recursive one where it is met first."""
+    solid = schema.resolve(node)
+    match solid:
+        case AvroRecord() if solid.full not in around:
+            yield path, solid
+            for one in solid.fields:
+                yield from _list_records(schema, one.type, (*path, one.name), around | {solid.full})
+        case AvroArray():
+            yield from _list_records(schema, solid.items, (*path, "[]"), around)
+        case AvroMap():
+            yield from _list_records(schema, solid.values, (*path, "{}"), around)
+        case AvroUnion():
+            parts = [one for one in solid.branches if schema.resolve(one).kind != "null"]
+            for place, part in enumerate(parts):
+                step = () if len(parts) == 1 else (f"member{place}",)
+                yield from _list_records(schema, part, (*path, *step), around)
+
+
+def print_condition(path: Path, test: str) -> str:
+    """A condition in SQL on what lies at a path of a row: ``{}`` in the test is the value there."""
+    columns = list(path)
+    return _print_test("value" if columns and columns[0].startswith("member") else "", columns, test, 0)
+
+
+def _print_test(base: str, steps: Sequence[str], test: str, depth: int) -> str:
+    for at, step in enumerate(steps):
+        if step in {"[]", "{}"}:
+            name = f"x{depth}"
+            items = base if step == "[]" else f"map_values({base})"
+            return f"exists({items}, {name} -> {_print_test(name, steps[at + 1 :], test, depth + 1)})"
+        base = f"{base}.{quote_name(step)}" if base else quote_name(step)
+    return test.replace("{}", base)
