@@ -9,6 +9,7 @@ from treaty.api.confluent.openapi import cached_pages
 from treaty.api.confluent.server import LEVEL
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import IgluDialect
+from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
@@ -44,12 +45,13 @@ def build_application(
     internal: InternalEndpoint | None = None,
     hosts: AllowedHosts = ANY_HOST,
     iglu: IgluSettings = DEFAULT_IGLU,
+    validate_value: ValidateCall = validate_on_thread,
 ) -> ServerApplication:
     """Build the application over a running node; commits of the node clear the response cache.
 
     With `protection`, dialects use the node through it. `incompatible` is the error code for incompatible schemas.
     `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests. `iglu` has the settings of Iglu's
-    API.
+    API, and `validate_value` validates values for it: a server does it in its pool.
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)
@@ -72,7 +74,7 @@ def build_application(
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
-        mounted=(PravegaDialect(registry), repository, IgluDialect(registry, iglu)),
+        mounted=(PravegaDialect(registry), repository, IgluDialect(registry, iglu, validate_value)),
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),
     )

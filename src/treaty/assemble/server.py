@@ -136,6 +136,7 @@ async def serve(
             internal=internal,
             hosts=hosts,
             iglu=manner.iglu,
+            validate_value=node.validate_value,
         )
         ready()
         gc.collect()

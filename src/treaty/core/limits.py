@@ -284,6 +284,14 @@ EXAMPLE_BYTES = 65_536
 """Bytes of one fixed value in an example."""
 VALUE_STEPS = 1_000_000
 """Steps for validating one value against a JSON Schema."""
+VALUE_COMPARISONS = 5_000_000
+"""Comparisons with members of enums, where these are not all texts, for validating one value against a JSON Schema."""
+VIOLATIONS_CHARACTERS = 4_000_000
+"""Characters that the validator may write about the violations of one value; past it the first one is reported, or that there are some."""
+VIOLATION_CHARACTERS = 2_000
+"""Characters of the message, of the path and of all targets of one violation of a self-describing value."""
+VALUE_INLINE_WEIGHT = 4_194_304
+"""Characters of a value times those of its schema up to which a server validates it itself; larger ones go to the pool."""
 COLUMN_DEPTH = 100
 """Nesting of the columns of one JSON Schema."""
 EXPLAINED_STEPS = 100_000

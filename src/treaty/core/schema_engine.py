@@ -156,6 +156,15 @@ class NameVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidateValue:
+    """Validate a JSON value by a schema of draft 4, as Iglu does; `depth` is the most levels of nesting."""
+
+    meaning: ResolvedSchema
+    value: bytes
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedSchema:
     """A valid schema.
 
@@ -235,7 +244,24 @@ class VersionNames:
     names: tuple[tuple[str, str], ...] = ()
 
 
-Question = ParseSchema | CompareSchemas | InspectSchema | DescribeValidators | FindTags | RetagSchema | NameVersion
+@dataclass(frozen=True, slots=True)
+class ValueValidated:
+    """What is wrong with a value: message, path, keyword and targets of each violation; or what is wrong with its schema."""
+
+    violations: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
+    issue: str = ""
+
+
+Question = (
+    ParseSchema
+    | CompareSchemas
+    | InspectSchema
+    | DescribeValidators
+    | FindTags
+    | RetagSchema
+    | NameVersion
+    | ValidateValue
+)
 Answer = (
     ParsedSchema
     | InvalidText
@@ -245,6 +271,7 @@ Answer = (
     | TagsFound
     | RetaggedSchema
     | VersionNames
+    | ValueValidated
 )
 Answers = Mapping[Question, Answer]
 

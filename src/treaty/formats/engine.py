@@ -25,6 +25,7 @@ from treaty.core.schema_engine import (
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    ValidateValue,
     ValidatorsDescribed,
     VersionNames,
 )
@@ -32,6 +33,7 @@ from treaty.core.validators import LINT
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
+from treaty.formats.jsonschema.data.draft4 import validate_text
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
@@ -114,6 +116,8 @@ class FormatEngine:
                     return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
                 case NameVersion():
                     return self._named(question)
+                case ValidateValue(schema, value, depth):
+                    return validate_text(schema.text, value, depth)
                 case RetagSchema(schema, add, remove, lenient):
                     form, model = self.model(schema, strict=False)
                     spend(count_characters(schema) >> 1)

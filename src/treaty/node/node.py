@@ -13,6 +13,7 @@ from treaty.core.operations import is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
 from treaty.core.requests import Request
+from treaty.core.schema_engine import ValidateValue, ValueValidated
 from treaty.core.state.commit import PositionToken, as_root
 from treaty.core.state.log_origin import explain_unfinished_restore
 from treaty.core.state.tables import DictTables
@@ -144,6 +145,11 @@ class Node:
         except RegistryError as error:
             self.counts.count(error)
             raise
+
+    async def validate_value(self, question: ValidateValue, call: CallOptions = CALL) -> ValueValidated:
+        """Validate a value by a schema; a large one in the pool. Its work is stopped at the call's time-out, with `Unavailable`."""
+        validating = self._schemas.validate_value(question, call.client or call.principal)
+        return await self._in_time(validating, call)
 
     async def take(self, forwarded: ForwardedCommand) -> ForwardReply:
         """Decide a command of another, authenticated node, or name the leader."""

@@ -2,6 +2,7 @@
 digest.
 """
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -10,7 +11,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES, POOL_PROCESSES
+from treaty.core.limits import (
+    DECISION_ANSWERS,
+    DECISION_ROUNDS,
+    INLINE_BYTES,
+    MEMO_BYTES,
+    POOL_PROCESSES,
+    VALUE_INLINE_WEIGHT,
+)
 from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.schema_engine import (
     Answer,
@@ -28,7 +36,9 @@ from treaty.core.schema_engine import (
     RetaggedSchema,
     RetagSchema,
     TagsFound,
+    ValidateValue,
     ValidatorsDescribed,
+    ValueValidated,
     VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, use_budget
@@ -64,6 +74,8 @@ def key_of(question: Question) -> Key:
             return ("validators", b"", b"", validators)
         case FindTags(meaning):
             return ("tags", meaning.digest, b"", ())
+        case ValidateValue(meaning, value, depth):
+            return (f"value {depth}", meaning.digest, hashlib.sha256(value).digest(), ())
         case NameVersion(meaning, sent, subject, type_name, schemes):
             facts = hashlib.sha256(repr((sent, subject, type_name)).encode("utf-8", "backslashreplace"))
             return ("names", meaning.digest, facts.digest(), schemes)
@@ -80,6 +92,8 @@ def weight(question: Question) -> int:
         return 0
     if isinstance(question, InspectSchema):
         return reach(question.meaning) + sum(reach(one.meaning) for one in question.versions)
+    if isinstance(question, ValidateValue):
+        return reach(question.meaning) + len(question.value)
     return reach(question.meaning)
 
 
@@ -99,6 +113,9 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + len(answer.text)
         case VersionNames():
             return ENTRY_BYTES + sum(len(scheme) + len(name) for scheme, name in answer.names)
+        case ValueValidated():
+            texts = (len(message) + len(path) + sum(map(len, more)) for message, path, _, more in answer.violations)
+            return ENTRY_BYTES * (1 + len(answer.violations)) + len(answer.issue) + sum(texts)
 
 
 def _fault_size(one: Diagnostic) -> int:
@@ -170,6 +187,18 @@ class SchemaService:
         for (key, question), answer in zip(fresh.items(), told, strict=True):
             self.keep(question, answer)
             session.pinned[key] = answer
+
+    async def validate_value(self, question: ValidateValue, principal: str = "") -> ValueValidated:
+        """Validate a value: on a thread, or in the pool if value and schema together weigh more than VALUE_INLINE_WEIGHT.
+        Raises `Unavailable` if too many wait.
+        """
+        if reach(question.meaning) * len(question.value) <= VALUE_INLINE_WEIGHT:
+            answer: Answer = await asyncio.to_thread(self.answer, question)
+        else:
+            key, source = key_of(question), QuestionSource(principal)
+            (answer,) = await self.queue.answer([(key, question)], source, weight(question))
+        assert isinstance(answer, ValueValidated)
+        return answer
 
     async def close(self) -> None:
         """Stop answering, and close the pool."""

@@ -10,6 +10,7 @@ from treaty.core.schema_engine import (
     Question,
     ResolvedSchema,
     RetagSchema,
+    ValidateValue,
 )
 from treaty.node import schema_service
 
@@ -32,6 +33,8 @@ def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
             return ("validators", b"", b"", validators)
         case InspectSchema(meaning, validators):
             return ("inspect", guid(meaning), b"", validators)
+        case ValidateValue(meaning, value):
+            return ("value", guid(meaning), value, ())
         case FindTags(meaning):
             return ("tags", guid(meaning), b"", ())
         case NameVersion(meaning, sent, subject, type_name, schemes):

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
 from treaty.api.errors import HttpError
-from treaty.api.iglu.exchange import JSON_MEDIA, IgluAnswer, IgluExchange
+from treaty.api.iglu.exchange import JSON_MEDIA, IgluAnswer, IgluExchange, ValidateCall
 from treaty.api.iglu.routes import IgluEndpoint, find_route
 from treaty.api.request_scope import ROUTE
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
@@ -31,6 +31,7 @@ class IgluDialect:
 
     registry: AsyncRegistry
     settings: IgluSettings
+    validate: ValidateCall
     prefixes: tuple[bytes, ...] = (PATH,)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,13 +59,15 @@ class IgluDialect:
             async def answer_methods(_x: IgluExchange) -> IgluAnswer:
                 return IgluAnswer(b"", 204, allow=allow)
 
-            return IgluExchange(self.registry, self.settings, http, found.values, query, CALL), answer_methods
+            return IgluExchange(
+                self.registry, self.settings, self.validate, http, found.values, query, CALL
+            ), answer_methods
         if method not in found.methods:
             raise HttpError(405, allow=found.allow)
         path, endpoint = found.methods[method]
         http.scope[ROUTE] = path
         call = call_of(http.headers.get, query.get("consistency", ""))
-        return IgluExchange(self.registry, self.settings, http, found.values, query, call), endpoint
+        return IgluExchange(self.registry, self.settings, self.validate, http, found.values, query, call), endpoint
 
     def error_response(self, failure: Exception, scope: Scope) -> Response:
         """Return the response for a failure, in this dialect or before it."""

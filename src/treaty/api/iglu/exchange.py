@@ -1,7 +1,8 @@
 """One request and its answer, as endpoints see them."""
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +16,9 @@ from treaty.core.access.rights import ANONYMOUS
 from treaty.core.names import EVERYWHERE
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
+from treaty.core.schema_engine import ValidateValue, ValueValidated
 from treaty.core.state.commit import PositionToken
+from treaty.formats.jsonschema.data.draft4 import validate_text
 from treaty.wire.iglu.documents import (
     MALFORMED,
     REPRESENTATIONS,
@@ -28,6 +31,15 @@ from treaty.wire.iglu.documents import (
 
 A = TypeVar("A")
 JSON_MEDIA = "application/json"
+
+
+ValidateCall = Callable[[ValidateValue, CallOptions], Awaitable[ValueValidated]]
+"""Validates a value where no other request waits for it."""
+
+
+async def validate_on_thread(question: ValidateValue, _call: CallOptions) -> ValueValidated:
+    """Validate a value on a thread."""
+    return await asyncio.to_thread(validate_text, question.meaning.text, question.value, question.depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class IgluExchange:
 
     registry: AsyncRegistry
     settings: IgluSettings
+    validate: ValidateCall
     http: HttpRequest
     values: tuple[str, ...]
     """Open segments of the path, decoded."""

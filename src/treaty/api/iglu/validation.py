@@ -7,8 +7,9 @@ from typing import Any
 from treaty.api.iglu.exchange import IgluAnswer, IgluExchange, message
 from treaty.api.iglu.schemas import find_schema
 from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey, IgluKeyError
+from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.schemaver import JSON_SCHEMA
-from treaty.formats.jsonschema.data.draft4 import SchemaIssuesError, compile_draft4
+from treaty.core.schema_engine import ResolvedSchema, ValidateValue
 from treaty.wire.iglu.documents import IgluBodyError, read_key
 from treaty.wire.iglu.errors import FORBIDDEN, INVALID_DATA, INVALID_SCHEMA, NO_ENDPOINT, NO_SCHEMA, print_lint
 from treaty.wire.iglu.lint import LintFinding, lint_document
@@ -62,15 +63,15 @@ async def _validate(x: IgluExchange, key: IgluKey, data: Any) -> IgluAnswer:
     found = await find_schema(x, key)
     if found is None or key.format != JSON_SCHEMA:
         return message(NO_SCHEMA, 404)
-    document = json.loads(found.version.text)
-    try:
-        violations = await asyncio.to_thread(lambda: compile_draft4(document, x.settings.depth).find_violations(data))
-    except SchemaIssuesError as wrong:
-        return message(f"The stored schema can't be used: {wrong}", 500)
-    if not violations:
+    value = json.dumps(data, separators=(",", ":")).encode()
+    question = ValidateValue(ResolvedSchema("JSON", found.version.text), value, x.settings.depth)
+    validated = await x.validate(question, x.call)
+    if validated.issue:
+        return message(f"The stored schema can't be used: {validated.issue[:ERROR_CHARACTERS]}", 500)
+    if not validated.violations:
         return message(f"Instance is valid {key}")
     report = [
-        {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
-        for one in violations
+        {"message": text, "path": path, "keyword": keyword, "targets": list(targets)}
+        for text, path, keyword, targets in validated.violations
     ]
     return message(INVALID_DATA, report=report)

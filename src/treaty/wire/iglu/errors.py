@@ -7,7 +7,7 @@ import msgspec
 
 from treaty.core import refusals as r
 from treaty.core.finding import Finding
-from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.limits import ERROR_CHARACTERS, FINDINGS_CHARACTERS
 from treaty.core.refusals import Refusal, RegistryError
 from treaty.wire.iglu.lint import LintFinding
 
@@ -117,5 +117,11 @@ def print_findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
 
 
 def print_lint(findings: Iterable[LintFinding]) -> list[dict[str, str]]:
-    """Return findings of the linter in the form of a report."""
-    return [{"message": one.message, "level": one.level, "pointer": one.pointer or "/"} for one in findings]
+    """Return findings of the linter in the form of a report; those past FINDINGS_CHARACTERS are left out."""
+    left, report = FINDINGS_CHARACTERS, list[dict[str, str]]()
+    for one in findings:
+        left -= len(one.message) + len(one.pointer)
+        if left < 0 and report:
+            break
+        report.append({"message": one.message, "level": one.level, "pointer": one.pointer or "/"})
+    return report

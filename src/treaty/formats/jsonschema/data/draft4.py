@@ -11,12 +11,20 @@ from typing import Any
 import jsonschema_rs
 
 from treaty.core.iglu_key import SELF_DESCRIBING
-from treaty.core.limits import FAULTS, REGEXES, VALUE_STEPS
-from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.limits import (
+    FAULTS,
+    REGEXES,
+    VALUE_COMPARISONS,
+    VALUE_STEPS,
+    VIOLATION_CHARACTERS,
+    VIOLATIONS_CHARACTERS,
+)
+from treaty.core.schema_engine import ResolvedSchema, ValueValidated
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.bundle import list_nodes
 from treaty.formats.jsonschema.cycles import find_cycles
 from treaty.formats.jsonschema.data.cost import count_steps, count_values, measure_weight
+from treaty.formats.jsonschema.data.error_bounds import FIRST, NONE, compares_much, count_compared, find_reported
 from treaty.formats.jsonschema.drafts import DRAFTS, HOLDING, find_draft
 from treaty.formats.jsonschema.model import Json, JsonSchema
 from treaty.formats.jsonschema.parser import parse_schema
@@ -26,8 +34,6 @@ TOO_DEEP = "Maximum allowed JSON depth exceeded"
 _DRAFT = DRAFTS[4]
 _CALM = 100_000_000
 """Steps, counted roughly, up to which they are not counted one by one."""
-_ALL_VIOLATIONS = 100_000
-"""Steps up to which every violation of a value is reported; past it the first one is."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IPV4 = "^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$"
 _FORMATS = {
@@ -77,6 +83,8 @@ class Draft4Schema:
     depth: int
     model: JsonSchema
     weight: int | None
+    compared: int = 0
+    """Members of enums with which values are compared one after the other."""
 
     def find_violations(self, value: Json, size: int | None = None) -> tuple[DataViolation, ...]:
         """Return what is wrong with a value; empty if it is valid. Raises `SchemaIssuesError` if that takes too long.
@@ -87,26 +95,37 @@ class Draft4Schema:
         if steps is None or steps > _CALM:
             if is_too_deep(value, self.depth):
                 return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
-            steps = self._count_steps(value)
+            self._count_steps(value)
+        if compares_much(self.model, self.compared, value):
+            raise _issue(
+                "$",
+                f"the value takes more comparisons to check than the limit VALUE_COMPARISONS of {VALUE_COMPARISONS}",
+            )
         try:
             if self.compiled.is_valid(value):
                 return ()
-            if steps <= _ALL_VIOLATIONS or self._count_steps(value) <= _ALL_VIOLATIONS:
-                errors = list(islice(self.compiled.iter_errors(value), FAULTS))
-            else:
+            reported = find_reported(self.model, value)
+            if reported == NONE:
+                message = (
+                    "$: the value is not valid; saying why takes more characters than the limit VIOLATIONS_CHARACTERS"
+                )
+                return (DataViolation(f"{message} of {VIOLATIONS_CHARACTERS}", "$", "schema"),)
+            if reported == FIRST:
                 self.compiled.validate(value)
+            errors = list(islice(self.compiled.iter_errors(value), FAULTS))
         except jsonschema_rs.ValidationError as error:
             errors = [error]
         except (ValueError, TypeError) as error:
             return (DataViolation(f"$: the value is not JSON: {error}", "$", "type"),)
-        return tuple(islice((one for error in errors for one in _violations(error)), FAULTS))
+        return tuple(_shorten(one) for one in islice((one for error in errors for one in _violations(error)), FAULTS))
 
     def is_surely_valid(self, value: Json, size: int) -> bool:
         """Whether a value of a text of so many bytes is valid. False says nothing where checking may take many steps; levels
         of nesting are not counted.
         """
         try:
-            return self.weight is not None and self.weight * size <= _CALM and bool(self.compiled.is_valid(value))
+            calm = self.weight is not None and self.weight * size <= _CALM and self.compared * size <= VALUE_COMPARISONS
+            return calm and bool(self.compiled.is_valid(value))
         except (ValueError, TypeError):
             return False
 
@@ -146,8 +165,17 @@ def compile_draft4(document: Json, depth: int) -> Draft4Schema:
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             wrong = error
         else:
-            return Draft4Schema(compiled, depth, model, measure_weight(model))
+            return Draft4Schema(compiled, depth, model, measure_weight(model), count_compared(model))
     raise _issue("$", str(wrong).partition("\n")[0][:300])
+
+
+def validate_text(schema: str, value: bytes, depth: int) -> ValueValidated:
+    """Validate a JSON text by the text of a schema, both of which were read before."""
+    try:
+        found = compile_draft4(json.loads(schema), depth).find_violations(json.loads(value))
+    except SchemaIssuesError as wrong:
+        return ValueValidated(issue=str(wrong))
+    return ValueValidated(tuple((one.message, one.path, one.keyword, one.targets) for one in found))
 
 
 def _parse(body: dict[str, Json]) -> JsonSchema:
@@ -251,6 +279,22 @@ def _violations(error: Any) -> Iterator[DataViolation]:
             keyword = "oneOf" if name.startswith("oneOf") else name
             message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
             yield DataViolation(f"{path}: {message}", path, keyword, _targets(kind))
+
+
+def _shorten(one: DataViolation) -> DataViolation:
+    """A violation whose texts have no more than VIOLATION_CHARACTERS; targets that are left out are counted."""
+    targets, left = list[str](), VIOLATION_CHARACTERS
+    for target in one.targets:
+        left -= len(target)
+        if left < 0:
+            targets.append(f"… and {len(one.targets) - len(targets)} more")
+            break
+        targets.append(target)
+    return DataViolation(_cut(one.message), _cut(one.path), one.keyword, tuple(targets))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= VIOLATION_CHARACTERS else f"{text[: VIOLATION_CHARACTERS - 1]}…"
 
 
 def _targets(kind: Any) -> tuple[str, ...]:

@@ -9,12 +9,20 @@ from weakref import WeakKeyDictionary
 import jsonschema_rs
 
 from treaty.core.finding import Diagnostic
-from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_STEPS
+from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_COMPARISONS, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import escape_step, find_positions
 from treaty.formats.json_reader import read_exact_json
 from treaty.formats.jsonschema.bundle import list_nodes, split_texts
 from treaty.formats.jsonschema.data.cost import count_steps, count_values, measure_weight
+from treaty.formats.jsonschema.data.error_bounds import (
+    ALL,
+    NONE,
+    Reported,
+    compares_much,
+    count_compared,
+    find_reported,
+)
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft
 from treaty.formats.jsonschema.regex import ENGINES, count_regexes
 
@@ -41,6 +49,8 @@ class ValueValidator:
 
     compiled: Any
     weight: int | None
+    compared: int = 0
+    """Members of enums with which values are compared one after the other."""
 
 
 def get_validator(document: JsonSchema) -> ValueValidator:
@@ -51,12 +61,16 @@ def get_validator(document: JsonSchema) -> ValueValidator:
     """
     found = _kept.get(document)
     if found is None:
-        found = _kept[document] = ValueValidator(_compile_validator(document), measure_weight(document))
+        found = _kept[document] = ValueValidator(
+            _compile_validator(document), measure_weight(document), count_compared(document)
+        )
     return found
 
 
 def _count_steps(document: JsonSchema, validator: ValueValidator, value: Json) -> int:
     """The steps that a check takes; raises `ValueError` if they are too many."""
+    if compares_much(document, validator.compared, value):
+        raise ValueError(f"it takes more comparisons than the limit VALUE_COMPARISONS of {VALUE_COMPARISONS}")
     if validator.weight is not None and (total := validator.weight * count_values(value)) <= _CALM:
         return total
     counted = count_steps(document, value)
@@ -116,16 +130,16 @@ def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
         return (Diagnostic("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
     if validator.compiled.is_valid(value):
         return ()
-    faults = list(_faults(validator, value, steps))
+    faults = list(_faults(validator, value, steps, find_reported(document, value)))
     places_ = find_positions(text, {one.path for one in faults})
     return tuple(replace(one, line=places_[one.path][0], column=places_[one.path][1]) for one in faults)
 
 
-def _faults(validator: ValueValidator, value: Json, steps: int) -> Iterator[Diagnostic]:
+def _faults(validator: ValueValidator, value: Json, steps: int, reported: Reported) -> Iterator[Diagnostic]:
     """All faults where that is cheap, else the first one, or only that there are some."""
-    if steps <= _ALL_FAULTS:
+    if steps <= _ALL_FAULTS and reported == ALL:
         yield from (_fault(error) for error in islice(validator.compiled.iter_errors(value), FAULTS))
-    elif min(steps, validator.weight or steps) <= _ONE_FAULT:
+    elif min(steps, validator.weight or steps) <= _ONE_FAULT and reported != NONE:
         try:
             validator.compiled.validate(value)
         except jsonschema_rs.ValidationError as error:
