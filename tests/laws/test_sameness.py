@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -22,6 +22,8 @@ from treaty.core.requests import LATEST, Check, DeleteVersion, ForceReason, Look
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
 BASE = Subject(".", "base")
+MANY = 21_000
+"""Requests in the long run."""
 
 
 def avro(*fields: str, **members: Any) -> str:
@@ -150,6 +152,19 @@ def registered(bench: Bench, sent: Sent, format_: str) -> Decision[RegisteredVer
 @examples(120)
 @given(past=steps, sent=sents)
 def test_a_registration_and_a_look_up_say_the_same(format_: str, past: list[Sent | Config | int], sent: Sent) -> None:
+    compare(format_, past, sent)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("format_", TEXTS)
+@settings(max_examples=MANY // len(TEXTS))
+@given(past=steps, sent=sents)
+def test_they_say_the_same_of_many_requests(format_: str, past: list[Sent | Config | int], sent: Sent) -> None:
+    compare(format_, past, sent)
+
+
+def compare(format_: str, past: list[Sent | Config | int], sent: Sent) -> None:
+    """Hold what a registration says against what a look-up says."""
     bench = prepare(format_, past)
     found = found_by(bench, sent, format_)
     told = registered(bench, sent, format_)

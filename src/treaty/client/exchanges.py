@@ -113,7 +113,8 @@ def register(
     require_subject: bool = False,
 ) -> Exchange[RegisteredVersion]:
     """Register the schema as a version of the subject; an existing version is returned. `number` is that of the version to be
-    made, and then an existing one is not returned, or -1: the latest version is to be this schema; `schema_id` sets the id in mode IMPORT. `names` are further names, (id scheme, name). With `require_subject` the subject is not created.
+    made, and then an existing one is not returned, or -1: the latest version is to be this schema; `schema_id` sets the id
+    in mode IMPORT. `names` are further names, (id scheme, name). With `require_subject` the subject is not created.
     """
     request = Register(
         subject_of(subject),

@@ -80,8 +80,8 @@ class SubjectCreation:
 class Register(Request[RegisteredVersion]):
     """Register this schema as a version of the subject, unless it is one of the same format, type and identity.
 
-    `number` is that of the version to be made (0: any; -1: the latest is to be this schema); `schema_id` sets the id in IMPORT mode (-1: none). `names` are
-    further names of the version, (scheme, name), unique per scheme in the subject. Tags inside the text: with
+    `number` is that of the version to be made (0: any; -1: the latest is to be this schema); `schema_id` sets the id in
+    IMPORT mode (-1: none). `names` are further names of the version, (scheme, name), unique per scheme in the subject. Tags inside the text: with
     `propagate_tags` those of the latest version are copied if their part still exists, then `add_tags` are added and
     `remove_tags` removed.
     """
