@@ -237,7 +237,7 @@ def test_schemas_that_differ_in_their_version_alone_are_not_all_looked_up() -> N
     alike = [toy("a", metadata=Metadata(properties=(("confluent:version", str(number)),))) for number in range(MANY)]
     for number, draft in enumerate(alike, 1):
         bench.do(Register(Subject(".", f"s{number}"), draft, schema_id=number))
-    request = Lookup(Subject(".", "s7"), toy("a", metadata=Metadata(properties=(("confluent:version", "9999"),))))
+    request = Lookup(Subject(".", "s7"), toy("a"))
     assert bench.do(request).schema_id == 7
     assert work_of(bench, request) < 3 * FEW_IDS
 
