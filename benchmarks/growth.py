@@ -1,6 +1,10 @@
 """Growth: what a request costs among many contexts, versions, deleted versions and subjects, against few.
 
-Two registries run embedded in one process, one with few and one with many; they take turns, CPU of the whole process counts,
+New subjects are registered at running servers too, 16 at once on SQLite, over logs that were filled below the law: there the beats
+of a server count, and garbage collection. A server with few rows holds them in dictionaries, one with more than the limit LEAST on
+a segment; each is compared with its like, and the step between the two is told.
+
+For the rest two registries run embedded in one process, one with few and one with many; they take turns, CPU of the whole process counts,
 and the round that took least: other programs only add to it. Among subjects the work is counted besides: calls of functions of
 Python and of C, the same number in each run. Time grows more than work, because what is in memory is in no cache.
 """
@@ -8,12 +12,15 @@ Python and of C, the same number in each run. Time grows more than work, because
 import asyncio
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
+from pathlib import Path
 
-from benchmarks import register
+from benchmarks import million, register
+from benchmarks.load import Server, different, request, treaty
 from benchmarks.row import Row, against
 from treaty.assemble import connect, open_node
 from treaty.client.connection import Connection
@@ -27,6 +34,13 @@ from treaty.node.node import Node
 CONTEXTS = (1, 10_000)
 VERSIONS = (10, 2_000)
 SUBJECTS = (100, 100_000)
+SERVED = ((1_000, 2_500), (4_500, 100_000))
+"""Subjects of running servers: in dictionaries, up to just below the change to a segment, and on a segment, from just above it.
+A subject has five rows, those of all rounds among them, and from 20,000 rows on (LEAST) a server writes a state file."""
+SERVED_ROUND = 192
+SERVED_ROUNDS = 7
+SERVED_GOAL = 1.15
+SERVED_NAME = "register a new subject at a server, 16 at once on SQLite"
 WATCHED = 200
 """Registrations whose calls are counted."""
 TURNS = 4_000
@@ -54,7 +68,54 @@ def run() -> list[Row]:
         *among(VERSIONS, "versions", fill_versions, VERSION_WORK),
         *turns(),
         *calls(),
+        *served(),
     ]
+
+
+def served() -> list[Row]:
+    """CPU of running servers for a new subject: many subjects against few, in dictionaries and on segments."""
+    found: list[Row] = []
+    least: list[float] = []
+    for sizes, how in zip(SERVED, ("in dictionaries", "on a segment"), strict=True):
+        with tempfile.TemporaryDirectory(prefix="treaty-growth-") as folder:
+            few, many = measure_served([filled(Path(folder), size, state=how != "in dictionaries") for size in sizes])
+        name = f"{SERVED_NAME}, {how}: {sizes[1]:,} subjects against {sizes[0]:,}"
+        found.append(against(name, many, few, unit="us CPU", goal=SERVED_GOAL))
+        least += (few, many)
+    name = f"{SERVED_NAME}: {SERVED[1][0]:,} on a segment against {SERVED[0][1]:,} in dictionaries"
+    return [
+        *found,
+        against(name, least[2], least[1], unit="us CPU", limit="rows of a segment are looked up in its blocks"),
+    ]
+
+
+def filled(folder: Path, size: int, *, state: bool) -> str:
+    """A log of so many subjects with a version each, with a state file or without."""
+    url = f"sqlite://{folder / f'{size}.db'}"
+    asyncio.run(million.fill(url, size, versions=1))
+    if state:
+        million.wait_for("log", "state", url)
+    return url
+
+
+def measure_served(urls: list[str]) -> list[float]:
+    """Microseconds of CPU of a server for each registration; the servers take turns, and the least of the rounds counts."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(treaty(url)) for url in urls]
+        spent: list[list[float]] = [[] for _ in servers]
+        for turn in range(SERVED_ROUNDS):
+            for server, some in zip(servers, spent, strict=True):
+                some.append(cost_served(server, turn))
+        return [min(some) for some in spent]
+
+
+def cost_served(server: Server, turn: int) -> float:
+    """One round: new subjects, each with a schema of its own."""
+    posts = [
+        request("POST", f"/subjects/{name}/versions", json.dumps({"schema": schema}).encode())
+        for name, schema in register.texts(20_000_000 + turn * SERVED_ROUND, SERVED_ROUND)
+    ]
+    return different(server, posts, register.TOGETHER)[0] * 1000
 
 
 def among(
