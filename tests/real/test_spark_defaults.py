@@ -91,9 +91,11 @@ def compare(spark: SparkSession, seeds: Iterable[int], reader: str) -> tuple[int
     return rows, bad
 
 
-@pytest.mark.parametrize("reader", ["union", "latest"])
+SOAK = [(first, reader) for first in range(PACK, 1_000 + PACK, 100) for reader in ("union", "latest")]
+
+
 @pytest.mark.parametrize(
-    "first", [0, *(pytest.param(at, marks=pytest.mark.soak) for at in range(PACK, 500 + PACK, 100))]
+    ("first", "reader"), [(0, "union"), *(pytest.param(*one, marks=pytest.mark.soak) for one in [(0, "latest"), *SOAK])]
 )
 def test_spark_reads_random_defaults_as_arrow_does(
     spark: SparkSession, first: int, reader: str, figure: Callable[[str], None]
