@@ -46,7 +46,11 @@ def round_to_float(value: float) -> float:
 
 
 def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
-    """Return a function that returns the default of a field; lists and dicts are new objects at each call."""
+    """Return a function that returns the default of a field; lists and dicts are new objects at each call. Raises `ValueError`
+    for a default that is no value of the field's type.
+    """
+    if not is_default_of(field["type"], field["default"], named):
+        raise ValueError(f"{field['default']!r:.80} does not fit it")
     made = default_of(field["type"], field["default"], named)
     if isinstance(made, (list, dict)):
         return lambda: copy.deepcopy(made)
@@ -94,7 +98,7 @@ def _is_within(schema: Any, kind: str, default: Any, named: Mapping[str, Any]) -
             return all(
                 is_default_of(field["type"], default[field["name"]], named)
                 if field["name"] in default
-                else "default" in field
+                else "default" in field and is_default_of(field["type"], field["default"], named)
                 for field in schema["fields"]
             )
         case "array":

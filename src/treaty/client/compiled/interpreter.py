@@ -131,7 +131,7 @@ class _Interpreter:
     def _default(self, field: Any) -> Callable[[], Any]:
         try:
             return default_maker(field, self._wanted)
-        except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError) as error:
+        except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError, RecursionError) as error:
             message = f"the default of the reader's field {field['name']} is not a value of its type: {error}"
 
             def refuse() -> Any:

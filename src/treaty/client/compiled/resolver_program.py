@@ -25,6 +25,7 @@ UNWRITABLE = (
     LookupError,
     ValueError,
     ArithmeticError,
+    AttributeError,
     TypeError,
 )
 """Errors that prevent a program: a schema that is too large, or an invalid default."""

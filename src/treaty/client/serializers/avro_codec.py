@@ -15,21 +15,25 @@ from functools import cached_property
 from typing import Any
 
 import fastavro
-from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
 from treaty.client.compiled.interpreter import ReadStep, make_interpreter
 from treaty.client.compiled.logical import EXACT, LossError, mark_exact
 from treaty.client.compiled.matches import UnmatchedError
+from treaty.client.compiled.parsed_schema import mark_parsed, print_parsed
 from treaty.client.compiled.reader_program import Read, make_reader
 from treaty.client.compiled.resolver_program import make_resolver
 from treaty.client.compiled.writer_program import Write, make_writer
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.avro_skipper import MalformedPayloadError, Skip, make_skipper
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.core.names import Subject
+from treaty.core.refusals import TooLarge
 from treaty.core.registry import Registry
-from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.avro.parser import parse_schema
+from treaty.formats.format import InvalidSchemaError
 
 _WRAPPER = "__treaty_payload__"
 PROGRAM_ERRORS = (
@@ -47,8 +51,6 @@ _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, 
 _COMMENTS = frozenset({"doc", "aliases", "default", "order"})
 MAX_READERS = 20
 """The most readers whose programs are cached per writer."""
-MAX_REFERENCES = 1000
-"""The most schemas that a schema refers to, directly or indirectly."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +135,23 @@ def make_avro_codec(registry: Registry, text: str, references: tuple[Reference, 
     """Resolve the references of a schema of `within` and return its codec. Raises `BadValueError` if the text or a
     reference is not Avro, and the registry's error for a missing one.
     """
-    named: dict[str, Any] = {}
-    _collect(registry, references, within, (named, set()))
     payload = _json(text)
     plain = isinstance(payload, dict) and payload.get("type") == "bytes" and "logicalType" not in payload
-    raw = payload == "bytes" or plain
-    wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": payload}]}
-    schema = _parse(wrapper, named)
-    return AvroCodec(text, schema, named, full_name(text), raw)
+    try:
+        resolved = fetch_resolved_schema(registry, "AVRO", text, references, within)
+    except TooLarge as error:
+        raise BadValueError(f"the schema refers to too many others: {error}") from None
+    return _make_codec(resolved, raw=payload == "bytes" or plain)
+
+
+def _make_codec(resolved: ResolvedSchema, *, raw: bool) -> AvroCodec:
+    """Return the codec of a schema with its references. Raises `BadValueError`."""
+    try:
+        root, named = print_parsed(parse_schema(resolved, strict=False))
+    except InvalidSchemaError as error:
+        raise BadValueError(f"the Avro codec cannot use this schema: {error}") from error
+    wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": root}]}
+    return AvroCodec(resolved.text, mark_parsed(wrapper, named), named, full_name(resolved.text), raw)
 
 
 def make_text_skipper(text: str) -> Skip | None:
@@ -148,9 +159,7 @@ def make_text_skipper(text: str) -> Skip | None:
 
     Raises `BadValueError` if the text is not Avro.
     """
-    named: dict[str, Any] = {}
-    schema = _parse({"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": _json(text)}]}, named)
-    codec = AvroCodec(text, schema, named, "", raw=False)
+    codec = _make_codec(ResolvedSchema("AVRO", text), raw=False)
     return None if codec.payload in ("bytes", {"type": "bytes"}) else codec.skim
 
 
@@ -269,33 +278,6 @@ def add_length(data: bytes) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "bytes", data)
     return out.getvalue()
-
-
-def _collect(
-    registry: Registry,
-    references: tuple[Reference, ...],
-    within: Subject,
-    known: tuple[dict[str, Any], set[tuple[Subject, int]]],
-) -> None:
-    """Parse all direct and indirect references, the deepest first, each once."""
-    named, seen = known
-    for reference in references:
-        place = (within.sibling(reference.subject), reference.version)
-        if place in seen:
-            continue
-        seen.add(place)
-        if len(seen) > MAX_REFERENCES:
-            raise BadValueError(f"the schema refers to more than {MAX_REFERENCES} others")
-        found = registry.ask(GetVersion(place[0], reference.version, deleted=True, exact=True)).answer
-        _collect(registry, found.references, place[0], known)
-        _parse(_json(found.text), named)
-
-
-def _parse(schema: Any, named: dict[str, Any]) -> Any:
-    try:
-        return fastavro.parse_schema(schema, named_schemas=named)
-    except (SchemaParseException, UnknownType, KeyError, TypeError) as error:
-        raise BadValueError(f"the Avro codec cannot use this schema: {error}") from error
 
 
 def _json(text: str) -> Any:
