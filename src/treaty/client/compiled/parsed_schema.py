@@ -38,7 +38,7 @@ def print_parsed(schema: AvroSchema) -> tuple[Any, Parsed]:
 
 
 def mark_parsed(schema: Parsed, named: Parsed) -> Parsed:
-    """Return a record with what tells fastavro that it is parsed, and with the named types of all its parts."""
+    """Return a record with the mark by which fastavro takes it as parsed, and with the named types of all its parts."""
     return {**schema, "__fastavro_parsed": True, "__named_schemas": {**named, schema["name"]: schema}}
 
 
