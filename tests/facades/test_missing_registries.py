@@ -1,5 +1,7 @@
 """A command that reads creates no database and no folder; one that writes says that the registry is new."""
 
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,28 @@ def test_a_host_without_a_scheme_is_answered_with_the_url(tmp_path: Path) -> Non
 
     assert done.exit_code == 2
     assert "'127.0.0.1:8081' has no scheme; did you mean http://127.0.0.1:8081?" in done.stderr
+
+
+@pytest.mark.parametrize("reply", [b"", b"\x15\x03\x03\x00\x02\x02\x46"], ids=["closed", "an alert of TLS"])
+def test_a_server_that_does_not_speak_http_may_speak_https(reply: bytes) -> None:
+    """What a server with TLS does with a request in plain text: it closes, with or without an alert."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    client.recv(65_536)
+                    client.sendall(reply)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        done = CliRunner().invoke(group, ["subject", "list"], env={"TREATY_REGISTRY": url})
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert done.exit_code == 2
+    assert "is it https?" in done.stderr

@@ -3,7 +3,9 @@
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -89,15 +91,22 @@ class TomlTable:
         """Raise `AuthFileError` for an unknown member."""
         for name in self.members:
             if name not in self.taken:
-                where = f" in [{self.name}]" if self.name else ""
-                raise self.wrong(
-                    f"the member {name}{where} is unknown", f"known: {', '.join(sorted(self.taken))}", name
-                )
+                raise self._unknown(name, sorted(self.taken))
+
+    def _unknown(self, name: str, known: Iterable[str]) -> AuthFileError:
+        """Return the error for a member that is not known, with the one that is spelled like it."""
+        where = f" in [{self.name}]" if self.name else ""
+        listed = list(known)
+        near = get_close_matches(name, listed, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(listed)}"
+        return self.wrong(f"the member {name}{where} is unknown", remedy, name)
 
     def _taken(self, name: str, default: Any) -> Any:
         self.taken.add(name)
         value = self.members.get(name, default)
         if value is None:
+            for other in get_close_matches(name, self.members, n=1):
+                raise self._unknown(other, [name])
             raise self.wrong(f"{name} is missing in [{self.name}]", f"write {name} = …")
         return value
 

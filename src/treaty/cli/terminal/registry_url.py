@@ -42,10 +42,14 @@ def describe_failure(error: RegistryError, registry: str = "the registry") -> st
     """Return what failed: with a remedy if the registry did not answer; an answer with an error has its own."""
     if not isinstance(error, NoResponseError) and not isinstance(error.__cause__, NoResponseError):
         return f"the request to {registry} failed: {error}"
-    return f"{registry} does not answer: {error}; {_remedy_of(error)}"
+    return f"{registry} does not answer: {error}; {_remedy_of(error, registry)}"
 
 
-def _remedy_of(error: RegistryError) -> str:
+_NO_HTTP = ("RemoteDisconnected", "ConnectionResetError", "BadStatusLine", "RemoteProtocolError", "ReadError")
+"""Errors of a request whose server closed the connection, or answered with something other than HTTP: TLS, for example."""
+
+
+def _remedy_of(error: RegistryError, registry: str) -> str:
     text = str(error)
     if "ame mismatch" in text or "IP address mismatch" in text:
         return "write the URL with a name that its certificate has"
@@ -53,6 +57,8 @@ def _remedy_of(error: RegistryError) -> str:
         return "if you trust the authority of its certificate, name the authority's file in PEM: TREATY_CA=ca.pem"
     if "WRONG_VERSION_NUMBER" in text:
         return "check that it has TLS; without TLS its URL begins with http://"
+    if not registry.startswith("https:") and any(name in text for name in _NO_HTTP):
+        return "is it https? The URL of a registry with TLS begins with https://; else check that it runs"
     return "check that it runs"
 
 
