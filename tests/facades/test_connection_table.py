@@ -176,3 +176,37 @@ def test_proxies_are_networks_and_addresses() -> None:
     assert not read_proxies([]).covers("10.1.2.3")
     with pytest.raises(ValueError, match=r"'proxy\.local' is no address of a proxy; write an address or a network"):
         read_proxies(["proxy.local"])
+
+
+@given(
+    held=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 900), st.floats(0, 5)), max_size=8),
+    address=st.sampled_from("abcd"),
+    size=st.integers(1, 2_000),
+)
+def test_an_answer_gets_room_or_is_refused_and_the_bound_holds(
+    held: list[tuple[str, int, float]], address: str, size: int
+) -> None:
+    now = [0.0]
+    table = ConnectionTable(lambda: now[0], most=100, most_each=100, most_unread=1_000, seconds=60)
+    others = []
+    for whose, count, pause in held:
+        other = Twin(whose)
+        assert not table.admit(other)
+        if table.make_room(other, count):
+            other.unread = count
+            table.note_unread(other)
+            others.append(other)
+        now[0] += pause
+        assert table.unread_bytes <= 1_000
+    asking = Twin(address)
+    assert not table.admit(asking)
+    before = [one for one in others if one.open]
+    bytes_of = {whose: sum(one.unread for one in before if one.address == whose) for whose in "abcd"}
+    waited = {one: now[0] - table.unread[one].since for one in before}
+    has_room = table.make_room(asking, size)
+    gone = [one for one in before if not one.open]
+    assert has_room == (table.unread_bytes + size <= 1_000 or not table.unread)
+    for one in gone:  # who is cut off has waited, or holds more than who asks
+        assert waited[one] >= 2.0 or (one.address != address and bytes_of[one.address] > bytes_of[address] + size)
+    if not has_room:
+        assert all(waited[one] < 2.0 for one in before if one.open)

@@ -66,9 +66,16 @@ def test_each_change_of_state_is_one_line(name: str, ready: Status, caplog: pyte
 @pytest.mark.parametrize(
     ("statuses", "lines"),
     [
-        ([{"looked": -1.0, "sequence": 0}, {"looked": 0.1, "sequence": 0}, {"looked": 0.2, "sequence": 0}], 1),
-        ([{"looked": -1.0, "sequence": 0}, {"looked": 0.1, "sequence": 7}, {"looked": 0.1, "sequence": 0}], 0),
-        ([{"looked": 0.1, "sequence": 7}], 0),
+        (
+            [
+                {"first_sequence": -1, "sequence": 0},
+                {"first_sequence": 0, "sequence": 7},
+                {"first_sequence": 0, "sequence": 8},
+            ],
+            1,
+        ),
+        ([{"first_sequence": -1, "sequence": 0}, {"first_sequence": 7, "sequence": 7}], 0),
+        ([{"first_sequence": 7, "sequence": 7}], 0),
     ],
     ids=["new", "old", "old at once"],
 )

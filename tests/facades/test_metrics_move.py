@@ -193,9 +193,10 @@ async def newer_rows(pages: Pages) -> None:
 
 @quiet
 async def forwarding(pages: Pages) -> None:
-    async with realm("ab") as it:
+    async with realm("abc") as it:
         pages.beat(*it.nodes.values())
-        await it.nodes["b"].ask(post("s"))
+        for name, node in it.nodes.items():
+            await node.ask(post(f"of-{name}"))
         pages.beat(*it.nodes.values())
         it.net.deaf = 1.0
         await it.nodes["b"].ask(post("t"))

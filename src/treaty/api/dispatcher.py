@@ -17,7 +17,7 @@ from treaty.api.caller import REQUEST_ID, RequestCaller, caller, identify_reques
 from treaty.api.errors import HttpError, error_response
 from treaty.api.metrics import OTHER, ServerMetrics
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
-from treaty.api.request_scope import ROUTE, connection_of
+from treaty.api.request_scope import ROUTE, RequestConnection, connection_of
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH, LOOP_BYTES
 from treaty.core.refusals import Unavailable
@@ -114,7 +114,7 @@ class RequestDispatcher:
         if connection is not None and not await connection.wait_until_read():
             self.metrics.gone += 1
             return  # nothing was done, and no client is there to read it
-        answer = _Answer(send, identify_request(scope))
+        answer = _Answer(send, identify_request(scope), connection)
         began = time.perf_counter()
         self.metrics.in_flight += 1
         try:
@@ -237,17 +237,35 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
 
 @dataclass(slots=True)
 class _Answer:
-    """Wraps `send`: keeps status and headers, and adds the request id."""
+    """Wraps `send`: keeps status and headers, adds the request id, and refuses a large answer for which there is no room.
+
+    So an answer begins with its first bytes.
+    """
 
     send: Send
     request_id: bytes
+    connection: RequestConnection | None = None
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    start: Message | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
-            self.headers = message["headers"] = [*message["headers"], (REQUEST_ID, self.request_id)]
-        elif len(message.get("body", b"")) > LOOP_BYTES:
+            self.start = message
+            return
+        size = len(message.get("body", b""))
+        is_large = size > LOOP_BYTES and self.connection is not None
+        if is_large and self.connection is not None and not self.connection.make_room(size):
+            raise Unavailable(
+                "answers that clients have not read fill the memory for them (limit UNREAD_BYTES); retry later"
+            )
+        if self.start is not None:
+            start, self.start = self.start, None
+            self.status = start["status"]
+            self.headers = start["headers"] = [*start["headers"], (REQUEST_ID, self.request_id)]
+            await self.send(start)
+        if size > LOOP_BYTES:
             message["body"] = memoryview(message["body"])  # asyncio copies the unsent rest of bytes once more
         await self.send(message)
+        if is_large and self.connection is not None:
+            self.connection.note_unread()

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from treaty.api.application import ServerApplication
-from treaty.api.metrics import ServerMetrics
+from treaty.api.metrics import HELP, ServerMetrics
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
 from treaty.api.network.caching_protocol import CachingProtocol, is_supported, make_protocol
 from treaty.api.network.connections import ConnectionTable
@@ -286,7 +286,7 @@ def _gauges(status: object) -> dict[str, float]:
     found: dict[str, float] = {}
     for member in fields(status):
         value = getattr(status, member.name)
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and member.name in HELP:
             found[member.name] = float(value)
         elif isinstance(value, str) and member.name in _YES:
             found[_YES[member.name]] = float(bool(value))

@@ -56,6 +56,14 @@ class RequestConnection(Protocol):
         """Say whether nothing can be sent any more."""
         ...
 
+    def make_room(self, size: int) -> bool:
+        """Say whether an answer of so many bytes has room beside all that clients have not read."""
+        ...
+
+    def note_unread(self) -> None:
+        """Count what the client has not read yet."""
+        ...
+
 
 def set_connection(scope: Scope, connection: RequestConnection) -> None:
     """Leave the connection of a request."""

@@ -126,7 +126,7 @@ async def serve(
     )
     async with open_protection(protection) as active, opened as node:
         metrics = ServerMetrics(sharing.board, sharing.worker)
-        internal = PeerEndpoint(node.take, authenticator) if authenticator is not None and node.forwards else None
+        internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         hosts = allowed_hosts(listening, protection, peering)
         app = build_application(
             node,

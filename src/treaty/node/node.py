@@ -321,11 +321,6 @@ class Node:
         """Why this node does not write now; empty if it does."""
         return self._queue.read_only or self._queue.write_failure
 
-    @property
-    def forwards(self) -> bool:
-        """Whether nodes of this log forward commands to each other; where a log can be locked they do not."""
-        return not self._log.lockable
-
     def status(self) -> Status:
         """Return the status of this node and its log."""
         here, follower = self.follower.position, self.follower
@@ -341,6 +336,7 @@ class Node:
             state_root=as_root(self._tables.roots).hex(),
             root_stated="" if follower.wrong is None else follower.wrong.tip.root.hex(),
             root_found="" if follower.wrong is None else follower.wrong.found.hex(),
+            first_sequence=follower.first_sequence,
             behind=max(0, follower.tip.sequence - here.sequence),
             looked=looked,
             queue=self._queue.waiting,

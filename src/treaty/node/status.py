@@ -104,6 +104,8 @@ class Status:
     """The log backend: ``memory``, ``sqlite``, ``postgresql`` …"""
     identity: str
     sequence: int
+    first_sequence: int
+    """Sequence of the log when this node read its end for the first time; -1 before."""
     digest: str
     """Digest of the append at `sequence`, which identifies the history."""
     state_root: str
@@ -157,9 +159,9 @@ class LogReporter:
 
     def report(self, status: Status) -> None:
         """Write the lines for what has changed."""
-        if not self.is_known and status.looked >= 0:
+        if not self.is_known and status.first_sequence >= 0:
             self.is_known = True
-            if not status.sequence:
+            if not status.first_sequence:
                 log.info(NEW, status.log)
         if status.trouble and not self.is_lost:
             log.warning(LOST, status.trouble, status.sequence)

@@ -160,6 +160,14 @@ class CachingProtocol(HttpToolsProtocol):
             self.query is not None and bool(self.pipeline) and connected is not None and is_closed(connected.fileno())
         )
 
+    def make_room(self, size: int) -> bool:
+        """Say whether an answer of so many bytes has room beside all that clients have not read."""
+        return self.table.make_room(self, size)
+
+    def note_unread(self) -> None:
+        """Count what the client has not read yet."""
+        self.table.note_unread(self)
+
     async def wait_until_read(self) -> bool:
         """Wait until the client has taken the answers before this one; false where it is gone."""
         if not self.flow.write_paused:

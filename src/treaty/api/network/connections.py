@@ -179,6 +179,39 @@ class ConnectionTable:
             bytes_of[address] -= self.unread[victim].size
             self._cut(victim)
 
+    def make_room(self, connection: ClientConnection, size: int) -> bool:
+        """Say whether an answer of so many bytes has room beside all that is unread; for it other clients are cut off.
+
+        The address with most bytes gives room: at once where it has more than the client's own would have with the answer,
+        else by clients that have taken nothing for a while. An answer alone always has room.
+        """
+        if self.unread_bytes + size > self.most_unread:
+            for other in tuple(self.unread):
+                self.note_unread(other)
+        while self.unread_bytes + size > self.most_unread and any(other is not connection for other in self.unread):
+            victim = self._victim(connection, size)
+            if victim is None:
+                return False
+            self._cut(victim)
+        return True
+
+    def _victim(self, connection: ClientConnection, size: int) -> ClientConnection | None:
+        """Return the client that gives room for an answer; None where none has to."""
+        bytes_of: dict[str, int] = defaultdict(int)
+        for other, answer in self.unread.items():
+            bytes_of[other.address] += answer.size
+        own = bytes_of[connection.address] + size
+        now = self.clock()
+        for address in sorted(bytes_of, key=bytes_of.__getitem__, reverse=True):
+            haste = 0.0 if address != connection.address and bytes_of[address] > own else HASTE_SECONDS
+            waiting = [
+                other for other, answer in self.unread.items()
+                if other is not connection and other.address == address and now - answer.since >= haste
+            ]  # fmt: skip
+            if waiting:
+                return min(waiting, key=lambda one: self.unread[one].since)
+        return None
+
     def _cut(self, connection: ClientConnection) -> None:
         self.discard(connection)
         self.cut_off += 1
