@@ -62,8 +62,7 @@ class Follower:
         """Highest number of a completed look: the tables show at least its tip."""
         self.tip = START
         """The last tip seen."""
-        self.first_sequence = -1
-        """Sequence of the log at the first look; -1 before it."""
+        self.first_sequence = -1  # of the log at the first look
         self.caught_up_at: float | None = None
         self._barrier_since: float | None = None
         """Start time of the running look."""
@@ -181,8 +180,7 @@ class Follower:
             await self._read()  # nothing is proven yet, the log was wrong, or it has lost what was read from it
         await self.reach(tip)
         self.caught_up_at = self._environment.now()
-        if self.first_sequence < 0:
-            self.first_sequence = tip.sequence
+        self.first_sequence = tip.sequence if self.first_sequence < 0 else self.first_sequence
 
     async def catch_up_locked(self) -> None:
         """Look while this node holds the log lock: one read is enough, because no other node appends. Raises as
