@@ -20,7 +20,7 @@ RegistryError
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from treaty.core.finding import Diagnostic, Finding
@@ -74,6 +74,23 @@ class VersionNotFound(NotFound):
 
 class SchemaNotFound(NotFound):
     """No schema has this id, guid or text."""
+
+    @classmethod
+    def in_subject(cls, subject: str, format_: str = "", type_name: str = "") -> Self:
+        """Build the refusal for a text that is no version of a subject: its format and type, where they are known."""
+        kind = f"schema of type {type_name}" if type_name else "schema"
+        form = f" ({format_})" if format_ else ""
+        return cls.of(
+            "SCHEMA_NOT_FOUND",
+            f"this {kind}{form} is no version of {subject}: register it first",
+            new=type_name,
+            allowed="a schema that is a version of the subject",
+            subject=subject,
+        )
+
+    def with_remedy(self, remedy: str) -> Self:
+        """Return the refusal with what else a program can do."""
+        return type(self)(replace(self.reason, message=f"{self.reason.message}{remedy}"))
 
 
 class SettingNotFound(NotFound):

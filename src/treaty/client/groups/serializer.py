@@ -18,6 +18,7 @@ from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.encodings import NO_CODEC, AddCodec, AssignEncoding, CodecType, ListCodecs
 from treaty.core.messages.groups import CreateSubject, FindSameVersion
 from treaty.core.names import subject_of
+from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import Register
 from treaty.core.schema import Draft, Pairs
@@ -110,7 +111,10 @@ class GroupSerializer:
             registered = self._registry.ask(asked)
             version, token = registered.answer.version, registered.token
         else:
-            found = self._registry.ask(FindSameVersion(self._subject, one.draft))
+            try:
+                found = self._registry.ask(FindSameVersion(self._subject, one.draft))
+            except SchemaNotFound as missing:
+                raise missing.with_remedy(", or let the serializer do it with register_schema=True") from None
             version, token = found.answer, found.token
         if version.data is None and one.draft.data is not None:
             version = replace(version, data=one.draft.data)

@@ -6,10 +6,12 @@ from treaty.client.groups.codecs import PayloadCodec
 from treaty.core.answers import Config
 from treaty.core.messages.encodings import NO_CODEC
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
-from treaty.core.policy import BY_TYPE, LEVELS, Level
+from treaty.core.policy import BY_TYPE, LEVELS, PRAVEGA_LEVELS, TILL_POLICIES, Level
 from treaty.core.schema import Pairs
+from treaty.core.suggestions import suggest
 from treaty.wire.pravega.formats import PARSED, custom_format
 from treaty.wire.pravega.groups import ORIGIN
+from treaty.wire.pravega.policies import RENAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +64,30 @@ def pravega_group(
     format_: str = ANY_FORMAT, level: Level | str = "NONE", *, many_types: bool = False, properties: Pairs = ()
 ) -> GroupSettings:
     """Return settings of a new group as Pravega's clients create them: its format (``AVRO``, ``JSON``, ``PROTOBUF``,
-    ``any`` or the name of a custom one), its policy, and whether it takes several types. Raises `ValueError` for a word that is no level.
+    ``any`` or the name of a custom one), its policy, and whether it takes several types.
+
+    The policy has a name of Pravega (``Backward``, ``AllowAny``, ``DenyAll`` …) or of Confluent (``BACKWARD``), or is a `Level`. Raises
+    `ValueError` for any other word, and for policies that begin at a version, which a new group does not have.
     """
-    if isinstance(level, str) and level not in LEVELS:
-        raise ValueError(f"{level!r} is no level; there are {', '.join(LEVELS)}, or give a `Level`")
+    exact = _find_level(level) if isinstance(level, str) else level
     word, kept = (format_, ()) if format_ in {*PARSED.values(), ANY_FORMAT} else custom_format(format_)
-    exact = LEVELS[level] if isinstance(level, str) else level
     return GroupSettings(
         ORIGIN,
         types="many" if many_types else "one",
         identity="normalised",
         policy=Config(exact_level=exact, partition=BY_TYPE),
         properties=tuple(sorted((*properties, *kept, (FORMAT, word)))),
+    )
+
+
+def _find_level(word: str) -> Level:
+    known = {**PRAVEGA_LEVELS, **LEVELS}
+    if word in known:
+        return known[word]
+    if word in TILL_POLICIES:
+        raise ValueError(f"{word} begins at a version, and a new group has none: give a `Level` with the range")
+    hint = f"its name is {RENAMED[word]} today" if word in RENAMED else suggest(word, known)
+    names = f"there are {', '.join(PRAVEGA_LEVELS)}; {', '.join(LEVELS)}; or give a `Level`"
+    raise ValueError(
+        f"{word[:100]!r} is no policy; {f'{hint} ' if hint.endswith('?') else f'{hint}; ' if hint else ''}{names}"
     )

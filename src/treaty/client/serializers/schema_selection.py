@@ -140,7 +140,10 @@ class WriterSchemas(Generic[C]):
         """Register the schema or look it up."""
         assert self._draft is not None
         if isinstance(choice, MustExist):
-            return self.registry.ask(Lookup(subject, self._draft(), choice.normalize)).answer
+            try:
+                return self.registry.ask(Lookup(subject, self._draft(), choice.normalize)).answer
+            except SchemaNotFound as missing:
+                raise missing.with_remedy(", or let the serializer do it with the choice AutoRegister()") from None
         return self.registry.ask(Register(subject, self._draft(), choice.normalize)).answer.version
 
     def _bind_version(self, subject: Subject, version: VersionFound) -> BoundSchema[C]:

@@ -50,6 +50,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
     if not request.draft.text and not request.draft.data:
         raise _missing(view, request.subject, visible)
     draft = with_text(request.draft, engine)
+    type_name = ""
     for subject in chain((request.subject,), same_name_elsewhere(view, request.subject)):
         if not has_version(view, subject, visible):
             continue
@@ -67,15 +68,16 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
         )
         if isinstance(one, InvalidText):
             raise refuse(one, request.draft)
+        type_name = one.type_name
         match = find_version(view, subject, one, config, visible, any_type=not request.draft.type_name)
         if match is not None:
             return Decision((), describe_version(view, match))
-    raise _missing(view, request.subject, visible)
+    raise _missing(view, request.subject, visible, draft.format, type_name)
 
 
-def _missing(view: View, subject: Subject, visible: Visible) -> NotFound:
+def _missing(view: View, subject: Subject, visible: Visible, format_: str = "", type_name: str = "") -> NotFound:
     if has_version(view, subject, visible):
-        return SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
+        return SchemaNotFound.in_subject(str(subject), format_, type_name)
     return no_subject(subject)
 
 

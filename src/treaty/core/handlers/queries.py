@@ -144,7 +144,8 @@ def find_version(
         told = describe_version(view, one)
         if told.metadata is not None and wanted <= set(told.metadata.properties):
             return Decision((), told)
-    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
+    message = f"no version of {request.subject} has these properties in its metadata"
+    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", message, subject=str(request.subject))
 
 
 def list_versions(

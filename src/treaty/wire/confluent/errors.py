@@ -264,6 +264,8 @@ def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) 
     )
     if body.treaty is None:
         reason = _complete_reason(reason, asked)
+        if kind is r.SchemaNotFound and isinstance(asked, q.Lookup):
+            return r.SchemaNotFound.in_subject(reason.subject, asked.draft.format, asked.draft.type_name)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)
     if kind is r.InvalidSchema:

@@ -18,7 +18,7 @@ from treaty.wire.pravega.formats import format_name
 
 ADVANCED = "Advanced"
 _WORDS = {level: word for word, level in PRAVEGA_LEVELS.items()}
-_HINTS = {"None": "DenyAll", "Disabled": "AllowAny"}
+RENAMED = {"None": "DenyAll", "Disabled": "AllowAny"}
 """Words of PDP-1 that its registry renamed, and their names today."""
 
 
@@ -29,7 +29,7 @@ def level_of(body: GroupPolicyBody | None, path: str = "/compatibility") -> Leve
     if named is not None:
         return named
     if body is None or word != ADVANCED:
-        hint = f"{_HINTS[word]}, which is the name of {word} today" if word in _HINTS else ", ".join(POLICIES)
+        hint = f"{RENAMED[word]}, which is the name of {word} today" if word in RENAMED else ", ".join(POLICIES)
         raise _invalid(f"There is no compatibility policy '{word[:100]}'", f"{path}/policy", word, hint)
     halves = body.advanced or BackwardAndForwardBody()
     backward = None if halves.backward_policy is None else halves.backward_policy.backward_policy

@@ -167,7 +167,7 @@ def find_same_version(view: View, command: Command[FindSameVersion], engine: Sch
     one, config = _read(view, subject, command.request.draft, engine)
     match = find_version(view, subject, one, config)
     if match is None:
-        raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
+        raise SchemaNotFound.in_subject(str(subject), one.draft.format, one.type_name)
     return Decision((), describe_version(view, match, data=True))
 
 

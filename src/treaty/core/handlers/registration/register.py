@@ -7,7 +7,7 @@ The order in which things are asked is what clients can observe: rules and names
 from dataclasses import replace
 from functools import partial
 
-from treaty.core.answers import RegisteredVersion
+from treaty.core.answers import CompatibilityResult, RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding, format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
@@ -53,8 +53,10 @@ from treaty.core.handlers.validators import inspect, refuse_faults
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
 from treaty.core.identity import Extras
 from treaty.core.iglu_key import SchemaVer
+from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
+from treaty.core.policy import NONE
 from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason
 from treaty.core.requests import Register, Visible
 from treaty.core.schema import Draft
@@ -309,6 +311,25 @@ def read_new(
     return new
 
 
+def _describe_incompatible(case: RegistrationState, verdict: CompatibilityResult) -> str:
+    """Return for people what the first finding is, and how many there are; dialects have texts of their own."""
+    subject = case.request.subject
+    if not verdict.findings:
+        return f"the schema is incompatible with {subject}: {format_list(verdict.messages)[:ERROR_CHARACTERS]}"
+    policy, first = case.policy, verdict.findings[0]
+    reader, writer = ("reading", "writing")
+    if policy.forward == NONE:
+        reader, writer = ("new", "old")
+    elif policy.backward == NONE:
+        reader, writer = ("old", "new")
+    where = f" at {first.path}" if first.path else ""
+    remedy = f"; allowed: {first.remedy}" if first.remedy else ""
+    more = len(verdict.findings) - 1
+    others = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
+    told = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
+    return f"the schema is incompatible with {subject}: {first.rule}: {told}{others}"
+
+
 def _refuse_incompatible(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
     verdict = check_compatibility(
         view, engine, new, case.request.subject, bar=CompatibilityRequirements(case.policy, case.config)
@@ -320,8 +341,7 @@ def _refuse_incompatible(view: View, case: RegistrationState, new: ParsedDraft, 
     raise Incompatible(
         Reason(
             first.rule if first else "INCOMPATIBLE",
-            "Schema being registered is incompatible with an earlier schema for subject "
-            f'"{subject}", details: {format_list(verdict.messages)}',
+            _describe_incompatible(case, verdict),
             path=first.path if first else "",
             old=first.writer if first else "",
             new=first.reader if first else "",

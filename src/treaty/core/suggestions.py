@@ -1,0 +1,32 @@
+"""What somebody may have meant who wrote a word that is not known: the same question for keys, levels and names."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+MOST = 3
+"""The most words that are suggested."""
+CLOSENESS = 0.6
+"""How much of a word has to be the same, from 0 to 1."""
+LONGEST = 100
+"""Characters of the unknown word that are compared; comparing takes the product of both lengths."""
+
+
+def find_similar(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return known words that are like this one, the most similar first; letter case and ``-_ .`` do not count."""
+    by_fold: dict[str, list[str]] = {}
+    for one in known:
+        by_fold.setdefault(_fold(one), []).append(one)
+    if (same := by_fold.get(_fold(word[:LONGEST]))) is not None:
+        return tuple(same[:MOST])
+    near = get_close_matches(_fold(word[:LONGEST]), by_fold, MOST, CLOSENESS)
+    return tuple(one for fold in near for one in by_fold[fold])[:MOST]
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return ``did you mean X?`` or ``did you mean X or Y?``, empty where nothing is similar."""
+    near = find_similar(word, known)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _fold(word: str) -> str:
+    return "".join(char for char in word.casefold() if char not in "-_ .")
