@@ -142,7 +142,7 @@ def test_the_nearest_settings_count_and_the_command_line_more(folder: Path) -> N
     [
         ("[lint]\nrules = [", "cannot be read"),
         ("lint = 3", "lint is not a table"),
-        ("[lint]\nrule = []", "lint has no key 'rule'; known are rules, ignore, avro"),
+        ("[lint]\nrule = []", "lint has no key 'rule'; did you mean rules? known are rules, ignore, avro"),
         ("[lint]\nrules = [3]", "lint.rules is not a list of strings"),
         ('[lint]\nrules = ["LOUT"]', "unknown lint 'LOUT'; did you mean LOUD"),
         ('[lint]\nrules = ["XXXXXXXXX"]', "treaty lint --list prints"),

@@ -134,9 +134,7 @@ def test_keys_are_made_used_and_removed(tmp_path: Path) -> None:
             code, out, _ = run("pull", str(tmp_path / "out"), "--registry", api, "--json", *words)
             assert json.loads(out)["written"] == many
         assert run("keygen", "com.acme", "--registry", api, "--apikey", pair["write"])[0] == 2
-        code, _, err = run("keygen", "com.acme", "--registry", server.base, "--apikey", super_key["key"])
-        assert code == 2
-        assert f"404 HTTP 404 Not Found; no Iglu API answers there: its address ends in /api, so try {api}" in err
+        assert run("keygen", "com.acme", "--registry", server.base, "--apikey", super_key["key"])[0] == 0
         code, _, err = run("pull", str(tmp_path / "out"), "--registry", f"{api}/v1/api")
         assert (code, "check the host and the path" in err) == (2, True)
         code, _, err = run("keygen", "com.acme", "--registry", api, "--apikey", str(uuid4()))

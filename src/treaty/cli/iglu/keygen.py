@@ -4,8 +4,9 @@ from uuid import UUID, uuid4
 
 import click
 
-from treaty.cli.iglu.server_options import report_unreachable
+from treaty.cli.iglu.server_options import find_api, registry_option, report_unreachable
 from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.registry_url import hide_credentials
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.server_client import IgluServer, ServerAnswer
 from treaty.wire.iglu.api_keys import digest_of
@@ -13,7 +14,7 @@ from treaty.wire.iglu.api_keys import digest_of
 
 @click.command("keygen", epilog="Exit code 0: done. 2: wrong options, or the server refused.")
 @click.argument("vendor", required=False)
-@click.option("--registry", metavar="URL", help="URL of the server's API, such as http://127.0.0.1:8081/api.")
+@registry_option(required=False)
 @click.option(
     "--apikey",
     envvar="TREATY_IGLU_APIKEY",
@@ -32,10 +33,10 @@ def keygen(
     \b
     Examples:
       treaty iglu keygen --super
-      treaty iglu keygen com.acme --registry http://127.0.0.1:8081/api \\
+      treaty iglu keygen com.acme --registry http://127.0.0.1:8081 \\
         --apikey "$SUPER"
       treaty iglu keygen --delete "$KEY" \\
-        --registry http://127.0.0.1:8081/api --apikey "$SUPER"
+        --registry http://127.0.0.1:8081 --apikey "$SUPER"
     """  # noqa: D301 - click wants the control character
     if (vendor is not None) + (gone is not None) + is_super != 1:
         raise click.UsageError("give one of VENDOR, --delete and --super")
@@ -44,11 +45,11 @@ def keygen(
         _say({"key": str(key), "digest": digest_of(key)}, as_json=as_json)
         return
     if registry is None:
-        raise click.UsageError("give the server by --registry")
-    with IgluServer(registry, apikey) as server, report_unreachable():
+        raise click.UsageError("give the server by --registry, or in TREATY_REGISTRY")
+    with IgluServer(find_api(registry), apikey) as server, report_unreachable():
         answer = server.generate_keys(vendor) if vendor is not None else server.delete_key(_uuid(gone or ""))
     if answer.status not in {200, 201}:
-        raise UnusableError(f"{registry} refused: {answer.status} {answer.message}")
+        raise UnusableError(f"{hide_credentials(registry)} refused: {answer.status} {answer.message}")
     _say(_facts(answer), as_json=as_json)
 
 

@@ -163,7 +163,10 @@ def _read_resolver(found: DescriptionTable, path: Path) -> ResolverSource:
     registries = tuple(substitute_variables("registries", one, environment) for one in found.texts("registries"))
     apikey = found.text_with_variables("apikey", environment, "")
     if not config and not registries:
-        raise DescriptionError("resolver is missing; allowed is the file of a resolver's configuration, or registries")
+        hint = found.find_misspelt("resolver") or found.find_misspelt("registries")
+        raise DescriptionError(
+            f"resolver is missing; {hint}allowed is the file of a resolver's configuration, or registries"
+        )
     return ResolverSource(str(path.parent / config) if config else None, registries, (), apikey or None, "current")
 
 

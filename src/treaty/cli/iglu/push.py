@@ -1,6 +1,5 @@
 """`treaty iglu push FOLDER` and `treaty iglu pull FOLDER`: schemas from files to a server, and back."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 import click
 
+from treaty.cli.iglu.schema_text import indent_json, is_same_schema
 from treaty.cli.iglu.server_options import report_unreachable, server_options
 from treaty.cli.terminal import options, registry_warnings, screen
 from treaty.cli.terminal.source import UnusableError
@@ -42,7 +42,7 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, stric
 
     \b
     Examples:
-      treaty iglu push . --registry http://127.0.0.1:8081/api --public
+      treaty iglu push . --registry http://127.0.0.1:8081 --public
       treaty iglu push . --registry https://iglu.example.org/api --json
     """  # noqa: D301 - click wants the control character
     schemas = _schemas_of(folder)
@@ -123,22 +123,9 @@ def _push_one(server: IgluServer, one: SchemaPath, *, public: bool) -> tuple[str
         return ("created" if answer.status == 201 else "updated"), answer
     if answer.status == 409:
         there = server.get(one.key)
-        if there.status == 200 and _is_same(one, data, there.data):
+        if there.status == 200 and is_same_schema(one.key, data, there.data):
             return "unchanged", answer
     return "", answer
-
-
-def _is_same(one: SchemaPath, sent: bytes, there: bytes) -> bool:
-    if one.key.format != JSON_SCHEMA:
-        return sent == there
-    try:
-        mine, other = json.loads(sent), json.loads(there)
-    except ValueError:
-        return False
-    for document in (mine, other):
-        if isinstance(document, dict):
-            document.pop("$supersededBy", None)
-    return bool(mine == other)
 
 
 @contextmanager
@@ -160,6 +147,9 @@ def report_unwritable(folder: Path) -> Iterator[None]:
 def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
     """Write all schemas of an Iglu server that may be read into FOLDER, at schemas/VENDOR/NAME/FORMAT/VERSION.
 
+    JSON schemas are indented, with their members in the order of the answer. A file that holds the same schema already
+    stays as it is.
+
     \b
     Examples:
       treaty iglu pull mirror --registry https://iglu.example.org/api
@@ -174,7 +164,8 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
             if answer.status == 200:
                 path = folder / "schemas" / key.path
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(answer.data)
+                if not (path.is_file() and is_same_schema(key, path.read_bytes(), answer.data)):
+                    path.write_bytes(indent_json(answer.data) if key.format == JSON_SCHEMA else answer.data)
                 written += 1
             else:
                 problems.append({"schema": str(key), "status": answer.status, "message": answer.message})

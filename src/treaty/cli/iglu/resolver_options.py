@@ -1,8 +1,9 @@
 """The options of commands that resolve: a configuration, registries, the key, the algorithm."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from treaty.cli.iglu.server_options import API
 from treaty.cli.terminal.registry_url import connect_to, hide_credentials
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu import (
@@ -82,6 +84,17 @@ def _open_place(place: str, apikey: str | None) -> IgluRegistry:
     return embedded_registry(place, place)
 
 
+def _or_usual(source: ResolverSource) -> ResolverSource:
+    """Return the source, or where it names nothing the registry of TREATY_REGISTRY: an Iglu registry, if its path ends
+    in /api, or one of Treaty.
+    """
+    usual = os.environ.get("TREATY_REGISTRY", "")  # noqa: TID251 (a command's settings are variables too)
+    if not usual or source.config or source.registries or source.treaty:
+        return source
+    is_api = urlsplit(usual).path.rstrip("/").endswith(API)
+    return replace(source, registries=(usual,)) if is_api else replace(source, treaty=(usual,))
+
+
 def resolver_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command, which receives them as `source`."""
 
@@ -95,7 +108,8 @@ def resolver_options(command: Callable[..., Any]) -> Callable[..., Any]:
         algorithm: str,
         **rest: Any,
     ) -> Any:
-        return command(*args, source=ResolverSource(resolver, registries, treaty, apikey, algorithm), **rest)
+        source = ResolverSource(resolver, registries, treaty, apikey, algorithm)
+        return command(*args, source=_or_usual(source), **rest)
 
     for option in (
         click.option(
@@ -115,7 +129,8 @@ def resolver_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--treaty",
             multiple=True,
             metavar="URL",
-            help="A registry of Treaty, or of Confluent's API, with subjects VENDOR/NAME/FORMAT. Repeatable.",
+            help="A registry of Treaty, or of Confluent's API, with subjects VENDOR/NAME/FORMAT. Repeatable. "
+            "Without --resolver, --registry and --treaty it is that of TREATY_REGISTRY.",
         ),
         click.option(
             "--registry",

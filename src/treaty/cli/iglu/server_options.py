@@ -4,25 +4,61 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
+from treaty.cli.terminal.registry_url import hide_credentials
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.server_client import IgluServer, IgluServerError
+
+API = "/api"
+"""Where a server has its Iglu API, below the address of the host."""
+
+
+def registry_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add --registry, the address of a server with an Iglu API."""
+    return click.option(
+        "--registry",
+        required=required,
+        envvar="TREATY_REGISTRY",
+        show_envvar=True,
+        metavar="URL",
+        help=f"Server: http(s)://host:port. Its Iglu API is at {API} below it, which is added unless the URL ends so.",
+    )
+
+
+apikey_option = click.option(
+    "--apikey", envvar="TREATY_IGLU_APIKEY", show_envvar=True, metavar="UUID", help="The API key."
+)
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets an `IgluServer` as `server`."""
 
-    @click.option(
-        "--registry", required=True, metavar="URL", help="URL of the server's API, such as http://127.0.0.1:8081/api."
-    )
-    @click.option("--apikey", envvar="TREATY_IGLU_APIKEY", show_envvar=True, metavar="UUID", help="The API key.")
+    @registry_option(required=True)
+    @apikey_option
     @wraps(command)
     def wrapped(*args: Any, registry: str, apikey: str | None, **others: Any) -> Any:
-        return command(*args, server=IgluServer(registry, apikey), **others)
+        return command(*args, server=IgluServer(find_api(registry), apikey), **others)
 
     return wrapped
+
+
+def find_api(url: str) -> str:
+    """Return the address of the Iglu API of a server: ``/api`` is added unless the path ends so.
+
+    Of several nodes the first is taken; user and password are left out, because the API has keys. Raises
+    `UnusableError` for what is no address of a server, such as that of a log.
+    """
+    first = hide_credentials(url.split(",", maxsplit=1)[0].strip())
+    parts = urlsplit(first)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise UnusableError(
+            f"{first!r} is no server: this command asks an Iglu API over HTTP; give --registry http://host:port"
+        )
+    path = parts.path.rstrip("/")
+    return parts._replace(path=path if path.endswith(API) else f"{path}{API}", query="", fragment="").geturl()
 
 
 @contextmanager

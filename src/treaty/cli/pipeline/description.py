@@ -57,8 +57,12 @@ def read_description(path: Path, environment: Mapping[str, str]) -> PipelineDesc
 def _build_description(found: DescriptionTable, stem: str, environment: Mapping[str, str]) -> PipelineDescription:
     name = found.text("name", stem)
     registry = found.text_with_variables("registry", environment, "")
-    pipeline = _build_pipeline(found)
     session = read_session(found.table("spark"))
+    try:
+        pipeline = _build_pipeline(found)
+    except PipelineError:
+        found.refuse_unknown_keys()  # all keys were read: a misspelt one is why it lacks something
+        raise
     found.refuse_unknown_keys()
     return PipelineDescription(name, pipeline, session, registry)
 
@@ -125,7 +129,8 @@ def require_table(found: DescriptionTable, name: str) -> DescriptionTable:
     """Return a nested table. Raises `DescriptionError` where it is missing."""
     inside = found.table(name)
     if inside is None:
-        raise DescriptionError(f"{found.key(name)} is missing; allowed is a table, [{found.key(name)}]")
+        hint = found.find_misspelt(name)
+        raise DescriptionError(f"{found.key(name)} is missing; {hint}allowed is a table, [{found.key(name)}]")
     return inside
 
 

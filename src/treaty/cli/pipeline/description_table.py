@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from treaty.client.suggestions import find_similar, suggest
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+KEY_CHARACTERS = 100
+"""Characters of a key that a message shows."""
 KINDS = {
     str: "a text",
     int: "a whole number",
@@ -95,7 +99,9 @@ class DescriptionTable:
         """Raise `DescriptionError` if the table has a member that was never read."""
         for name in self.values:
             if name not in self.known_keys:
-                raise DescriptionError(f"{self.key(name)}: unknown key; allowed are {', '.join(self.known_keys)}")
+                hint = suggest(name, [one for one in self.known_keys if one not in self.values])
+                allowed = f"{f'{hint} ' if hint else ''}allowed are {', '.join(self.known_keys)}"
+                raise DescriptionError(f"{self.key(name)}: unknown key; {allowed}")
 
     def key(self, name: str) -> str:
         """Return the dotted name of a member."""
@@ -105,11 +111,17 @@ class DescriptionTable:
         """Return the error for an unusable value of a member."""
         return DescriptionError(f"{self.key(name)} = {self.values.get(name)!r}: {allowed}")
 
+    def find_misspelt(self, name: str) -> str:
+        """Return a hint at a key that is like a missing one, and that nothing has read."""
+        near = find_similar(name, [one for one in self.values if one not in self.known_keys])
+        return f"did you mean it where {near[0][:KEY_CHARACTERS]} stands? " if near else ""
+
     def _get(self, name: str, kind: type, usual: Any, *, needed: bool = True) -> Any:
         self.known_keys[name] = None
         if name not in self.values:
             if usual is None and needed:
-                raise DescriptionError(f"{self.key(name)} is missing; allowed is {KINDS[kind]}")
+                hint = self.find_misspelt(name)
+                raise DescriptionError(f"{self.key(name)} is missing; {hint}allowed is {KINDS[kind]}")
             return usual
         value = self.values[name]
         fits = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)

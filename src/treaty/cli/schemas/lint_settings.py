@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from treaty.cli.terminal.source import STDIN, UnusableError, find_format
+from treaty.client.suggestions import suggest
 from treaty.formats.registry import FormatRegistry
 
 ALL, RECOMMENDED = "all", "recommended"
 """Values of `rules` for all lints of a format, and for the default ones."""
+TABLES = ("lint", "plan")
+"""The tables of treaty.toml."""
+KEY_CHARACTERS = 100
+"""Characters of an unknown key that a message shows."""
 OPTIONAL = frozenset(
     {
         "ADDITIONAL_PROPERTIES_UNSPECIFIED",
@@ -90,11 +95,22 @@ def _read_folder_settings(folder: Path, formats: FormatRegistry) -> LintSelectio
             value: Any = tomllib.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise UnusableError(f"{file} cannot be read: {error}") from error
+        if name == "treaty.toml":
+            refuse_unknown_tables(value, file)
         for step in way:
             value = value.get(step) if isinstance(value, dict) else None
         if value is not None:
             return _parse_settings(value, file, formats)
     return None
+
+
+def refuse_unknown_tables(settings: Mapping[str, object], file: Path) -> None:
+    """Raise `UnusableError` for a table of treaty.toml that no command reads."""
+    for name in settings:
+        if name not in TABLES:
+            hint = suggest(name, TABLES)
+            told = f"{f'{hint} ' if hint else ''}known are {', '.join(f'[{one}]' for one in TABLES)}"
+            raise UnusableError(f"{file}: there is no table [{name[:KEY_CHARACTERS]}]; {told}")
 
 
 def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintSelection:
@@ -103,7 +119,10 @@ def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintS
     names = {name.lower(): name for name in formats.names}
     for key in settings:
         if key not in {"rules", "ignore", *names}:
-            raise UnusableError(f"{file}: lint has no key {key!r}; known are rules, ignore, {', '.join(names)}")
+            known = ["rules", "ignore", *names]
+            hint = suggest(key, known)
+            told = f"{f'{hint} ' if hint else ''}known are {', '.join(known)}"
+            raise UnusableError(f"{file}: lint has no key {key[:KEY_CHARACTERS]!r}; {told}")
     by_format = {
         names[key]: _parse_words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
         for key, value in settings.items()

@@ -1,5 +1,6 @@
 """A folder of schema files as the desired state of subjects, with `[plan]` of its `treaty.toml`."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +9,16 @@ from typing import Any
 
 import msgspec
 
+from treaty.cli.schemas.lint_settings import refuse_unknown_tables
 from treaty.cli.terminal.source import UnusableError, read_sources
+from treaty.client.suggestions import suggest
 from treaty.client.transfer.desired import DesiredSubject
 from treaty.core.names import Subject, context_of, subject_of
 from treaty.core.policy import LEVELS
 from treaty.formats.registry import FormatRegistry
 
 SETTINGS = "treaty.toml"
+_UNKNOWN = re.compile(r"contains unknown field `([^`]{1,100})`")
 
 
 class SubjectPlan(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,6 +103,16 @@ class SchemaFolder:
         )
 
 
+def _find_hint(message: str) -> str:
+    """Return what a key may have meant that the message of msgspec calls unknown, or the keys of its table."""
+    unknown = _UNKNOWN.search(message)
+    if unknown is None:
+        return ""
+    known = (SubjectPlan if "subjects" in message else FolderPlan).__struct_fields__
+    hint = suggest(unknown[1], known)
+    return f"; {hint} Known are {', '.join(known)}" if hint else f"; known are {', '.join(known)}"
+
+
 def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:
     """Read the settings of a folder. Raises `UnusableError` if they cannot be read or have unknown members."""
     root = Path(path)
@@ -107,7 +121,8 @@ def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:
     try:
         if file.is_file():
             settings = tomllib.loads(file.read_text("utf-8"))
+        refuse_unknown_tables(settings, file)
         plan = msgspec.convert(settings.get("plan", {}), FolderPlan)
     except (OSError, ValueError) as error:
-        raise UnusableError(f"{file} is invalid: {error}") from error
+        raise UnusableError(f"{file} is invalid: {error}{_find_hint(str(error))}") from error
     return SchemaFolder(root, plan, formats)

@@ -11,10 +11,13 @@ import msgspec
 from treaty.client.iglu.embedded import BUILT_IN, PATH_ALLOWED, embedded_registry
 from treaty.client.iglu.errors import ResolverConfigError
 from treaty.client.iglu.registries import IgluRegistry, http_registry
+from treaty.client.suggestions import find_similar, suggest
 from treaty.core.iglu_key import IgluKey, IgluKeyError, SchemaCriterion
 from treaty.core.limits import IGLU_CACHE
 
 CRITERION = SchemaCriterion.parse("iglu:com.snowplowanalytics.iglu/resolver-config/jsonschema/1-0-*")
+NAME_CHARACTERS = 100
+"""Characters of an unknown member that a message shows."""
 _NEWEST = 3
 _TTL_SINCE, _APIKEY_SINCE = 2, 1
 
@@ -130,10 +133,15 @@ def _members(value: Any, path: str, required: set[str], allowed: set[str]) -> Ma
     shown = f"an object with {', '.join(sorted(allowed))}"
     if not isinstance(value, Mapping):
         raise ResolverConfigError.of(path, value, shown)
+    unknown = sorted({*value} - allowed)
     if missing := sorted(required - {*value}):
-        raise ResolverConfigError(path, f"{' and '.join(missing)} is missing", shown)
-    if unknown := sorted({*value} - allowed):
-        raise ResolverConfigError(".".join(filter(None, (path, unknown[0]))), "there is no such member", shown)
+        near = find_similar(missing[0], unknown)
+        hint = f", did you mean it where {near[0][:NAME_CHARACTERS]} stands?" if near else ""
+        raise ResolverConfigError(path, f"{' and '.join(missing)} is missing{hint}", shown)
+    if unknown:
+        hint = suggest(unknown[0], sorted(allowed - {*value}))
+        told = f"there is no such member{f', {hint}' if hint else ''}"
+        raise ResolverConfigError(".".join(filter(None, (path, unknown[0][:NAME_CHARACTERS]))), told, shown)
     return value
 
 

@@ -311,12 +311,12 @@ def read_new(
     return new
 
 
-def _describe_incompatible(case: RegistrationState, verdict: CompatibilityResult) -> str:
+def _describe_incompatible(case: RegistrationState, checked: CompatibilityResult) -> str:
     """Return for people what the first finding is, and how many there are; dialects have texts of their own."""
     subject = case.request.subject
-    if not verdict.findings:
-        return f"the schema is incompatible with {subject}: {format_list(verdict.messages)[:ERROR_CHARACTERS]}"
-    policy, first = case.policy, verdict.findings[0]
+    if not checked.findings:
+        return f"the schema is incompatible with {subject}: {format_list(checked.messages)[:ERROR_CHARACTERS]}"
+    policy, first = case.policy, checked.findings[0]
     reader, writer = ("reading", "writing")
     if policy.forward == NONE:
         reader, writer = ("new", "old")
@@ -324,7 +324,7 @@ def _describe_incompatible(case: RegistrationState, verdict: CompatibilityResult
         reader, writer = ("old", "new")
     where = f" at {first.path}" if first.path else ""
     remedy = f"; allowed: {first.remedy}" if first.remedy else ""
-    more = len(verdict.findings) - 1
+    more = len(checked.findings) - 1
     others = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
     told = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
     return f"the schema is incompatible with {subject}: {first.rule}: {told}{others}"

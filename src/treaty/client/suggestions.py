@@ -13,13 +13,13 @@ LONGEST = 100
 
 def find_similar(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return known words that are like this one, the most similar first; letter case and ``-_ .`` do not count."""
-    by_fold: dict[str, list[str]] = {}
+    by_form: dict[str, list[str]] = {}
     for one in known:
-        by_fold.setdefault(_fold(one), []).append(one)
-    if (same := by_fold.get(_fold(word[:LONGEST]))) is not None:
+        by_form.setdefault(_plain_form(one), []).append(one)
+    if (same := by_form.get(_plain_form(word[:LONGEST]))) is not None:
         return tuple(same[:MOST])
-    near = get_close_matches(_fold(word[:LONGEST]), by_fold, MOST, CLOSENESS)
-    return tuple(one for fold in near for one in by_fold[fold])[:MOST]
+    near = get_close_matches(_plain_form(word[:LONGEST]), by_form, MOST, CLOSENESS)
+    return tuple(one for form in near for one in by_form[form])[:MOST]
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
@@ -28,5 +28,5 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 
-def _fold(word: str) -> str:
+def _plain_form(word: str) -> str:
     return "".join(char for char in word.casefold() if char not in "-_ .")
