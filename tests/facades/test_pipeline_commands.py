@@ -177,7 +177,7 @@ def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> 
         ("[good]", "[goods]", r"good is missing; did you mean it where goods stands\? allowed is a table, \[good\]"),
         ("[bad]", "[bad]\nshare = 2", "bad.share = 2: allowed is 0 to 1"),
         ("[bad]", "[bad]\nmost = 1.5", "bad.most = 1.5: allowed is a whole number"),
-        ("[source.files]", "[source.file]", "source.file: unknown key; did you mean files\? allowed are kafka, files"),
+        ("[source.files]", "[source.file]", r"source.file: unknown key; did you mean files\? allowed are kafka, files"),
         ("[source.files]", '[source.kafka]\nservers = "h:1"\n[source.files]', "one of the tables"),
         ('path = "in"', 'path = "in"\nmax_files = "1"', "source.files.max_files = '1': allowed is a whole number"),
         ("[good]", '[trigger]\nkind = "now"\n[good]', "trigger.kind = 'now': allowed are available, once, every"),
