@@ -91,6 +91,19 @@ def test_the_rule_passes(line: str) -> None:
     assert not OTHERS.search(line)
 
 
+def test_curl_lines_run_with_versions_before_7_82() -> None:
+    """`--json` of curl came with 7.82, which Ubuntu 22.04 and Red Hat 8 and 9 do not have."""
+    found = [
+        f"{name}: {line.strip()}"
+        for name, text in tracked()
+        if name.endswith(".md")
+        for line in text.splitlines()
+        if re.match(r"\s*(?:\$ )?curl\b.* --json\b", line)
+    ]
+
+    assert found == []
+
+
 def test_the_name_of_the_distribution_and_of_its_extras() -> None:
     extras = PROJECT["optional-dependencies"]
     own = [one for group in extras.values() for one in group if one.startswith("treaty")]

@@ -68,9 +68,9 @@ class LocatedFinding:
         """Return the finding as a workflow command of GitHub, which annotates the line in a pull request."""
         position = f",line={self.line},col={self.column}" if self.line else ""
         title = _escape(self.rule, ":,")
-        return (
-            f"::error file={_escape(self.file, ':,')}{position},title={title}::{_escape(self.sentence + self._change)}"
-        )
+        remedy = self.facts.get("remedy", "")
+        told = f"{self.sentence}{self._change}{f'; remedy: {remedy}' if remedy else ''}"
+        return f"::error file={_escape(self.file, ':,')}{position},title={title}::{_escape(told)}"
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
