@@ -7,6 +7,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.classes import build_file_class
 from treaty.formats.protobuf.descriptors.defaults import parse_default, print_default
@@ -21,6 +22,8 @@ from treaty.formats.protobuf.validation.options import HOLDERS, OptionResolver, 
 
 _ELSEWHERE = (("default",), ("json_name",))
 """Options of a field that a descriptor keeps at other places."""
+_DEFINITION_STEPS, _FILE_STEPS = 50, 500
+"""Steps for the options of one definition, and for a file whose options become known."""
 
 
 class InterpretedOptions:
@@ -47,19 +50,26 @@ class InterpretedOptions:
         return options if read is None else (*kept, *read, *unknown)
 
     def _read(self, options: Iterable[ProtoOption], kind: str, full: str) -> tuple[ProtoOption, ...] | None:
-        faults = DiagnosticList(EXPECTED)
-        settings = OptionResolver(self._schema, faults).resolve_all(options, kind, full)
-        if faults.found:
+        spend(_DEFINITION_STEPS)
+        resolver = self._resolver
+        resolver.faults = DiagnosticList(EXPECTED)
+        settings = resolver.resolve_all(options, kind, full)
+        if resolver.faults.found:
             return None
         data = b"".join(self._encoder.setting(one.way, one.value) for one in settings)
         return read_options(self._holder(kind).FromString(data), self._unpack)
 
     @cached_property
+    def _resolver(self) -> OptionResolver:
+        return OptionResolver(self._schema, DiagnosticList(EXPECTED))
+
+    @cached_property
     def _encoder(self) -> OptionEncoder:
-        return OptionEncoder(OptionResolver(self._schema, DiagnosticList(EXPECTED)).validator)
+        return OptionEncoder(self._resolver.validator)
 
     @cached_property
     def _file_class(self) -> type[FileDescriptorProto]:
+        spend(_FILE_STEPS * len(self._schema.files))
         return build_file_class(build_descriptor_set(self._schema).file)
 
     def _holder(self, kind: str) -> type[Message]:

@@ -54,6 +54,8 @@ class OptionEncoder:
     def __init__(self, validator: ConstantValidator) -> None:
         """Look up types with this validator."""
         self.validator = validator
+        self._numbers: dict[int, dict[str, int]] = {}
+        """Numbers of an enum's values by name, by the identity of the enum."""
 
     def setting(self, way: tuple[FieldSlot, ...], value: Constant) -> bytes:
         """An option: its value inside the messages that lead to it."""
@@ -94,11 +96,19 @@ class OptionEncoder:
             assert target is not None
             return _START, self.aggregate(target, value)
         if isinstance(value, IdentifierValue) and type_ != "bool":
-            return _VARINT, encode_varint(_number(slot.type, value.text))
+            return _VARINT, encode_varint(self._number(slot.type, value.text))
         if isinstance(value, IdentifierValue):
             return _VARINT, encode_varint(value.text in _TRUE)
         assert isinstance(value, int)
         return _VARINT, encode_varint(value)
+
+    def _number(self, target: ProtoSymbol | None, name: str) -> int:
+        """The number of an enum's value; of two of one name the first counts."""
+        node = target.node if target is not None else None
+        assert isinstance(node, Enum)
+        if id(node) not in self._numbers:
+            self._numbers[id(node)] = {one.name: one.number for one in reversed(node.values)}
+        return self._numbers[id(node)][name]
 
     def aggregate(self, target: ProtoSymbol, value: AggregateValue) -> bytes:
         """A message, its fields in the order of their numbers."""
@@ -182,13 +192,6 @@ def _encode_fixed(type_: str, value: Constant) -> bytes:
         except OverflowError:
             return struct.pack("<f", float("inf") if number > 0 else float("-inf"))
     return struct.pack(_FORMATS[type_], number)
-
-
-def _number(target: ProtoSymbol | None, name: str) -> int:
-    """The number of an enum's value."""
-    node = target.node if target is not None else None
-    assert isinstance(node, Enum)
-    return next(one.number for one in node.values if one.name == name)
 
 
 def keep_uninterpreted(option: ProtoOption, holder: type[RuntimeMessage]) -> RuntimeMessage:
