@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.histories import PLAIN, Maker
 from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 WIDER = {

@@ -32,7 +32,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import parse_avro
 
 arrow_decode = import_module("treaty.arrow.decode")  # the package has a function of that name
 V1 = record(("name", "string"), ("n", "int"))

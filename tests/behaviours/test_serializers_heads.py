@@ -25,7 +25,7 @@ from treaty.core.messages.groups import DeleteOrdinal, GetOrdinal
 from treaty.core.names import subject_of
 from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions
 from treaty.formats.avro.fingerprint import crc64, md5
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import parse_avro
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"n","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"n","type":"int"},{"name":"m","type":"int","default":1}]}'

@@ -13,9 +13,9 @@ from treaty.client.serializers.avro_codec import make_avro_codec, read_payload, 
 from treaty.client.serializers.errors import BadRecordError
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.formats.format import InvalidSchemaError
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 
 Reader = Callable[[str, str, bytes], Callable[[], object]]
 """From a writer, another reader or "", and a payload, to the call that reads it."""

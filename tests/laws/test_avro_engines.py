@@ -19,9 +19,9 @@ from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.envelope import encode_branch
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 
 SCHEMAS = 150
 SPACES = (None, None, "", "n", "n.m", "o")

@@ -13,8 +13,8 @@ from treaty.arrow.avro.program import compile_reader
 from treaty.client.compiled.matches import SchemaMatcher
 from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.fitted_writer import fit_writer
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge
-from treaty.plan.registry_queries import parse_avro
 
 Json = Any
 

@@ -13,9 +13,9 @@ from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro import planner
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 PART = 1_000

@@ -19,11 +19,11 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan.avro import planner
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 SUBJECT = "orders-value"

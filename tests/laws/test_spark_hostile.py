@@ -10,9 +10,9 @@ from tests.shapes import envelope_of
 from treaty.core.limits import AVRO_FREE_VALUES, AVRO_NESTING
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.avro.envelope import encode_branch
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 
 HUGE, HALF = b"\xfe\xff\xff\xff\x0f", b"\xfe\xff\xff\xff\x0e"
 EMPTY = {"type": "record", "name": "Empty", "fields": [{"name": "none", "type": "null"}]}

@@ -20,11 +20,11 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import FORMAT, DecodePlan
 from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
 

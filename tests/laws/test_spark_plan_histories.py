@@ -16,13 +16,13 @@ from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.formats.avro.model import ABSENT, AvroRecord, AvroUnion
 from treaty.plan.avro import planner
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.java_defaults import is_made_alike
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
 from treaty.plan.avro.resolution import AvroSide
 from treaty.plan.format_plans import AvroFormatPlan, FieldDefault
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.spark.engines.wrapped_fields import INSIDE, wrap_fields
 
 HISTORIES = 150

@@ -8,7 +8,7 @@ from tests.frames import frame, resolved
 from tests.pairs import pair, planned
 from tests.shapes import shape_of
 from treaty.arrow.avro.rows import make_decoder
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.spark.engines.avro import read_avro_part
 
 PAIRS = 600

@@ -12,8 +12,8 @@ from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, Avr
 from treaty.formats.avro.model import AvroReference as Use
 from treaty.plan.avro.bounds import circular, find_bounded
 from treaty.plan.avro.columns import columns
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.decode_plans import make_plan
-from treaty.plan.registry_queries import parse_avro
 
 
 @pytest.fixture

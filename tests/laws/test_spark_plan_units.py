@@ -14,10 +14,10 @@ from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.planner import compose
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

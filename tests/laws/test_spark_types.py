@@ -13,10 +13,10 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ProtobufFormatPlan, RecordType
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.types.groups import columns_of
 from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan

@@ -13,10 +13,10 @@ from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge, merge_by_structure
 from treaty.plan.avro.union_pairs import list_unions
 from treaty.plan.decode_plans import make_plan
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.suspect_rows import SuspectRows, find_suspect_rows
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.reports.suspect_queries import list_pipeline_queries

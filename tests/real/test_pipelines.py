@@ -27,7 +27,7 @@ from treaty.core.refusals import NotFound, Reason
 from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.spark import (
     BatchEvent,
     BatchReport,

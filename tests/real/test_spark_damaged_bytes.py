@@ -24,12 +24,12 @@ from treaty.client.connection import Connection
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
 from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, make_plan
 from treaty.spark.engines.avro import decode_record, read_avro_part
 

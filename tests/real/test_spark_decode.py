@@ -18,11 +18,11 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
 from treaty.spark.engines.avro import read_avro_part
 from treaty.spark.explain import find_missing_limits

@@ -16,8 +16,8 @@ from tests.default_histories import default_history
 from treaty import arrow
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.avro import planner
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, decode
 
 pytestmark = pytest.mark.jvm

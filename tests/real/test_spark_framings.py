@@ -21,8 +21,8 @@ from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.plan import heads
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, PlanError, decode, make_plan
 
 pytestmark = pytest.mark.jvm

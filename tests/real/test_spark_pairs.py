@@ -16,7 +16,7 @@ from tests.pairs import doubled, narrowed, pair, planned, planned_in_part, refus
 from tests.shapes import shape_of
 from tests.shares import REST
 from treaty.arrow import decode as decode_to_arrow
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.value import DecodePlan
 from treaty.spark import Names, decode
 

@@ -11,8 +11,6 @@ from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.avro.model import AvroSchema
-from treaty.formats.avro.parser import parse_schema
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.flat import flatten_schema
 from treaty.plan.registered_schema import RegisteredSchema
@@ -59,11 +57,6 @@ def find_schema(registry: Registry, schema_id: int, context: str = DEFAULT_CONTE
 def list_uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> tuple[tuple[str, int], ...]:
     """Every (qualified subject, version number) that has this schema, softly deleted ones too."""
     return registry.ask(UsesOf(schema_id, Subject(context, ""), visible="all")).answer.uses
-
-
-def parse_avro(text: str) -> AvroSchema:
-    """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
-    return flatten_schema(parse_schema(ResolvedSchema("AVRO", text), False))
 
 
 def parse_text(format_: str, text: str) -> Any:

@@ -22,6 +22,7 @@ from treaty.core.limits import HISTORY_TROUBLES
 from treaty.core.registry import Registry
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.ddl import quote_name
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError
@@ -176,9 +177,7 @@ def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: 
     """
     if union.format != "AVRO":
         return ()
-    wanted = find_dropped(
-        registry_queries.parse_avro(union.reader), registry_queries.parse_avro(candidate), union.depth
-    )
+    wanted = find_dropped(parse_avro(union.reader), parse_avro(candidate), union.depth)
     lost = found.filter(F.col(ERROR)["code"] == RESOLUTION).select(column, ID)
     read = decode(lost, union, column=column, names=Names(RECORD, ""))
     versions = {one.schema_id: one.version for one in union.writers}

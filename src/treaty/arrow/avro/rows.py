@@ -19,10 +19,10 @@ from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
 from treaty.plan.avro.conversions import explain_overflow
 from treaty.plan.avro.envelope import make_header
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.limited import find_unfit, strip_limits
 from treaty.plan.errors import RESOLUTION
 from treaty.plan.format_plans import AvroFormatPlan
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 EMPTY = AvroSchema(AvroReference("treaty.Empty"), {"treaty.Empty": AvroRecord("treaty.Empty", ())})

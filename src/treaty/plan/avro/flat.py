@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import (
     AvroArray,
     AvroEnum,
@@ -18,6 +19,7 @@ from treaty.formats.avro.model import (
     NamedType,
     Props,
 )
+from treaty.formats.avro.parser import parse_schema
 
 MEANINGFUL = frozenset({"logicalType", "precision", "scale"})
 """The members beside Avro's own that change what a value is."""
@@ -30,6 +32,11 @@ Keep = Callable[[AvroPrimitive | AvroFixed], Props]
 def find_meaningful(leaf: AvroPrimitive | AvroFixed) -> Props:
     """The properties that change what a value is."""
     return tuple((name, value) for name, value in leaf.props if name in MEANINGFUL)
+
+
+def parse_avro(text: str) -> AvroSchema:
+    """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
+    return flatten_schema(parse_schema(ResolvedSchema("AVRO", text), False))
 
 
 def flatten_schema(schema: AvroSchema, keep: Keep = find_meaningful) -> AvroSchema:

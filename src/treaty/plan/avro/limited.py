@@ -23,9 +23,8 @@ from treaty.formats.avro.model import (
     Props,
 )
 from treaty.plan.avro.columns import members
-from treaty.plan.avro.flat import flatten_schema, is_null
+from treaty.plan.avro.flat import flatten_schema, is_null, parse_avro
 from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
-from treaty.plan.registry_queries import parse_avro
 
 Leaf = AvroPrimitive | AvroFixed
 MILLIS = frozenset(("timestamp-millis", "local-timestamp-millis"))

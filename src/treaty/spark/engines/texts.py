@@ -22,8 +22,7 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.plan.avro.columns import members
-from treaty.plan.avro.flat import is_null
-from treaty.plan.registry_queries import parse_avro
+from treaty.plan.avro.flat import is_null, parse_avro
 from treaty.spark.engines.engine import join_conditions
 
 BETWEEN = "\x00"

@@ -29,11 +29,10 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.plan.avro.defaults import choose_branch
-from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.flat import is_null, parse_avro
 from treaty.plan.avro.java_defaults import encode_default, is_made_alike
 from treaty.plan.avro.resolution import AvroSide
 from treaty.plan.format_plans import AvroFormatPlan, FieldDefault, RepairedRecord
-from treaty.plan.registry_queries import parse_avro
 
 INSIDE = "_treaty_inside"
 """The field of such a record, and the step of a path that leads into it."""
