@@ -23,7 +23,7 @@ from treaty.spark.decode import decode, from_registry, ids_of
 from treaty.spark.dropped_values import DroppedValue, ValueUse
 from treaty.spark.encoding.encode import EncodeColumns, dry_run, encode, to_registry
 from treaty.spark.encoding.topic import TopicFrames, to_topic
-from treaty.spark.explain import engine_of, explain
+from treaty.spark.explain import explain
 from treaty.spark.functions import from_avro, to_avro, view
 from treaty.spark.history import HistoryReport, check_history
 from treaty.spark.jars import packages
@@ -41,6 +41,7 @@ from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
 from treaty.spark.pipelines.trigger import StreamTrigger
 from treaty.spark.pipelines.value import BatchEvent, Pipeline, PipelineError, TooManyBadRowsError
 from treaty.spark.session import NotOnConnectError, session
+from treaty.spark.session_engines import engine_of
 from treaty.spark.sql import register_functions
 from treaty.spark.topics import from_topic
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,8 +20,8 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.engines.avro import SPARK_AVRO
 from treaty.spark.engines.documents import SPARK_JSON
 from treaty.spark.engines.engine import DecodeEngine
+from treaty.spark.engines.method_size import is_split, leave_whole_stage
 from treaty.spark.engines.workers import PYTHON_WORKERS
-from treaty.spark.explain import fit_to_names, fit_to_session
 from treaty.spark.frames import (
     has_exact_names,
     has_magic,
@@ -31,6 +32,7 @@ from treaty.spark.frames import (
     require_frames,
 )
 from treaty.spark.framings import UNPACKED, find_head_error, restore_prefix, unpack
+from treaty.spark.session_engines import fit_to_names, fit_to_session
 from treaty.spark.shapes import shape_record
 
 ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
@@ -48,6 +50,8 @@ FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 ROW, FRAMES = "_treaty_row", "_treaty_frames"
 BLIND = (("AVRO", "spark"), ("JSON", "spark"))
 """Engines that need not know the types of a frame's columns."""
+UNSEEN_COLUMNS = 8
+"""As many columns a frame is taken to have that nothing is asked of: one more than Kafka's."""
 UNSEEN = {("JSON", "arrow"): "spark"}
 """Engines that have to know them, and the one that takes their place without a look at the frame: it gives the same rows."""
 
@@ -126,12 +130,26 @@ def decode(
         result = _add_record_unseen(frame, plan, names, _FrameColumns(column, column, headers, part))
     if not flat:
         return result
+    record = F.col(names.record)
+    columns = len(frame.columns) if analyze else UNSEEN_COLUMNS
+    apart = is_split(plan, columns, len(flat), _count_added(names))
+    fields = [
+        (_apart(record.isNotNull(), record[name]) if apart else record[name]).alias(f"{names.prefix}{name}")
+        for name in flat
+    ]
     if not analyze:
-        fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
         return result.select("*", *fields).drop(names.record)
     others = [F.col(quote_name(name)) for name in result.columns if name != names.record]
-    fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
     return result.select(*others, *fields)
+
+
+def _count_added(names: Names) -> int:
+    return sum(map(bool, (names.schema_id, names.version, names.subject)))
+
+
+def _apart(condition: Column, value: Any) -> Column:
+    """The value where a condition holds, else null, in a step that is left out of whole-stage code; only rows where it does not pay for that."""
+    return F.when(condition, value).when(leave_whole_stage(), None)
 
 
 def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source: "_FrameColumns") -> DataFrame:
@@ -159,22 +177,30 @@ def _add_record(
     raw = engine.decode(raw, plan, source.column)
     good, value = engine.is_good(plan), F.col(source.column)
     kept = [F.col(quote_name(name)) for name in columns]
-    # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
+    # Three steps, not one: each can be compiled by itself, where all together are too large to be compiled.
+    apart = is_split(plan, len(columns), 0, _count_added(names))
+    choose = _apart if apart else F.when
     judged = raw.select(
         *kept,
         *(F.col(name) for name in source.added),
-        F.when(good, engine.read_record(plan, value)).alias(RECORD),
-        F.when(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
+        choose(good, engine.read_record(plan, value)).alias(RECORD),
+        choose(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
         *([engine.find_message(plan, value).alias(MESSAGE)] if engine.find_message else []),
     )
     added: dict[str, Callable[[], Column]] = {
-        names.record: lambda: shape_record(plan, F.col(RECORD)),
-        names.error: lambda: _make_error(plan, source, F.col(MESSAGE) if engine.find_message else None),
+        names.record: lambda: _shape(plan, apart=apart),
+        names.error: lambda: _make_error(plan, source, F.col(MESSAGE) if engine.find_message else None, choose),
         names.schema_id: lambda: read_frame_id(value),
         names.version: lambda: map_frame_id(value, {one.schema_id: one.version for one in plan.writers}),
         names.subject: lambda: map_frame_id(value, {one.schema_id: one.subject for one in plan.writers}),
     }
     return judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
+
+
+def _shape(plan: DecodePlan, *, apart: bool) -> Column:
+    """Return the record as the plan's columns have it."""
+    shaped = shape_record(plan, F.col(RECORD))
+    return _apart(F.col(RECORD).isNotNull(), shaped) if apart and plan.types else shaped
 
 
 def _list_added(names: Names) -> tuple[str, ...]:
@@ -211,7 +237,9 @@ def _add_frame_columns(
     return replace(source, column=FRAME, added=added), framed.withColumn(HEADLESS, code)
 
 
-def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None) -> Column:
+def _make_error(
+    plan: DecodePlan, source: _FrameColumns, sentence: Column | None, choose: Callable[[Column, Any], Column]
+) -> Column:
     """Return the error of a row with a code in the column `CODE`; null without a code."""
     value = F.col(source.column)
     code, number = F.col(CODE), read_claimed_id(value)
@@ -234,7 +262,7 @@ def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None
         "schema_id": F.when(has_magic(value), number),
         "payload": F.col(source.payload),
     }
-    return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+    return choose(code.isNull(), None).otherwise(F.struct(*(made.alias(name) for name, made in parts.items())))
 
 
 def _describe_head(plan: DecodePlan, source: _FrameColumns) -> Column:

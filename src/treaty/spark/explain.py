@@ -1,58 +1,19 @@
-"""Explains a plan in a session: the engine that will run, and missing settings against hostile rows."""
+"""Explains a plan in a session: the engine that will run, missing settings against hostile rows, and methods that are too large to be compiled."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.avro.functions import from_avro
 
 from treaty.plan.errors import PlanError
+from treaty.plan.heads import HEADERS
 from treaty.plan.strictness import find_case_twins, show_twins
 from treaty.plan.value import DecodePlan, list_engines
-from treaty.spark.frames import has_exact_names
-from treaty.spark.jars import AVRO, LIMITS
-
-
-def engine_of(spark: SparkSession) -> str:
-    """Return ``spark`` if the session can load Spark's own Avro functions, else ``fastavro``."""
-    try:
-        _ = spark.range(0).select(from_avro(F.lit(b""), '"int"')).schema
-    except PySparkException:
-        return "fastavro"
-    except TypeError:  # without the package the JVM has no such object, and py4j calls what it got instead
-        return "fastavro"
-    return "spark"
-
-
-ENGINES_OF_SESSION: Mapping[str, Callable[[SparkSession], str]] = {"AVRO": engine_of}
-"""How the engine of a format is found that depends on the session."""
-
-
-def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
-    """Return the plan with the engine that this session has for its format; plans of most formats unchanged."""
-    find_engine = ENGINES_OF_SESSION.get(plan.format)
-    return plan.with_engine(find_engine(spark)) if find_engine else plan
-
-
-def fit_to_names(plan: DecodePlan, spark: SparkSession, *, is_analyzed: bool = True) -> DecodePlan:
-    """Return the plan with an engine that reads names that differ in case alone, where it has such and the session takes them for one.
-
-    Spark's `from_avro` fails at each row then; Python workers read them by their place. Raises `PlanError` where neither will do: where the
-    frame is not analyzed, and where such fields of several record types become columns side by side or a VARIANT.
-    """
-    twins = find_case_twins(plan.engine_type)
-    if not twins or has_exact_names(spark):
-        return plan
-    remedy = f"{show_twins(twins)}, and are one name to this session: set spark.sql.caseSensitive to true"
-    if plan.types and plan.types.shape != "types":
-        raise PlanError(f"{remedy}, or read with reader = 'types'")
-    if (plan.format, plan.engine) != ("AVRO", "spark"):
-        return plan
-    if not is_analyzed:
-        raise PlanError(f"{remedy}, or decode with analyze = True, which reads them in Python workers")
-    return replace(plan, engine="fastavro")
+from treaty.spark.decode import decode
+from treaty.spark.engines.engine import barrier
+from treaty.spark.jars import AVRO, COMPILED_BYTES, HUGE_METHOD, LIMITS
+from treaty.spark.session import NotOnConnectError, is_on_connect
+from treaty.spark.session_engines import engine_of, fit_to_names
 
 
 def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
@@ -63,6 +24,57 @@ def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
     row = shown.first()
     assert row is not None, "one row was asked for"
     return tuple(f"-D{name}={LIMITS[name]}" for name, value in zip(LIMITS, row, strict=True) if value in {None, "null"})
+
+
+def measure_largest_method(frame: DataFrame) -> int:
+    """Return the bytes of the largest method in the whole-stage code that Spark generates for a frame; 0 where all steps are left out of that.
+
+    Nothing is read and no job runs. Raises `NotOnConnectError` for a frame of a Spark Connect session, which keeps its code to
+    itself.
+    """
+    if is_on_connect(frame.sparkSession):
+        remedy = "measure it in a session of its own driver (treaty.spark.session)"
+        raise NotOnConnectError(f"the size of generated methods is not known on Spark Connect: {remedy}")
+    stages = frame._jdf.queryExecution().debug().codegenToSeq()  # noqa: SLF001 (pyspark has no other word for it)
+    return max((int(stages.apply(at)._3().maxMethodCodeSize()) for at in range(stages.size())), default=0)  # noqa: SLF001 (as above)
+
+
+def make_topic_frame(spark: SparkSession, framing: str) -> DataFrame:
+    """Return a frame with the columns of Spark's Kafka source, made without a topic."""
+    # The barrier keeps Spark from computing columns beforehand.
+    number = F.col("id")
+    binary = barrier(F.hex(number).cast("binary"))
+    columns = {
+        "key": binary,
+        "value": binary,
+        "topic": barrier(F.hex(number)),
+        "partition": number.cast("int"),
+        "offset": number,
+        "timestamp": F.timestamp_seconds(number),
+        "timestampType": number.cast("int"),
+    }
+    if framing == "header":
+        columns["headers"] = F.array(F.struct(F.lit(HEADERS["value"]).alias("key"), binary.alias("value")))
+    return spark.range(1).select(*(column.alias(name) for name, column in columns.items()))
+
+
+def _explain_methods(plan: DecodePlan, spark: SparkSession) -> Iterator[str]:
+    """Yield the line about the largest method of the code for a plan; nothing where the plan is refused."""
+    try:
+        largest = measure_largest_method(decode(make_topic_frame(spark, plan.framing.name), plan))
+    except NotOnConnectError as why:
+        yield f"  unknown  {why}"
+        return
+    except PlanError:
+        return
+    size = f"the largest method for rows of a topic has {largest:,} bytes"
+    if largest <= COMPILED_BYTES:
+        yield f"  compiled {size}; the JVM compiles up to {COMPILED_BYTES:,}"
+    elif int(spark.conf.get(HUGE_METHOD, "65535") or "65535") <= COMPILED_BYTES:
+        yield f"  compiled {size}: too large for the JVM, so Spark runs its steps one by one ({HUGE_METHOD})"
+    else:
+        remedy = f"set {HUGE_METHOD}={COMPILED_BYTES}"
+        yield f"  SLOW     {size}, and the JVM compiles up to {COMPILED_BYTES:,}, so rows are interpreted: {remedy}"
 
 
 def explain(plan: DecodePlan, spark: SparkSession) -> str:
@@ -76,6 +88,8 @@ def explain(plan: DecodePlan, spark: SparkSession) -> str:
         lines.append("  MISSING  JVM options of driver and executors, against hostile rows: " + " ".join(absent))
     else:
         lines.append("  guarded  Avro's limits for collections and texts are set in the JVM")
+    if plan.engine != "spark" or engine_of(spark) == "spark":
+        lines += _explain_methods(plan, spark)
     return "\n".join(lines)
 
 

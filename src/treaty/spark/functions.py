@@ -30,9 +30,9 @@ from treaty.plan.strictness import is_word
 from treaty.plan.value import COUNTING_ENGINE, DecodePlan
 from treaty.spark.decode import decode
 from treaty.spark.engines.avro import decode_record
-from treaty.spark.explain import fit_to_names, fit_to_session
 from treaty.spark.frames import has_magic, map_frame_id, read_signed_id, require_frames
 from treaty.spark.options import refuse_unknown, split_options
+from treaty.spark.session_engines import fit_to_names, fit_to_session
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 RESTART = "restart"

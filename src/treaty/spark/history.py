@@ -33,8 +33,8 @@ from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, ids_of
 from treaty.spark.dropped_values import DroppedValue, count_dropped, find_dropped
-from treaty.spark.explain import fit_to_session
 from treaty.spark.frames import map_frame_id, require_frames
+from treaty.spark.session_engines import fit_to_session
 
 ERROR, ID, RECORD = "_error", "_id", "_record"
 NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)

@@ -43,6 +43,10 @@ LIMITS: Mapping[str, int] = {
     "org.apache.avro.limits.string.maxLength": AVRO_TEXT_BYTES,
     "org.apache.avro.limits.bytes.maxLength": AVRO_TEXT_BYTES,
 }
+COMPILED_BYTES = 8000
+"""HotSpot's ``HugeMethodLimit``: the most bytes of a method that it compiles."""
+HUGE_METHOD = "spark.sql.codegen.hugeMethodLimit"
+"""Spark's setting for the bytes above which it leaves a method out of whole-stage code; 65,535 unless it is set."""
 JVM_OPTIONS = " ".join(f"-D{name}={value}" for name, value in LIMITS.items())
 
 
@@ -68,6 +72,8 @@ def packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) 
         "spark.driver.extraJavaOptions": JVM_OPTIONS,
         "spark.executor.extraJavaOptions": JVM_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
+        # Spark leaves a step out of whole-stage code rather than make a method of it that the JVM does not compile.
+        HUGE_METHOD: str(COMPILED_BYTES),
     }
     if delta:
         coordinates.append(DELTA)

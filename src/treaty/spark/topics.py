@@ -8,8 +8,8 @@ from treaty.plan.decode_plans import make_plan
 from treaty.plan.rows import NAMES, Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
-from treaty.spark.explain import fit_to_session
 from treaty.spark.frames import require_frames
+from treaty.spark.session_engines import fit_to_session
 
 KEY_NAMES = Names("key_record", "key_error")
 

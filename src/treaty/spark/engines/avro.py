@@ -5,7 +5,7 @@ field.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from struct import unpack
 
 from pyspark.sql import Column, DataFrame
@@ -19,8 +19,8 @@ from treaty.plan.avro.logical import WALLS
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
-from treaty.spark.engines.texts import find_wrong_text
-from treaty.spark.engines.wrapped_fields import INSIDE, wrap_fields
+from treaty.spark.engines.texts import find_wrong_text, find_wrong_text_apart
+from treaty.spark.engines.wrapped_fields import INSIDE, PLANS_KEPT, wrap_fields
 from treaty.spark.frames import map_frame_id
 
 
@@ -190,14 +190,26 @@ def read_avro_part(plan: DecodePlan) -> AvroFormatPlan:
     return wrap_fields(plan.recipe)
 
 
+@lru_cache(PLANS_KEPT)
+def _fit_part(part: AvroFormatPlan) -> AvroFormatPlan:
+    return nest_record(wrap_fields(part))
+
+
+def fit_plan(plan: DecodePlan) -> DecodePlan:
+    """The same plan with the record in one field of its envelope, so that no step names its fields one by one."""
+    assert isinstance(plan.recipe, AvroFormatPlan)
+    return replace(plan, recipe=_fit_part(plan.recipe))
+
+
 def make_ending_bytes(plan: DecodePlan) -> bytes:
     """The bytes that are put behind a payload, and come back unharmed only where it is whole."""
     return make_ending(read_avro_part(plan).ending, key=SECRET)
 
 
 def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
+    plan = fit_plan(plan)
     decoded = frame.withColumn(DECODED, barrier(decode_envelope(plan, F.col(column))))
-    wrong = find_wrong_text(read_avro_part(plan).reader_text, F.col(DECODED))
+    wrong = find_wrong_text_apart(read_avro_part(plan).reader_text, F.col(DECODED))
     # A step of its own: it is asked for in several places, and each of them would be planned with all texts of the record.
     return decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong is None else wrong)
 
@@ -229,13 +241,12 @@ def decode_record(plan: DecodePlan, value: Column) -> Column:
 
     The envelope is the only item of a list, since a list's functions name an item without decoding it again.
     """
-    recipe = nest_record(read_avro_part(plan))
-    nested = replace(plan, recipe=recipe)
-    good = F.filter(F.array(decode_envelope(nested, value)), lambda made: is_good_envelope(nested, made))
-    if recipe.layouts:
-        good = F.transform(good, lambda made: read_envelope(nested, made, value))
+    fitted = fit_plan(plan)
+    good = F.filter(F.array(decode_envelope(fitted, value)), lambda made: is_good_envelope(fitted, made))
+    if read_avro_part(fitted).layouts:
+        good = F.transform(good, lambda made: read_envelope(fitted, made, value))
         return F.get(good, F.lit(0))
-    return read_envelope(nested, F.get(good, F.lit(0)), value)
+    return read_envelope(fitted, F.get(good, F.lit(0)), value)
 
 
 def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None) -> Column:
@@ -254,12 +265,13 @@ def read_envelope(plan: DecodePlan, made: Column, value: Column) -> Column:
 
 def _is_good(plan: DecodePlan) -> Column:
     """Whether a row is a record and nothing else."""
+    plan = fit_plan(plan)
     return _is_undamaged(plan, F.col(DECODED), F.col(WRONG_TEXT))
 
 
 def _read_record(plan: DecodePlan, value: Column) -> Column:
     """The record inside an envelope."""
-    return read_envelope(plan, F.col(DECODED), value)
+    return read_envelope(fit_plan(plan), F.col(DECODED), value)
 
 
 def _find_code(plan: DecodePlan, value: Column) -> Column:
@@ -290,7 +302,7 @@ def _find_message(plan: DecodePlan, value: Column) -> Column:
         whole = F.when(_has_tail(plan, envelope), F.to_json(envelope.dropFields(recipe.tail)))
         shown = F.substring(F.regexp_replace(whole, f'"{WHOLE}":', ""), 1, SHOWN_JSON)
         found = F.when(made[recipe.tail].isNull(), F.concat(F.lit(UNFIT), shown))
-    overflow = find_overflow(made, plan)
+    overflow = find_overflow(made, fit_plan(plan))
     if overflow is None:
         return found
     return F.coalesce(found, F.when(overflow & _has_tail(plan, made), explain_overflow(recipe)))
@@ -300,6 +312,7 @@ def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
     """Whether a frame of which nothing came back is well formed: its payload is passed over, and nothing but the tail
     is read.
     """
+    plan = fit_plan(plan)
     tail = {"name": read_avro_part(plan).tail, "type": "double"}
     reader = {"type": "record", "name": "Envelope", "namespace": "treaty", "fields": [tail]}
     lost = F.col(DECODED)[read_avro_part(plan).tail].isNull()

@@ -24,6 +24,7 @@ from treaty.formats.avro.model import (
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.flat import is_null, parse_avro
 from treaty.spark.engines.engine import join_conditions
+from treaty.spark.engines.method_size import leave_whole_stage
 
 BETWEEN = "\x00"
 FEW = 16
@@ -34,6 +35,18 @@ def find_wrong_text(reader_text: str, value: Column) -> Column | None:
     """Whether a value of a reader's type holds a text that is no UTF-8; never null. None where it can hold no text."""
     reader = parse_avro(reader_text)
     return _test_texts(reader.root, reader.names, value)
+
+
+def find_wrong_text_apart(reader_text: str, value: Column) -> Column | None:
+    """The same for a step of its own, which is left out of whole-stage code where it tests many texts."""
+    reader = parse_avro(reader_text)
+    texts = _TextCollector(reader.names)
+    texts.add(reader.root, value)
+    wrong = texts.condition()
+    if wrong is None or len(texts.texts) + len(texts.lists) <= FEW:
+        return wrong
+    # Where nothing was decoded, no text is wrong: no good row pays for leaving.
+    return F.when(value.isNull(), leave_whole_stage()).otherwise(wrong)
 
 
 def _test_texts(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:

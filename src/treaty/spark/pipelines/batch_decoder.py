@@ -16,9 +16,9 @@ from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import NAMES, Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, ids_of
-from treaty.spark.explain import fit_to_session
 from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.plan_store import FIRST, LATE, PLANS, PlanStore, query_id
+from treaty.spark.session_engines import fit_to_session
 
 
 class BatchDecoder:

@@ -18,12 +18,12 @@ from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import RESOLUTION, PlanError, drop_twins
 from treaty.plan.strictness import ForeignOptionError
 from treaty.plan.value import DecodePlan, RejectedSchema
-from treaty.spark.explain import fit_to_session
 from treaty.spark.lake import tables
 from treaty.spark.lake.changes import EvolutionError
 from treaty.spark.pipelines.route import TopicRoute
 from treaty.spark.pipelines.rows import list_columns, refuse_double
 from treaty.spark.pipelines.value import Pipeline
+from treaty.spark.session_engines import fit_to_session
 
 T = TypeVar("T")
 PAUSE = 30.0
