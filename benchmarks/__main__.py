@@ -29,13 +29,14 @@ MODULES = {
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
+    "wide": "Avro records of 20 to 500 fields and 1 to 100 versions, each a nullable field wider; against Spark's own from_avro of the last version",
     "events": "self-describing events on Spark: validated, and shredded, beside a job that only carries them through Python workers",
 }
 """Modules of this package with a function `run`, and what they measure."""
 BY_NAME = {"abuse", "http_large", "million", "loop"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "events": ("rows", "part")}
+OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "wide": ("rows", "width"), "events": ("rows", "part")}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -67,8 +68,9 @@ def main() -> int:
         help="log, events: these figures alone; may be given several times (default: all)",
     )
     parser.add_argument(
-        "--rows", type=int, help="spark, events: records for each figure (default: 2000000 and 1000000)"
+        "--rows", type=int, help="spark, wide, events: records for each figure (default: 2000000, 1000000, 1000000)"
     )
+    parser.add_argument("--width", type=int, action="append", help="wide: this width alone; may be given several times")
     asked = parser.parse_args()
     unknown = sorted(set(asked.name) - set(MODULES))
     if unknown:

@@ -134,7 +134,7 @@ def decode(
     columns = len(frame.columns) if analyze else UNSEEN_COLUMNS
     apart = is_split(plan, columns, len(flat), _count_added(names))
     fields = [
-        (_apart(record.isNotNull(), record[name]) if apart else record[name]).alias(f"{names.prefix}{name}")
+        (_choose_apart(record.isNotNull(), record[name]) if apart else record[name]).alias(f"{names.prefix}{name}")
         for name in flat
     ]
     if not analyze:
@@ -147,7 +147,7 @@ def _count_added(names: Names) -> int:
     return sum(map(bool, (names.schema_id, names.version, names.subject)))
 
 
-def _apart(condition: Column, value: Any) -> Column:
+def _choose_apart(condition: Column, value: Any) -> Column:
     """The value where a condition holds, else null, in a step that is left out of whole-stage code; only rows where it does not pay for that."""
     return F.when(condition, value).when(leave_whole_stage(), None)
 
@@ -179,7 +179,7 @@ def _add_record(
     kept = [F.col(quote_name(name)) for name in columns]
     # Three steps, not one: each can be compiled by itself, where all together are too large to be compiled.
     apart = is_split(plan, len(columns), 0, _count_added(names))
-    choose = _apart if apart else F.when
+    choose = _choose_apart if apart else F.when
     judged = raw.select(
         *kept,
         *(F.col(name) for name in source.added),
@@ -200,7 +200,7 @@ def _add_record(
 def _shape(plan: DecodePlan, *, apart: bool) -> Column:
     """Return the record as the plan's columns have it."""
     shaped = shape_record(plan, F.col(RECORD))
-    return _apart(F.col(RECORD).isNotNull(), shaped) if apart and plan.types else shaped
+    return _choose_apart(F.col(RECORD).isNotNull(), shaped) if apart and plan.types else shaped
 
 
 def _list_added(names: Names) -> tuple[str, ...]:

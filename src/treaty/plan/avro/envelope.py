@@ -43,7 +43,7 @@ class EnvelopeSchemas:
     """Texts of the two schemas; with one writer there is no union, hence no branch number.
 
     `tail` is the name of the envelope's last field, `whole` that of the field with the whole record, empty where the
-    record's fields are the envelope's own: that saves an object per row.
+    record's fields are the envelope's own: that saves Python's reader an object per row.
     """
 
     writer: str
