@@ -21,8 +21,8 @@ from treaty.plan.avro.envelope import encode_branch
 from treaty.plan.errors import PlanError
 from treaty.plan.registry_queries import list_versions as versions_of
 from treaty.spark import Names, decode, explain, ids_of, make_plan
-from treaty.spark.session_engines import fit_to_session
 from treaty.spark.functions import from_avro
+from treaty.spark.session_engines import fit_to_session
 
 pytestmark = pytest.mark.jvm
 
