@@ -212,7 +212,7 @@ def test_a_value_that_no_column_holds_is_one_bad_row(registry: Connection) -> No
     values = [header(schema_id) + b"\2\7", header(schema_id) + b"\x08\x7f\xff\xff\xff", header(schema_id) + b"\2\5"]
     found = from_registry(column(list(values)), registry, "orders-value")
     assert [str(one and one["price"]) for one in found["record"].to_pylist()] == ["0.7", "None", "0.5"]
-    assert found["error"].to_pylist()[1]["code"] == "MALFORMED"
+    assert found["error"].to_pylist()[1]["code"] == "INVALID"
 
 
 def test_tables_of_pandas_and_polars(registry: Connection) -> None:

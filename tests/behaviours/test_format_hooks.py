@@ -82,9 +82,10 @@ def test_versions_are_compared_and_refused_with_a_finding(registry: Connection) 
     with pytest.raises(Incompatible) as refused:
         registry.register("orders", Draft(OLD, "CSV"))
     assert [(one.rule, one.path) for one in refused.value.findings] == [("COLUMN_GONE", "/price")]
-    assert "details: [COLUMN_GONE at /price: The column price is gone [keep it], {oldSchemaVersion: 1}" in str(
-        refused.value
-    )
+    sentence = "COLUMN_GONE: The column price is gone at /price; allowed: keep it"
+    assert str(refused.value) == f"the schema is incompatible with orders: {sentence}"
+    details = refused.value.reason.details
+    assert details[:2] == ("COLUMN_GONE at /price: The column price is gone [keep it]", "{oldSchemaVersion: 1}")
     assert registry.check("orders", Draft(OLD, "CSV")).messages[0].startswith("COLUMN_GONE at /price: ")
 
 

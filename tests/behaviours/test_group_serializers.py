@@ -195,7 +195,9 @@ def test_what_the_settings_do_not_make_must_be_there(registry: CountingRegistry)
     GroupSerializer(registry, "orders", Order, GroupWriterSettings(register_schema=True))
     with pytest.raises(CodecNotFound, match="has no codec 'application/x-gzip'"):
         GroupSerializer(registry, "orders", Order, GroupWriterSettings(codec="gzip"))
-    with pytest.raises(ValueError, match="'SIDEWAYS' is no level; there are NONE, BACKWARD"):
+    with pytest.raises(
+        ValueError, match=r"'SIDEWAYS' is no policy; there are AllowAny, DenyAll, Backward, .*; NONE, BACKWARD"
+    ):
         pravega_group("AVRO", "SIDEWAYS")
 
 

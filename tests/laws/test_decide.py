@@ -77,7 +77,7 @@ def test_an_incompatible_schema_is_refused_with_the_version_and_the_reason(bench
         put(bench, S, "a", "b")
 
     assert caught.value.findings[0].rule == "NO_DEFAULT"
-    assert "{oldSchemaVersion: 1}" in str(caught.value)
+    assert "{oldSchemaVersion: 1}" in caught.value.reason.details
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.spark import DecodePlan, Names, decode, make_plan
-from treaty.spark.engines.avro import decode_record, read_avro_part
+from treaty.spark.engines.avro import UNFIT, decode_record, read_avro_part
 
 pytestmark = pytest.mark.jvm
 
@@ -86,6 +86,13 @@ def bare(value: Any) -> Any:
     return sorted_maps(value.as_py())
 
 
+def is_less_exact(ours: Any, theirs: Any) -> bool:
+    """Whether both say that a value does not fit its column, and Spark's sentence has the values that may be the one that Arrow names."""
+    if not ours or not theirs or ours.get("code") != "INVALID" or not (theirs.get("message") or "").startswith(UNFIT):
+        return False
+    return {**ours, "message": ""} == {**theirs, "message": ""}
+
+
 def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int, int]:
     """Rows and good rows, once Spark's own functions, their one column, Python workers and Arrow agree on each."""
     rows = good = 0
@@ -118,7 +125,7 @@ def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int,
                         for left, right, value in zip(
                             map(bare, ours[part]), map(bare, theirs[column]), one.frames, strict=False
                         )
-                        if left != right
+                        if left != right and not is_less_exact(left, right)
                     ]
                     assert wrong == [], f"{one.name}, {column}: {wrong[:3]}"
             rows += len(one.frames)
@@ -234,7 +241,7 @@ CHOICES: dict[str, tuple[Any, Any, tuple[tuple[Any, Any], ...]]] = {
     "a record or an instant": (
         [inner(MICROS), MICROS],
         [inner(NANOS), NANOS],
-        (({"at": 5}, member(0, {"at": 5000})), (7, member(1, 7000)), (2**62, "MALFORMED"), ({"at": -(2**62)}, "MALFORMED")),
+        (({"at": 5}, member(0, {"at": 5000})), (7, member(1, 7000)), (2**62, "INVALID"), ({"at": -(2**62)}, "INVALID")),
     ),
     "nanoseconds": (
         ["null", inner(NANOS), NANOS],
@@ -244,7 +251,7 @@ CHOICES: dict[str, tuple[Any, Any, tuple[tuple[Any, Any], ...]]] = {
     "lists and maps": (
         {"type": "array", "items": ["null", "string", {"type": "map", "values": ["string", MICROS]}]},
         {"type": "array", "items": ["null", "string", {"type": "map", "values": ["string", NANOS]}]},
-        (([None, "x", {"a": 5, "b": "y"}], [None, member(0, "x"), member(1, [("a", member(1, 5000)), ("b", member(0, "y"))])]), ([{"a": 2**62}], "MALFORMED")),
+        (([None, "x", {"a": 5, "b": "y"}], [None, member(0, "x"), member(1, [("a", member(1, 5000)), ("b", member(0, "y"))])]), ([{"a": 2**62}], "INVALID")),
     ),
     "several units": (
         [digits(9, 2), MICROS, "string", inner(MILLIS)],
@@ -260,7 +267,7 @@ CHOICES: dict[str, tuple[Any, Any, tuple[tuple[Any, Any], ...]]] = {
     "walls": (
         [inner(local("micros")), local("micros")],
         [inner(local("nanos")), local("nanos")],
-        ((MICROS_OF_2024, member(1, MICROS_OF_2024 * 1000)), ({"at": -1}, member(0, {"at": -1000})), (2**63 - 1, "MALFORMED"), (-(2**63), "MALFORMED")),
+        ((MICROS_OF_2024, member(1, MICROS_OF_2024 * 1000)), ({"at": -1}, member(0, {"at": -1000})), (2**63 - 1, "INVALID"), (-(2**63), "INVALID")),
     ),
     "walls of nanoseconds": (
         [inner(local("nanos")), local("nanos")],
@@ -347,7 +354,9 @@ def test_a_value_that_another_of_its_key_replaces_counts_for_nothing(spark: Spar
     plan = planned(text)
     frames = [header(1) + one for one in (*good, *bad)]
     found = arrow.decode(pa.array(frames, pa.binary()), plan)["error"].to_pylist()
-    assert [error and error["code"] for error in found] == [None] * 4 + ["MALFORMED"] * 4 + ["TRAILING"]
+    assert [error and error["code"] for error in found] == [None] * 4 + ["INVALID"] * 2 + ["MALFORMED"] * 2 + [
+        "TRAILING"
+    ]
     assert compared(spark, tmp_path, [Case("a key twice", plan, frames)]) == (9, 4)
 
 

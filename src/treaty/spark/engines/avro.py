@@ -301,11 +301,12 @@ def _find_message(plan: DecodePlan, value: Column) -> Column:
         envelope = decode_envelope(plan, value, text)
         whole = F.when(_has_tail(plan, envelope), F.to_json(envelope.dropFields(recipe.tail)))
         shown = F.substring(F.regexp_replace(whole, f'"{WHOLE}":', ""), 1, SHOWN_JSON)
-        found = F.when(made[recipe.tail].isNull(), F.concat(F.lit(UNFIT), shown))
+        # The fields alone that have limits may be read where the payload is not, so the code's own condition is asked too.
+        found = F.when(made[recipe.tail].isNull() & _is_unfit(plan, value), F.concat(F.lit(UNFIT), shown))
     overflow = find_overflow(made, fit_plan(plan))
     if overflow is None:
         return found
-    return F.coalesce(found, F.when(overflow & _has_tail(plan, made), explain_overflow(recipe)))
+    return F.coalesce(found, F.when(overflow & ~F.col(WRONG_TEXT) & _has_tail(plan, made), explain_overflow(recipe)))
 
 
 def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
