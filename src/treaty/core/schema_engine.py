@@ -246,10 +246,13 @@ class VersionNames:
 
 @dataclass(frozen=True, slots=True)
 class ValueValidated:
-    """What is wrong with a value: message, path, keyword and targets of each violation; or what is wrong with its schema."""
+    """What is wrong with a value: message, path, keyword and targets of each violation; or what is wrong with its schema
+    (`issue`); or why checking the value takes too long (`too_costly`).
+    """
 
     violations: tuple[tuple[str, str, str, tuple[str, ...]], ...] = ()
     issue: str = ""
+    too_costly: str = ""
 
 
 Question = (

@@ -115,7 +115,7 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + sum(len(scheme) + len(name) for scheme, name in answer.names)
         case ValueValidated():
             texts = (len(message) + len(path) + sum(map(len, more)) for message, path, _, more in answer.violations)
-            return ENTRY_BYTES * (1 + len(answer.violations)) + len(answer.issue) + sum(texts)
+            return ENTRY_BYTES * (1 + len(answer.violations)) + len(answer.issue) + len(answer.too_costly) + sum(texts)
 
 
 def _fault_size(one: Diagnostic) -> int:

@@ -41,7 +41,9 @@ async def validate_schema(x: IgluExchange) -> IgluAnswer:
 
 
 async def validate_instance(x: IgluExchange) -> IgluAnswer:
-    """Validate a self-describing value by a schema of this registry; the status is 200 with and without violations."""
+    """Validate a self-describing value by a schema of this registry; the status is 200 with and without violations, 422 if
+    checking takes too long.
+    """
     value = (await x.document()).value
     named = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(named, str) or "data" not in value:
@@ -66,6 +68,8 @@ async def _validate(x: IgluExchange, key: IgluKey, data: Any) -> IgluAnswer:
     value = json.dumps(data, separators=(",", ":")).encode()
     question = ValidateValue(ResolvedSchema("JSON", found.version.text), value, x.settings.depth)
     validated = await x.validate(question, x.call)
+    if validated.too_costly:
+        raise IgluBodyError(422, f"The instance can't be validated: {validated.too_costly}")
     if validated.issue:
         return message(f"The stored schema can't be used: {validated.issue[:ERROR_CHARACTERS]}", 500)
     if not validated.violations:

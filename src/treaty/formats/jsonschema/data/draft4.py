@@ -73,6 +73,10 @@ class SchemaIssuesError(ValueError):
         self.issues = issues
 
 
+class ValueTooCostlyError(SchemaIssuesError):
+    """A value takes too long to check by a schema that others can be checked with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft4Schema:
     """A compiled schema; `depth` is the most levels of nesting of a value. `weight` is the most steps for one place of a
@@ -87,7 +91,7 @@ class Draft4Schema:
     """Members of enums with which values are compared one after the other."""
 
     def find_violations(self, value: Json, size: int | None = None) -> tuple[DataViolation, ...]:
-        """Return what is wrong with a value; empty if it is valid. Raises `SchemaIssuesError` if that takes too long.
+        """Return what is wrong with a value; empty if it is valid. Raises `ValueTooCostlyError` if that takes too long.
 
         `size` is that of the text of a value which surely does not nest too deep; less is counted then.
         """
@@ -97,10 +101,7 @@ class Draft4Schema:
                 return (DataViolation(TOO_DEEP, "$", "depth", (str(self.depth),)),)
             self._count_steps(value)
         if compares_much(self.model, self.compared, value):
-            raise _issue(
-                "$",
-                f"the value takes more comparisons to check than the limit VALUE_COMPARISONS of {VALUE_COMPARISONS}",
-            )
+            raise _too_costly("comparisons", f"VALUE_COMPARISONS of {VALUE_COMPARISONS}")
         try:
             if self.compiled.is_valid(value):
                 return ()
@@ -134,7 +135,7 @@ class Draft4Schema:
             return total
         counted = count_steps(self.model, value)
         if counted is None:
-            raise _issue("$", f"the value takes more steps to check than the limit VALUE_STEPS of {VALUE_STEPS}")
+            raise _too_costly("steps", f"VALUE_STEPS of {VALUE_STEPS}")
         return counted
 
 
@@ -173,6 +174,8 @@ def validate_text(schema: str, value: bytes, depth: int) -> ValueValidated:
     """Validate a JSON text by the text of a schema, both of which were read before."""
     try:
         found = compile_draft4(json.loads(schema), depth).find_violations(json.loads(value))
+    except ValueTooCostlyError as stop:
+        return ValueValidated(too_costly=stop.issues[0].message)
     except SchemaIssuesError as wrong:
         return ValueValidated(issue=str(wrong))
     return ValueValidated(tuple((one.message, one.path, one.keyword, one.targets) for one in found))
@@ -225,6 +228,12 @@ def _meta_validator() -> Any:
 
 def _issue(path: str, message: str) -> SchemaIssuesError:
     return SchemaIssuesError((SchemaIssue(path, message),))
+
+
+def _too_costly(what: str, limit: str) -> ValueTooCostlyError:
+    return ValueTooCostlyError(
+        (SchemaIssue("$", f"the value takes more {what} to check than the limit {limit}; send a smaller one"),)
+    )
 
 
 def _bind_remote(schema: Json) -> Json:
