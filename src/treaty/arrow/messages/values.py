@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from treaty.formats.protobuf.protojson import print_protojson
 
@@ -33,21 +34,40 @@ def record_of(descriptor: Descriptor, kind: pa.StructType, *, defaults: bool = F
 
     A field that knows that it is not set is None, or its default where `defaults` are wanted.
     """
-    parts = []
+    names, values = [column.name for column in kind], _values_of(descriptor, kind, defaults=defaults)
+    return lambda message: dict(zip(names, values(message), strict=True))
+
+
+def _values_of(descriptor: Descriptor, kind: pa.StructType, *, defaults: bool) -> Shape:
+    """What makes a message into the values of the fields of `kind`, in their order.
+
+    It looks at the fields that are set alone: a message of two bytes may have thousands that are not. All messages without
+    any share one tuple.
+    """
+    parts: dict[int, tuple[int, Shape]] = {}
+    unset: list[Any] = []
+    empty: Any = GetMessageClass(descriptor)()
     for place in range(kind.num_fields):
         column = kind.field(place)
         field = descriptor.fields_by_name[column.name]
         shape = _field(field, column.type, defaults=defaults)
+        parts[field.number] = place, shape
         asks = field.has_presence and not (defaults and field.message_type is None)
-        parts.append((column.name, shape, asks))
+        unset.append(None if asks else shape(getattr(empty, field.name)))
+    nothing = tuple(unset)
 
-    def record(message: Message) -> dict[str, Any]:
-        return {
-            name: None if asks and not message.HasField(name) else shape(getattr(message, name))
-            for name, shape, asks in parts
-        }
+    def values(message: Message) -> tuple[Any, ...]:
+        there = message.ListFields()
+        if not there:
+            return nothing
+        found = unset.copy()
+        for field, value in there:
+            part = parts.get(field.number)
+            if part is not None:
+                found[part[0]] = part[1](value)
+        return tuple(found)
 
-    return record
+    return values
 
 
 def _field(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shape:
@@ -74,7 +94,7 @@ def _value(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shap
     if full in KNOWN and not pa.types.is_struct(kind):
         return KNOWN[full](field, kind)
     if pa.types.is_struct(kind):
-        return record_of(field.message_type, kind, defaults=defaults)
+        return _values_of(field.message_type, kind, defaults=defaults)
     return lambda message: message.SerializeToString(deterministic=True)
 
 

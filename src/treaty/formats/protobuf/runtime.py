@@ -5,15 +5,23 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.json_reader import text_error
 from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialize_descriptor
 from treaty.formats.protobuf.model import ProtoSchema
 
 
 def build_pool(schema: ProtoSchema) -> DescriptorPool:
-    """The files of a schema and of what it imports. Raises `TypeError` for one that the runtime does not take."""
+    """The files of a schema and of what it imports. Raises `InvalidSchemaError` for one that the runtime does not take: it
+    has smaller limits than the language, such as 64 KiB for all fields of one message in memory.
+    """
     made = DescriptorPool()
     for one in schema.files.values():
-        made.AddSerializedFile(serialize_descriptor(one))
+        try:
+            made.AddSerializedFile(serialize_descriptor(one))
+        except TypeError as wrong:
+            message = f"Protobuf's runtime does not take the file {one.path or DEFAULT_NAME}: {str(wrong)[:300]}"
+            raise text_error("RUNTIME_REFUSES", message, "messages with fewer fields") from wrong
     return made
 
 
@@ -23,7 +31,7 @@ def get_first_message(schema: ProtoSchema) -> Descriptor | None:
         return None
     try:
         file = build_pool(schema).FindFileByName(schema.path or DEFAULT_NAME)
-    except (TypeError, KeyError):
+    except (InvalidSchemaError, KeyError):
         return None
     return file.message_types_by_name[schema.file.messages[0].name]
 

@@ -62,13 +62,15 @@ def _copy_file(schema: ProtoSchema) -> FileDescriptorProto:
 
 
 def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions) -> DecodePlan:
-    """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read."""
+    """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read,
+    `InvalidSchemaError` for a reader that Protobuf's runtime does not take.
+    """
     names = messages(reader)
     name = options.message.removeprefix(".") or names.get(FIRST, "")
     if name not in names.values():
         had = ", ".join(sorted(set(names.values()))[:20]) or "none"
         raise PlanError(f"the reader has no message {name!r}; it has {had}")
-    made = derive_columns(reader, name, options.depth)
+    made, runtime = derive_columns(reader, name, options.depth), build_pool(reader).FindMessageTypeByName(name)
     paths = [path for path, each in names.items() if each == name]
     concerned = tuple(f"#/{each}/" for each in _list_reached(reader, name))
     writers, heads, rejected, own_file = [], [], [], _copy_file(reader)
@@ -98,7 +100,7 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
     columns_ = columns_ddl(made)
     unknown = find_free_name("unknown_fields", {each.lower() for each, _ in columns_}) if options.unknown else ""
     columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
-    quick = not unknown and has_bare_fields(build_pool(reader).FindMessageTypeByName(name), made)
+    quick = not unknown and has_bare_fields(runtime, made)
     return DecodePlan(
         subject="",
         format=PROTOBUF.name,
