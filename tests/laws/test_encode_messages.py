@@ -49,7 +49,28 @@ def planned(text: str) -> tuple[EncodePlan, Any]:
     columns = parse_type(reading.engine_type)
     assert isinstance(columns, Struct)
     solid = tuple(Column(one.name, one.type, nullable=False) for one in columns.columns)
-    return compose_encode(known, solid, ENCODE_DEFAULTS), decoder_of(reading, kind_of(reading))
+    kind = kind_of(reading)
+    read = decoder_of(reading, kind)
+
+    def read_row(frame: bytes) -> Any:
+        record, *why = read(frame)
+        return with_names(record, kind), *why
+
+    return compose_encode(known, solid, ENCODE_DEFAULTS), read_row
+
+
+def with_names(value: Any, kind: pa.DataType) -> Any:
+    """A value with a dictionary for each tuple of a record's fields."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        values = value.values() if isinstance(value, dict) else value
+        return {one.name: with_names(inner, one.type) for one, inner in zip(kind, values, strict=True)}
+    if pa.types.is_map(kind):
+        return [(with_names(key, kind.key_type), with_names(item, kind.item_type)) for key, item in value]
+    if pa.types.is_list(kind):
+        return [with_names(one, kind.value_type) for one in value]
+    return value
 
 
 def kind_of_rows(plan: EncodePlan) -> pa.DataType:

@@ -126,7 +126,7 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("/api/drafts/{}/{}/{}/{}", "GET"): "Return the text of a draft.",
     ("/api/drafts/{}/{}/{}/{}", "PUT"): "Store a draft.",
     ("/api/validation/validate/schema/{}", "POST"): "Check a self-describing schema; the status is 200 with and without findings.",
-    ("/api/validation/validate/instance", "POST"): "Validate a self-describing value by a schema of this registry; the status is 200 with and without violations.",
+    ("/api/validation/validate/instance", "POST"): "Validate a self-describing value by a schema of this registry; the status is 200 with and without violations, 422 if checking takes too long.",
     ("/api/auth/keygen", "POST"): "Make two keys of a vendor: one reads, the other one publishes too. They are shown this once.",
     ("/api/auth/keygen", "DELETE"): "Remove the key that the query names; one that is not there is removed already.",
     ("/api/meta/health", "GET"): "Say that the server answers.",
