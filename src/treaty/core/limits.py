@@ -52,6 +52,8 @@ FINDINGS_CHARACTERS = 524_288
 """Characters of the findings that one comparison lists; further findings are left out. The first one is always listed."""
 FAULTS = 20
 """Diagnostics reported for one schema; later ones appear once these are corrected."""
+FAULT_CHARACTERS = 2_000
+"""Characters of the path, of the message and of what was expected of one such diagnostic; the rest is cut off."""
 FULL_NAME = 2_048
 """Characters of the full name of a Protobuf definition."""
 REFERENCES = 200

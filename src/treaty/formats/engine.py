@@ -31,7 +31,7 @@ from treaty.core.schema_engine import (
 )
 from treaty.core.validators import LINT
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
-from treaty.formats.format import Format, InvalidSchemaError, SchemaElement
+from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.jsonschema.data.draft4 import validate_text
 from treaty.formats.logical.tokens import is_logical
@@ -153,7 +153,7 @@ class FormatEngine:
                 faults += form.lints[lint].find(model)
             elif lint not in self.formats.validators():  # a lint of another format has nothing to say
                 faults += run_validator(self.validators, text, new, versions)
-        return InspectionResult(tuple(faults[:FAULTS]))
+        return InspectionResult(tuple(map(shorten_fault, faults[:FAULTS])))
 
     def _validated(self, schema: ResolvedSchema, metadata: Pairs, number: int) -> ValidatedSchema:
         def elements() -> tuple[SchemaElement, ...]:

@@ -1,10 +1,11 @@
 """`Format`: the functions that every schema format provides, as one frozen record."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
 from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
+from treaty.core.limits import FAULT_CHARACTERS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
 from treaty.formats.rule import CompatibilityRule, LintRule
@@ -14,9 +15,21 @@ class InvalidSchemaError(ValueError):
     """A text is not a valid schema of its format; carries every fault found, the first one first."""
 
     def __init__(self, faults: tuple[Diagnostic, ...]) -> None:
-        """Keep the faults; the message is the first one."""
+        """Keep the faults, without what is longer than FAULT_CHARACTERS; the message is the first three."""
+        faults = tuple(map(shorten_fault, faults))
         super().__init__("; ".join(map(str, faults[:3])))
         self.faults = faults
+
+
+def shorten_fault(fault: Diagnostic) -> Diagnostic:
+    """A fault each of whose texts has at most FAULT_CHARACTERS: a path has names of any length, and all are printed."""
+    texts = fault.path, fault.message, fault.expected
+    if max(map(len, texts)) <= FAULT_CHARACTERS:
+        return fault
+    path, message, expected = (
+        one if len(one) <= FAULT_CHARACTERS else f"{one[: FAULT_CHARACTERS - 1]}…" for one in texts
+    )
+    return replace(fault, path=path, message=message, expected=expected)
 
 
 class BadPayloadError(ValueError):
