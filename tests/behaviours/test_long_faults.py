@@ -9,6 +9,10 @@ import pytest
 
 from treaty.api.application import build_application
 from treaty.assemble import open_node
+from treaty.core.limits import FAULT_CHARACTERS, FAULTS
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.registry import find_formats
 
 BODY_BYTES = 262_144
 """More than 20 faults of three texts of FAULT_CHARACTERS each take, printed twice."""
@@ -51,3 +55,13 @@ def test_a_refusal_is_bounded_whatever_the_schema_holds(name: str) -> None:
     answer = asyncio.run(ask())
     assert answer.status_code in {200, 400, 404, 409, 422}, answer.text[:300]
     assert len(answer.content) < BODY_BYTES
+
+
+@pytest.mark.parametrize("schema", [LONG, MANY], ids=["long names", "many names"])
+def test_each_text_of_a_fault_is_bounded(schema: str) -> None:
+    with pytest.raises(InvalidSchemaError) as refused:
+        find_formats()["JSON"].parse(ResolvedSchema("JSON", schema), True)
+    faults = refused.value.faults
+    assert len(faults) == FAULTS
+    assert all(max(len(one.path), len(one.message), len(one.expected)) <= FAULT_CHARACTERS for one in faults)
+    assert len(str(refused.value)) < 4 * FAULT_CHARACTERS
