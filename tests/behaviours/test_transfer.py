@@ -14,6 +14,7 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.plan import NO_HIGHEST
 from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import UNTOLD, read
 from treaty.core.answers import Config, ForcedRegistration, VersionFound
@@ -364,11 +365,12 @@ def test_what_a_server_of_another_kind_does_not_tell_or_take_is_said() -> None:
     assert (found.configs, found.modes, found.native, found.problems) == ((), (), False, ())
     assert found.notes == (UNTOLD,)
     assert report.plan.made == ()
-    assert [one.split(":")[0] for one in report.plan.notes] == [
+    assert found.left_out == ()
+    assert [one.split(":")[0] for one in report.plan.left_out] == [
         "this registry takes no times of registration",
         "this registry makes no contexts without a subject",
-        "this registry may give ids again that belonged to versions deleted for good",
     ]
+    assert report.plan.notes == (NO_HIGHEST,)
 
 
 @pytest.mark.slow

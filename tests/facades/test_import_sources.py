@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from click.testing import CliRunner, Result
@@ -109,7 +109,7 @@ def test_pravegas_groups_come_in_with_ids_types_encodings_and_history(source: Ru
 def test_schema_repos_subjects_come_in_with_ids_and_texts(source: Running, tmp_path: Path) -> None:
     paths = play(source, "schema-repo.jsonl")
     with moved(f"schema-repo:{source.base}", tmp_path) as (target, report):
-        assert report["left_out"] == ["schema-repo does not say when schemas were registered"]
+        assert (report["left_out"], report["notes"]) == ([], ["schema-repo does not say when schemas were registered"])
         for path in paths:
             assert ask(target, "GET", path) == ask(source, "GET", path), path
         for server in (target, source):
@@ -231,6 +231,42 @@ def test_what_a_server_does_not_answer_is_reported_and_the_rest_comes_in() -> No
         ]
 
 
+HISTORY = "note: this registry does not say when deleted schemas were added"
+UNLISTED = "note: this registry does not list its namespaces: only groups without one are read"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [UNLISTED, HISTORY]),
+        ("?namespace=", [HISTORY]),
+        ("?namespace=shop", ["note: namespace 'shop' has no groups"]),
+        ("?namespace=&namespace=shop", ["note: namespace 'shop' has no groups", HISTORY]),
+        ("?namespace=full", [HISTORY]),
+        (
+            "?namespace=shop&namespace=full&namespace=%C3%A9",
+            [*(f"note: namespace '{one}' has" for one in ("shop", "é")), HISTORY],
+        ),
+    ],
+)
+def test_only_what_is_left_out_is_called_so_and_namespaces_without_groups_are_named(
+    query: str, expected: list[str], tmp_path: Path
+) -> None:
+    def answer(seen: Seen) -> Say:
+        asked = parse_qs(urlsplit(seen.target).query).get("namespace", [""])[0]
+        return pravega(seen) if asked in {"", "full"} else Say(200, {"groups": {}, "continuationToken": "t"})
+
+    with scripted(answer) as script:
+        words = ("import", f"pravega:{script.url}{query}", "--registry", f"sqlite://{tmp_path / 'a.db'}")
+        texts = [run(*words, *more).output for more in (("--dry-run",), (), ())]
+        report = json.loads(run(*words, "--json").stdout)
+
+    for text in texts:
+        noted = [line for line in text.splitlines() if line.startswith(("left out:", "note:"))]
+        assert [line.startswith(begin) for line, begin in zip(noted, expected, strict=True)] == [True] * len(expected)
+    assert (report["left_out"], len(report["notes"])) == ([], len(expected))
+
+
 def test_an_import_that_was_cut_off_runs_again_to_the_same_end() -> None:
     """Cut off after each command."""
     with scripted(pravega) as script:
@@ -263,7 +299,7 @@ def test_a_target_without_groups_is_told_why_nothing_is_written() -> None:
 
     assert plan.waves == ()
     assert [one.why for one in plan.conflicts] == [NO_IDS]
-    assert "g are left out" in plan.notes[0]
+    assert "g are left out" in plan.left_out[0]
 
 
 def test_encoding_ids_that_mean_something_else_in_the_target_are_reported() -> None:

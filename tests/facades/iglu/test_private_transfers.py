@@ -54,7 +54,7 @@ def test_a_dump_keeps_what_is_private_and_has_no_keys(source: str, tmp_path: Pat
     dump, target = tmp_path / "dump.jsonl", f"sqlite://{tmp_path / 'target.db'}"
     told = run("export", "--registry", source, "--output", str(dump))
     assert "left out: API keys: `treaty export --keys` writes their digests" in told
-    assert "left out: drafts of Iglu's API" in told
+    assert "note: drafts of Iglu's API" in told
     assert DIGEST not in dump.read_text("utf-8")
     assert "0 problems" in run("import", str(dump), "--registry", target)
     with connect(target) as registry:

@@ -169,10 +169,11 @@ def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]
         say(f"... and {len(found) - SHOWN + uncounted:,} more; --json prints {all_of}")
 
 
-def say_notes(notes: Iterable[str]) -> None:
-    """Print what is left out."""
-    for one in notes:
-        screen.say(f"left out: {screen.escape_line(one)}", "yellow", err=True)
+def say_notes(left_out: Iterable[str], notes: Iterable[str]) -> None:
+    """Print what is left out, then notes on what is not; each on one line."""
+    for prefix, texts in (("left out", left_out), ("note", notes)):
+        for one in texts:
+            screen.say(f"{prefix}: {screen.escape_line(one)}", "yellow", err=True)
 
 
 def say_problem(text: str) -> None:

@@ -86,9 +86,9 @@ def command(
     if as_json:
         counts: dict[str, object] = {"output": output, "records": lines, "versions": len(found.versions)}
         counts |= {"api_keys": len(found.api_keys)} if keys else {}
-        _print_json(counts, found.problems, found.notes)
+        _print_json(counts, found.problems, found.left_out, found.notes)
     say_problems(found.problems, say_problem, found.more_problems)
-    say_notes(found.notes)
+    say_notes(found.left_out, found.notes)
     versions = screen.format_count(len(found.versions), "version")
     target = "standard output" if output == STDIN else output
     screen.say(f"{screen.format_count(lines, 'record')} with {versions} written to {target}.", "green", err=True)
@@ -101,12 +101,12 @@ def _write_topic(
     with screen.show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)
         done = write_topic(found, cluster, topic, dry_run=dry_run, report=progress)
-    problems, notes = (*found.problems, *done.problems), (*found.notes, *note_lost_groups(found))
+    problems, left_out = (*found.problems, *done.problems), (*found.left_out, *note_lost_groups(found))
     if as_json:
         counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
-        _print_json(counts, problems, notes)
+        _print_json(counts, problems, left_out, found.notes)
     say_problems(problems, say_problem, found.more_problems)
-    say_notes(notes)
+    say_notes(left_out, found.notes)
     word = "would be written" if dry_run else "written"
     there = done.records - done.written - len(done.problems)
     colour = "red" if problems else "green"
@@ -116,9 +116,11 @@ def _write_topic(
     sys.exit(1 if problems else 0)
 
 
-def _print_json(counts: dict[str, object], problems: Sequence[TransferProblem], notes: Sequence[str]) -> NoReturn:
+def _print_json(
+    counts: dict[str, object], problems: Sequence[TransferProblem], left_out: Sequence[str], notes: Sequence[str]
+) -> NoReturn:
     listed = [asdict(one) for one in problems]
-    screen.say_json({**counts, "left_out": list(notes), "problems": listed})
+    screen.say_json({**counts, "left_out": list(left_out), "notes": list(notes), "problems": listed})
     sys.exit(1 if problems else 0)
 
 

@@ -71,15 +71,17 @@ def command(
     except KeyboardInterrupt:
         screen.say("Interrupted. What was written is kept; run the same command again to continue.", "yellow", err=True)
         sys.exit(INTERRUPTED)
-    problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
+    problems = (*found.problems, *report.problems)
+    left_out, notes = (*found.left_out, *report.plan.left_out), (*found.notes, *report.plan.notes)
     if as_json:
         listed = [asdict(one) for one in problems]
-        members = {"dry_run": dry_run, **_count_changes(report), "left_out": notes, "problems": listed}
+        members = {"dry_run": dry_run, **_count_changes(report), "left_out": left_out, "notes": notes}
+        members["problems"] = listed
         members["more_problems"] = found.more_problems
         screen.say_json({**members, **registry_warnings.warning_members(warnings)})
     else:
         say_problems(problems, say_problem, found.more_problems)
-        say_notes(notes)
+        say_notes(left_out, notes)
         if not (
             found.versions
             or found.configs

@@ -9,6 +9,7 @@ from treaty.core.refusals import Forbidden, NotFound, NotOffered
 from treaty.core.registry import Registry
 
 LEFT_OUT = "API keys: `treaty export --keys` writes their digests"
+UNKNOWN_KEYS = "you administer no API keys here, so whether there are any is not known"
 NO_KEYS = "API keys: this registry has none"
 
 
@@ -25,6 +26,16 @@ def read_keys(registry: Registry) -> tuple[ApiKeyFound, ...] | TransferProblem |
         return None
     except Forbidden as no:
         return TransferProblem("API keys", "not read", str(no))
+
+
+def has_keys(registry: Registry) -> bool | None:
+    """Return whether the caller administers any key; None where a server does not tell the caller."""
+    try:
+        return bool(registry.ask(ListApiKeys()).answer.keys)
+    except (NotFound, NotOffered):
+        return False
+    except Forbidden:
+        return None
 
 
 def plan_keys(source: RegistryImage, target: RegistryImage) -> tuple[ApiKeyFound, ...]:

@@ -31,7 +31,8 @@ class ImportPlan:
     """What has to be written: versions in waves (each needs only earlier ones), deletions after all of them, settings.
 
     `there` counts versions that the target has already. `conflicts` are those that can't be written: the place or the
-    id belongs to another schema. `notes` say what this kind of target can't take over.
+    id belongs to another schema. `left_out` say what this kind of target can't take over, `notes` what it
+    takes over in another way.
     """
 
     waves: tuple[tuple[VersionFound, ...], ...]
@@ -45,6 +46,7 @@ class ImportPlan:
     """Modes of the target that have to give way to IMPORT meanwhile, and are given back; None: there is none."""
     there: int = 0
     conflicts: tuple[TransferProblem, ...] = ()
+    left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     native: bool = False
     numbers: Mapping[Scope, Mapping[int, int]] = field(default_factory=dict)
@@ -98,7 +100,8 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
         lifted=_find_blocking_modes(subjects, [scope for scope, _ in wanted], made if target.native else (), modes),
         there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
-        notes=lost if target.native else (*lost, *_notes(fresh, made, wanted)),
+        left_out=lost if target.native else (*lost, *_find_lost(fresh, made)),
+        notes=() if target.native else _notes(made, wanted),
         native=target.native,
         numbers=_numbers(wanted, source, groups.exact),
         groups=groups,
@@ -226,16 +229,19 @@ def _find_low_contexts(source: RegistryImage, highest: dict[str, int]) -> Iterat
             yield context, last
 
 
-def _notes(
-    fresh: list[VersionFound], made: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]
-) -> tuple[str, ...]:
+def _find_lost(fresh: list[VersionFound], made: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """What a target of another kind does not take."""
     filled = {subject_of(one.subject).context for one in fresh}
-    exact = [str(Subject(one.context, one.name or "")) for one, config in configs if in_words(config) != config]
     empty = [context for context, _ in made if context not in filled | {DEFAULT_CONTEXT}]
-    notes = [NO_TIMES] if any(one.time for one in fresh) else []
-    notes += [NO_POLICIES.format(", ".join(exact))] if exact else []
-    notes += [NO_CONTEXTS.format(", ".join(empty))] if empty else []
-    return (*notes, *([NO_HIGHEST] if any(highest for _, highest in made) else ()))
+    times = (NO_TIMES,) if any(one.time for one in fresh) else ()
+    return (*times, NO_CONTEXTS.format(", ".join(empty))) if empty else times
+
+
+def _notes(made: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]) -> tuple[str, ...]:
+    """What a target of another kind does in another way."""
+    exact = [str(Subject(one.context, one.name or "")) for one, config in configs if in_words(config) != config]
+    policies = (NO_POLICIES.format(", ".join(exact)),) if exact else ()
+    return (*policies, NO_HIGHEST) if any(highest for _, highest in made) else policies
 
 
 def _find_blocking_modes(

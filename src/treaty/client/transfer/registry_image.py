@@ -71,8 +71,8 @@ class RegistryImage:
     """Versions by context, id, subject and number (softly deleted ones say so), and settings by scope.
 
     `contexts` are those that stand without a version too; `highest` has the highest id that a context ever gave, where
-    no version has it any more. `problems` say what the source holds and this does not, `notes` what its kind of source
-    lacks.
+    no version has it any more. `problems` and `left_out` say what the source holds and this does not, `notes` what its
+    kind of source does not say, where nothing is known to be missing.
     """
 
     versions: tuple[VersionFound, ...] = ()
@@ -84,6 +84,7 @@ class RegistryImage:
     """At most TRANSFER_PROBLEMS of them."""
     more_problems: int = 0
     """Problems that are only counted."""
+    left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     associations: tuple[ResourceAssociation, ...] = ()
     """By namespace and name of their resource, then by kind."""

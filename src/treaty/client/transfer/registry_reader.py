@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.api_keys import LEFT_OUT, NO_KEYS, read_keys
+from treaty.client.transfer.api_keys import LEFT_OUT, NO_KEYS, UNKNOWN_KEYS, has_keys, read_keys
 from treaty.client.transfer.policies import at_known_ordinals, begins_at, without_name
 from treaty.client.transfer.registry_image import (
     RegistryImage,
@@ -49,8 +49,8 @@ THREADS = 8
 """Questions asked at once."""
 
 DEFAULT_MODE = "READWRITE"
-NO_DRAFTS = "drafts of Iglu's API are not listed, and left out: put them again"
-UNTOLD = "this registry does not list its settings: those of subjects without any version are left out"
+NO_DRAFTS = "drafts of Iglu's API are not listed by any server: put those that you have again"
+UNTOLD = "this registry does not list its settings: those of subjects without any version are not read"
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -83,18 +83,27 @@ def read(
     except (NotFound, NotOffered):  # not a server of Treaty
         image = _with_asked(registry, prefix, image, report)
     image = _with_associations(registry, prefix, _with_known_ranges(image) if image.exact else image)
-    return _with_keys(registry, image) if keys else image
+    return _with_keys(registry, image) if keys else _with_word_on_keys(registry, image)
+
+
+def _with_word_on_keys(registry: Registry, image: RegistryImage) -> RegistryImage:
+    """The image, which says that API keys are left out if there are any; asked where it has subjects of Iglu's API."""
+    if not any(one.settings.order == SCHEMAVER for one in image.groups):
+        return image
+    found = has_keys(registry)
+    if found is None:
+        return replace(image, notes=(*image.notes, UNKNOWN_KEYS))
+    return replace(image, left_out=(*image.left_out, LEFT_OUT)) if found else image
 
 
 def _with_keys(registry: Registry, image: RegistryImage) -> RegistryImage:
     """The image with the API keys that the caller administers."""
     found = read_keys(registry)
-    notes = tuple(one for one in image.notes if one != LEFT_OUT)
     if found is None:
-        return replace(image, notes=(*notes, NO_KEYS))
+        return replace(image, notes=(*image.notes, NO_KEYS))
     if isinstance(found, TransferProblem):
-        return replace(image, notes=notes, problems=(*image.problems, found))
-    return replace(image, notes=notes, api_keys=found)
+        return replace(image, problems=(*image.problems, found))
+    return replace(image, api_keys=found)
 
 
 def _with_known_ranges(image: RegistryImage) -> RegistryImage:
@@ -182,7 +191,7 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
         configs=tuple(sorted(configs, key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
-        notes=(NO_DRAFTS, LEFT_OUT) if labelled else (),
+        notes=(NO_DRAFTS,) if labelled else (),
         highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
     )
 

@@ -31,7 +31,8 @@ from treaty.wire.pravega.policies import level_of
 
 PAGE = 100
 """Groups asked for at once."""
-NO_NAMESPACES = "this registry does not list its namespaces: {} read; name others with ?namespace=NAME in the URL"
+NO_NAMESPACES = "this registry does not list its namespaces: only groups without one are read; name others with ?namespace=NAME in the URL"
+NO_GROUPS = "{} no groups: is the name right? This registry answers alike for a namespace that does not exist"
 NO_HISTORY = "this registry does not say when deleted schemas were added and by which policy"
 
 A = TypeVar("A")
@@ -50,19 +51,25 @@ def read_pravega(url: str, namespaces: Iterable[str] = (), report: ReportProgres
     """
     groups: list[GroupSource] = []
     problems: list[TransferProblem] = []
-    named = tuple(dict.fromkeys(namespaces)) or ("",)
+    given = tuple(dict.fromkeys(namespaces))
+    named = given or ("",)
+    notes: list[str] = [] if given else [NO_NAMESPACES]
     with RestSource(url) as source, ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
         for namespace in named:
             reader = _NamespaceReader(source, namespace)
-            for found in pool.map(reader.read_group, list(reader.list_groups())):
+            listed = list(reader.list_groups())
+            if given and not listed:
+                notes.append(
+                    NO_GROUPS.format(f"namespace {namespace!r} has" if namespace else "without a namespace there are")
+                )
+            for found in pool.map(reader.read_group, listed):
                 if isinstance(found, TransferProblem):
                     problems.append(found)
                 else:
                     groups.append(found)
                 report("groups", len(groups), 0)
-    spaces = ", ".join(f"namespace {one!r}" if one else "the groups without a namespace" for one in named)
-    deleted = any(each.state != "live" for one in groups for each in one.versions)
-    return image_of(groups, problems, (NO_NAMESPACES.format(spaces), *([NO_HISTORY] if deleted else [])))
+    notes += [NO_HISTORY] if any(each.state != "live" for one in groups for each in one.versions) else []
+    return image_of(groups, problems, notes)
 
 
 @dataclass(frozen=True, slots=True)
