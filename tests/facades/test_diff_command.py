@@ -106,7 +106,47 @@ def test_a_difference_that_only_another_policy_rejects_is_listed(folder: Path) -
     decimal = '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}'
     (folder / "cents.avsc").write_text(decimal)
     (folder / "mills.avsc").write_text(decimal.replace('"scale":2', '"scale":3'))
-    (one,) = json.loads(diff("cents.avsc", "mills.avsc", "--json").stdout)["differences"]
+    both = json.loads(diff("cents.avsc", "mills.avsc", "--json").stdout)["differences"]
 
-    assert (one["policy"], one["harm"]) == ("LOGICAL", "backward")
+    assert [(one["policy"], one["harm"]) for one in both] == [("LOGICAL", "backward"), ("LOGICAL", "forward")]
     assert "as policy LOGICAL compares" in diff("cents.avsc", "mills.avsc").stdout
+
+
+RECORDS = {
+    "types both ways": ('{"name":"a","type":"int"}', '{"name":"a","type":"string"}'),
+    "other fields at one place": ('{"name":"a","type":"int"}', '{"name":"b","type":"int"}'),
+    "symbols gone and new": (
+        '{"name":"a","type":{"type":"enum","name":"E","symbols":["X","Y"]}}',
+        '{"name":"a","type":{"type":"enum","name":"E","symbols":["Y","Z"]}}',
+    ),
+    "a default gone": ('{"name":"a","type":"int"},{"name":"c","type":"long"}', '{"name":"a","type":"string"}'),
+}
+SCHEMAS = {
+    **{
+        name: tuple(OLD.replace(OLD[OLD.index('{"name":"a') : -2], one) for one in both)
+        for name, both in RECORDS.items()
+    },
+    "properties": (
+        '{"type":"object","properties":{"a":{"type":"integer"},"b":{}},"additionalProperties":false}',
+        '{"type":"object","properties":{"a":{"type":"string"},"c":{}},"required":["c"],"additionalProperties":false}',
+    ),
+    "numbers": ('syntax = "proto3"; message M { int32 a = 1; }', 'syntax = "proto3"; message M { string a = 1; }'),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_finding_that_a_level_counts_is_shown(name: str) -> None:
+    form = {"properties": "JSON", "numbers": "PROTOBUF"}.get(name, "AVRO")
+    for file, text in zip(("a.txt", "b.txt"), SCHEMAS[name], strict=True):
+        Path(file).write_text(text)
+    words = ("a.txt", "b.txt", "--format", form)
+    harms = [one["harm"] for one in json.loads(diff(*words, "--json").stdout)["differences"] if "policy" not in one]
+    lines = diff(*words).stdout.splitlines()
+
+    shown = {"BACKWARD": harms.count("backward"), "FORWARD": harms.count("forward")}
+    shown["FULL"] = sum(shown.values())
+    assert shown["FULL"] > 1
+    for level, count in shown.items():
+        (row,) = [line for line in lines if line.startswith(f"{level} ")]
+        counted = "passes" if not count else f"refused ({count} finding{'s' if count > 1 else ''})"
+        assert row.split(maxsplit=1)[1].startswith(counted), (row, harms)

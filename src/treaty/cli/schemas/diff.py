@@ -30,9 +30,6 @@ HARM = {
     "none": "none",
 }
 
-_HARMS = {(True, False): "backward", (False, True): "forward", (True, True): "both", (False, False): "none"}
-"""Whether the new schema cannot read old data, and whether the old one cannot read new data."""
-
 
 @dataclass(frozen=True, slots=True)
 class ExplainedDifference:
@@ -94,47 +91,62 @@ def command(
 
 
 def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDifference]:
-    """Return all differences that the format finds; if it finds incompatible ones only, those of both directions.
+    """Return all differences that the format finds, and every finding of both directions that a level counts.
 
-    What breaks readers with the old schema is found at the path of the difference, by rules of its own.
+    A difference that only the old schema cannot read stands for one finding of that direction at its path. Every other
+    finding is an entry of its own, in the words of its rule.
     """
     form = after.form
     if before.form.name != form.name:
         changed = FORMAT_CHANGED.finding("/", writer=before.form.name, reader=form.name)
         return [ExplainedDifference(changed, FORMAT_CHANGED.harm, changed.sentence)]
-    backward = form.compare(after.model, before.model, POLICIES[0])
-    forward = form.compare(before.model, after.model, POLICIES[0])
-    both = backward if form.differences is None else form.differences(after.model, before.model)
-    broken, places = {(one.rule, one.path) for one in backward}, {one.path for one in forward}
-    found = [
-        ExplainedDifference(
-            one, _HARMS[(one.rule, one.path) in broken, one.path in places], one.message(reader="new", writer="old")
-        )
-        for one in both
-    ]
-    known = {one.path for one in both}
-    found += [
-        ExplainedDifference(one, "forward", one.message(reader="old", writer="new"), old_reads=True)
-        for one in forward
-        if one.path not in known
-    ]
-    return found + _find_under_others(before, after, {(one.finding.rule, one.finding.path) for one in found})
+    backward = list(form.compare(after.model, before.model, POLICIES[0]))
+    forward = list(form.compare(before.model, after.model, POLICIES[0]))
+    listed = {_key(one, old_reads=False) for one in backward} | {_key(one, old_reads=True) for one in forward}
+    found: list[ExplainedDifference] = []
+    for one in backward if form.differences is None else form.differences(after.model, before.model):
+        same = next((each for each in backward if (each.rule, each.path) == (one.rule, one.path)), None)
+        mirrored = None if same else next((each for each in forward if each.path == one.path), None)
+        if same:
+            backward = _without(backward, same)
+        elif mirrored:
+            forward = _without(forward, mirrored)
+        harm = "backward" if same else "forward" if mirrored else "none"
+        found.append(ExplainedDifference(one, harm, one.message(reader="new", writer="old")))
+    found += [_explain(one, old_reads=False) for one in backward]
+    found += [_explain(one, old_reads=True) for one in forward]
+    return found + _find_under_others(before, after, listed)
 
 
-def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[str, str]]) -> list[ExplainedDifference]:
-    """Return the differences that only a stricter policy rejects, in the first direction that does."""
+def _without(findings: Sequence[Finding], one: Finding) -> list[Finding]:
+    """The findings without the first that is `one`."""
+    at = findings.index(one)
+    return [*findings[:at], *findings[at + 1 :]]
+
+
+def _key(one: Finding, *, old_reads: bool) -> tuple[bool, str, str, str]:
+    """What makes a finding the same under two policies."""
+    return old_reads, one.rule, one.path, one.sentence
+
+
+def _explain(one: Finding, *, old_reads: bool, policy: str = "") -> ExplainedDifference:
+    reader, writer = ("old", "new") if old_reads else ("new", "old")
+    harm = "forward" if old_reads else "backward"
+    return ExplainedDifference(one, harm, one.message(reader=reader, writer=writer), old_reads=old_reads, policy=policy)
+
+
+def _find_under_others(
+    before: SchemaFile, after: SchemaFile, listed: set[tuple[bool, str, str, str]]
+) -> list[ExplainedDifference]:
+    """Return the findings that only a stricter policy has, each under the first one that has it."""
     found: list[ExplainedDifference] = []
     for policy in POLICIES[1:]:
         for old_reads in (False, True):
             reader, writer = (before, after) if old_reads else (after, before)
-            for one in after.form.compare(reader.model, writer.model, policy):
-                if (one.rule, one.path) in known:
-                    continue
-                known.add((one.rule, one.path))
-                words = ("old", "new") if old_reads else ("new", "old")
-                sentence = one.message(reader=words[0], writer=words[1])
-                harm = "forward" if old_reads else "backward"
-                found.append(ExplainedDifference(one, harm, sentence, old_reads=old_reads, policy=policy))
+            fresh = after.form.compare(reader.model, writer.model, policy)
+            kept = [one for one in fresh if _key(one, old_reads=old_reads) not in listed]
+            listed |= {_key(one, old_reads=old_reads) for one in kept}
+            found += [_explain(one, old_reads=old_reads, policy=policy) for one in kept]
     return found
 
 

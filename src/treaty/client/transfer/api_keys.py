@@ -29,7 +29,7 @@ def read_keys(registry: Registry) -> tuple[ApiKeyFound, ...] | TransferProblem |
 
 
 def has_keys(registry: Registry) -> bool | None:
-    """Return whether the caller administers any key; None where a server does not tell the caller."""
+    """Return whether the caller administers any key; None where the caller may not list keys."""
     try:
         return bool(registry.ask(ListApiKeys()).answer.keys)
     except (NotFound, NotOffered):
