@@ -108,9 +108,9 @@ def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDif
         same = next((each for each in backward if (each.rule, each.path) == (one.rule, one.path)), None)
         mirrored = None if same else next((each for each in forward if each.path == one.path), None)
         if same:
-            backward = _without(backward, same)
+            backward = _remove_first(backward, same)
         elif mirrored:
-            forward = _without(forward, mirrored)
+            forward = _remove_first(forward, mirrored)
         harm = "backward" if same else "forward" if mirrored else "none"
         found.append(ExplainedDifference(one, harm, one.message(reader="new", writer="old")))
     found += [_explain(one, old_reads=False) for one in backward]
@@ -118,7 +118,7 @@ def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDif
     return found + _find_under_others(before, after, listed)
 
 
-def _without(findings: Sequence[Finding], one: Finding) -> list[Finding]:
+def _remove_first(findings: Sequence[Finding], one: Finding) -> list[Finding]:
     """The findings without the first that is `one`."""
     at = findings.index(one)
     return [*findings[:at], *findings[at + 1 :]]
