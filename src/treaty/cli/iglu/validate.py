@@ -1,8 +1,9 @@
 """`treaty iglu validate FILE...`: validates self-describing values by the schemas that they name."""
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -13,6 +14,10 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.source import display_path, read_lines, read_text, refuse_second_stdin
 from treaty.client.iglu import Resolver, SchemaIssue, ValidationResult
 
+REASONS = 1000
+"""Reasons that are counted apart. Those beyond are counted together."""
+SHOWN = 20
+"""The most frequent reasons that the summary prints; --json has all that are counted apart."""
 LINES = (".jsonl", ".ndjson")
 """Suffixes of files with one value per line."""
 
@@ -51,6 +56,49 @@ class CheckedValue:
             yield f"{place}: {result.outcome} {violation.keyword} {screen.one_line(violation.message)}{about}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Reason:
+    """Why values are not valid: a code (an outcome), the keyword of the schema (else empty), the schema that they name."""
+
+    code: str
+    keyword: str = ""
+    schema: str = ""
+
+
+def find_reasons(result: ValidationResult) -> set[Reason]:
+    """Return the reasons of one value, each once; none of a valid one."""
+    if result.is_valid:
+        return set()
+    schema = str(result.key) if result.key else ""
+    return {Reason(result.outcome, keyword, schema) for keyword in {one.keyword for one in result.violations} or {""}}
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCounts:
+    """How many values there are with each reason, of at most `REASONS`."""
+
+    counts: Counter[Reason] = field(default_factory=Counter)
+
+    def add(self, result: ValidationResult) -> None:
+        """Count the reasons of one value. A reason beyond `REASONS` counts by its code alone."""
+        fits = {
+            one if one in self.counts or len(self.counts) < REASONS else Reason(one.code)
+            for one in find_reasons(result)
+        }
+        self.counts.update(fits)
+
+    def sort(self) -> list[tuple[Reason, int]]:
+        """The reasons and their counts, the most frequent first."""
+        return sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def to_members(self) -> list[dict[str, Any]]:
+        """The counts as members of JSON objects."""
+        return [
+            {"code": one.code, "keyword": one.keyword or None, "schema": one.schema or None, "values": count}
+            for one, count in self.sort()
+        ]
+
+
 @click.command(
     "validate",
     epilog="Exit code 0: all values are valid. 1: some are not, or their schema is nowhere. 2: wrong options, or a file "
@@ -73,10 +121,12 @@ def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_
     refuse_second_stdin(files)
     counts = {"values": 0, "valid": 0, "unavailable": 0}
     listed: list[dict[str, Any]] = []
+    reasons = ReasonCounts()
     with source.open() as resolver:
         for path in files:
             for one in _check_file(resolver, path, lines=lines or path.endswith(LINES)):
                 counts["values"] += 1
+                reasons.add(one.result)
                 if one.result.outcome in counts:
                     counts[one.result.outcome] += 1
                 if as_json:
@@ -86,13 +136,24 @@ def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_
                         screen.say(line, "red")
     wrong = counts["values"] - counts["valid"] - counts["unavailable"]
     if as_json:
-        screen.say_json({**counts, "invalid": wrong, "results": listed})
+        screen.say_json({**counts, "invalid": wrong, "reasons": reasons.to_members(), "results": listed})
     else:
+        _say_reasons(reasons.sort())
         _say_sum(counts, wrong)
     sys.exit(1 if wrong else UNAVAILABLE if counts["unavailable"] else 0)
 
 
-def _say_sum(counts: dict[str, int], wrong: int) -> None:
+def _say_reasons(reasons: Sequence[tuple[Reason, int]]) -> None:
+    """Print a table of the most frequent reasons; a value with several reasons counts for each."""
+    if not reasons:
+        return
+    rows = [(f"{count:,}", one.code, one.keyword or "-", one.schema or "-") for one, count in reasons[:SHOWN]]
+    screen.say_rows(("values", "code", "keyword", "schema"), rows, err=True)
+    if len(reasons) > SHOWN:
+        screen.say(f"... and {len(reasons) - SHOWN:,} more reasons; --json prints them", err=True)
+
+
+def _say_sum(counts: Mapping[str, int], wrong: int) -> None:
     total = screen.format_count(counts["values"], "value")
     later = f", {counts['unavailable']:,} could not be checked now" if counts["unavailable"] else ""
     if wrong or later:
