@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from treaty.cli.iglu.validate import REASONS, SHOWN, Reason, ReasonCounts
+from treaty.cli.iglu.validate import REASONS, SHOWN, InvalidityReason, ReasonCounts
 from treaty.cli.main import group
 from treaty.client.iglu import SchemaIssue, ValidationResult
 
@@ -65,10 +65,10 @@ def test_valid_values_have_no_reasons(folder: Path) -> None:
 
 
 def test_reasons_beyond_the_limit_count_by_their_code() -> None:
-    counts = ReasonCounts(Counter({Reason("invalid_data", f"k{one}"): 1 for one in range(REASONS)}))
+    counts = ReasonCounts(Counter({InvalidityReason("invalid_data", f"k{one}"): 1 for one in range(REASONS)}))
     for _ in range(2):
         counts.add(ValidationResult("malformed", issues=(SchemaIssue("$", "no"),)))
 
-    assert counts.sort()[0] == (Reason("malformed"), 2)
+    assert counts.sort()[0] == (InvalidityReason("malformed"), 2)
     assert len(counts.counts) == REASONS + 1
     assert SHOWN < REASONS

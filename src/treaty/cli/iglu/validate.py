@@ -57,7 +57,7 @@ class CheckedValue:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Reason:
+class InvalidityReason:
     """Why values are not valid: a code (an outcome), the keyword of the schema (else empty), the schema that they name."""
 
     code: str
@@ -65,29 +65,32 @@ class Reason:
     schema: str = ""
 
 
-def find_reasons(result: ValidationResult) -> set[Reason]:
+def find_reasons(result: ValidationResult) -> set[InvalidityReason]:
     """Return the reasons of one value, each once; none of a valid one."""
     if result.is_valid:
         return set()
     schema = str(result.key) if result.key else ""
-    return {Reason(result.outcome, keyword, schema) for keyword in {one.keyword for one in result.violations} or {""}}
+    return {
+        InvalidityReason(result.outcome, keyword, schema)
+        for keyword in {one.keyword for one in result.violations} or {""}
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonCounts:
     """How many values there are with each reason, of at most `REASONS`."""
 
-    counts: Counter[Reason] = field(default_factory=Counter)
+    counts: Counter[InvalidityReason] = field(default_factory=Counter)
 
     def add(self, result: ValidationResult) -> None:
         """Count the reasons of one value. A reason beyond `REASONS` counts by its code alone."""
         fits = {
-            one if one in self.counts or len(self.counts) < REASONS else Reason(one.code)
+            one if one in self.counts or len(self.counts) < REASONS else InvalidityReason(one.code)
             for one in find_reasons(result)
         }
         self.counts.update(fits)
 
-    def sort(self) -> list[tuple[Reason, int]]:
+    def sort(self) -> list[tuple[InvalidityReason, int]]:
         """The reasons and their counts, the most frequent first."""
         return sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
@@ -143,7 +146,7 @@ def validate(*, files: tuple[str, ...], lines: bool, source: ResolverSource, as_
     sys.exit(1 if wrong else UNAVAILABLE if counts["unavailable"] else 0)
 
 
-def _say_reasons(reasons: Sequence[tuple[Reason, int]]) -> None:
+def _say_reasons(reasons: Sequence[tuple[InvalidityReason, int]]) -> None:
     """Print a table of the most frequent reasons; a value with several reasons counts for each."""
     if not reasons:
         return
