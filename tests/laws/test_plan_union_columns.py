@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.frames import frame, record
+from tests.recursive_unions import recursive_history, recursive_plan
 from tests.union_histories import BranchFrame, union_history
-from treaty.arrow.avro.rows import make_decoder
+from treaty.arrow.avro.rows import make_decoder, make_row_reader
 from treaty.assemble import connect
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register
@@ -119,6 +120,30 @@ def test_each_type_of_a_union_has_its_own_column_for_ever(
     rows, lost = (sum(some) for some in zip(*found, strict=True))
     figure(f"histories of unions from {first}: {rows} rows read, {lost} versions without a part")
     assert rows > 10 * len(seeds)
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(at, marks=pytest.mark.soak) for at in range(PART, 11 * PART, PART))]
+)
+@pytest.mark.parametrize("reader", ["union", "latest"])
+def test_a_value_beyond_the_depth_is_left_out_and_never_another_type(first: int, reader: str) -> None:
+    for seed in range(first, first + (PART if first else 60)):
+        history = recursive_history(seed)
+        plan = recursive_plan(history, reader)
+        assert not plan.rejected, seed
+        read_row = make_row_reader(plan)
+        for sent, column in zip(history.frames, history.records, strict=True):
+            assert read_row(sent) == (column, None, None), (seed, sent)
+
+
+def test_a_type_that_the_reader_has_not_is_refused_at_the_depth_too() -> None:
+    """Another record is not taken for one that lies deeper, though that has no columns."""
+    other = {"type": "record", "name": "Other", "fields": [{"name": "y", "type": "int"}]}
+    old, new = (record(("next", ["null", inner("x", name="Leaf"), "shop.Order", *more])) for more in ([other], []))
+    known = [RegisteredSchema(at, DEFAULT_CONTEXT, at, "AVRO", parse_avro(one)) for at, one in enumerate((old, new), 1)]
+    read_row = make_row_reader(planner.compose(known, parse_avro(new), 1))
+    assert read_row(frame(1, old, {"next": ("shop.Order", {"next": None})})) == ({"next": None}, None, None)
+    assert (read_row(frame(1, old, {"next": ("shop.Other", {"y": 1})})) or ())[1] == "RESOLUTION"
 
 
 def test_a_plan_that_is_extended_keeps_the_columns() -> None:

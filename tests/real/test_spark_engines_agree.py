@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.edges import FORMATS, make_case, make_plain
+from tests.recursive_unions import recursive_history, recursive_plan
 from treaty.arrow.readers import reader_of
 from treaty.arrow.types import kind_of
 from treaty.plan.value import DecodePlan
@@ -68,3 +69,17 @@ def make_spark_case(seed: int) -> tuple[DecodePlan, list[bytes]]:
     format_ = FORMATS[2] if seed % 10 == 9 else FORMATS[seed % 2]
     plan, frames = make_case(format_, dice, ROWS)
     return (plan if format_ == "PROTOBUF" else replace(plan, engine="spark")), frames
+
+
+def test_values_beyond_the_depth_are_left_out_of_unions_on_spark_too(spark: SparkSession) -> None:
+    cases = [recursive_history(seed) for seed in range(6)]
+    rows = zip(*(one.frames[-5:] for one in cases), strict=True)
+    kinds = ", ".join(("at INT", *(f"v{at} BINARY" for at in range(len(cases)))))
+    source = spark.createDataFrame([(at, *row) for at, row in enumerate(rows)], kinds)
+    for at, case in enumerate(cases):
+        plan = replace(recursive_plan(case, "union"), engine="spark")
+        source = decode(source, plan, column=f"v{at}", names=Names(f"r{at}", f"e{at}")).drop(f"v{at}")
+    table = source.toArrow().sort_by("at")
+    for at, case in enumerate(cases):
+        assert table[f"e{at}"].null_count == len(table), at
+        assert [one.as_py() for one in table[f"r{at}"]] == case.records[-5:], at

@@ -43,6 +43,19 @@ class RepairedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CutUnion:
+    """A union some of whose types lie beyond the depth; these are the last members of its struct, and have no column.
+
+    `path` leads from the record to it, `kept` counts the members before them. One of these is the column by itself, and
+    two of numbers are one column of the Spark type `number`, empty otherwise.
+    """
+
+    path: tuple[str, ...]
+    kept: int
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldDefault:
     """The default of the field at `path` that an engine puts in: the schema of a record with this field alone, and the
     bytes of that as hex.
@@ -64,6 +77,8 @@ class AvroFormatPlan:
     whole: str
     repairs: tuple[FieldRepair, ...] = ()
     layouts: tuple[RepairedRecord, ...] = ()
+    cuts: tuple[CutUnion, ...] = ()
+    """Unions of which values beyond the depth are left out."""
     branches: tuple[int, ...] = ()
     """The place in the union for each writer of the plan; empty where each has its own, in their order."""
     ending: str = ENDING
@@ -107,6 +122,7 @@ class AvroFormatPlan:
         branches = tuple(parts.get("branches", ()))
         partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
         made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
+        made |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts.get("cuts", ()))}
         made |= {"dropped": tuple(parts.get("dropped", ())), "defaults": ()}
         return AvroFormatPlan(**{**parts, **made})
 

@@ -7,7 +7,7 @@ from treaty.arrow.avro.leaves import count_thousands
 from treaty.arrow.avro.primitives import LostDigitsError
 from treaty.plan.avro.conversions import LeafConversion, Path, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import make_header
-from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
+from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair
 
 RepairRecord = Callable[[Any, bytes], Any]
 """From an envelope and the five bytes of its frame to the record."""
@@ -30,6 +30,8 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
                 (one, places[one][number], _make_change(found[one]), exact)
             )
 
+    drop = _make_drop(format_plan.cuts)
+
     def repair(envelope: Any, head: bytes) -> Any:
         record = envelope[format_plan.whole] if format_plan.whole else envelope
         has_lost = False
@@ -40,7 +42,7 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
                 has_lost = has_lost or any(leaf % 1000 for path in exact for leaf in _list_parts(hidden, path))
         if has_lost:
             raise LostDigitsError
-        return record
+        return record if drop is None else drop(record)
 
     return repair
 
@@ -78,6 +80,39 @@ def _make_change(found: Iterable[LeafConversion], depth: int = 0) -> Change | No
     return (
         _skip_null(lambda value: value | {step: made(value[step]) for step, made in steps.items()}) if steps else None
     )
+
+
+def _make_drop(cuts: Iterable[CutUnion], depth: int = 0) -> Change | None:
+    """What takes the members of unions that lie beyond the depth out of a value at this depth of the paths; None where none do."""
+    own: CutUnion | None = None
+    below: dict[str, list[CutUnion]] = {}
+    for one in cuts:
+        if len(one.path) == depth:
+            own = one
+        else:
+            below.setdefault(one.path[depth], []).append(one)
+    steps = {step: change for step, some in below.items() if (change := _make_drop(some, depth + 1)) is not None}
+    if "[]" in steps:
+        item = steps["[]"]
+        return _skip_null(lambda value: [item(one) for one in value])
+    if "{}" in steps:
+        entry = steps["{}"]
+        return _skip_null(lambda value: [(key, entry(one)) for key, one in value])
+    if own is None and not steps:
+        return None
+    members = [f"member{place}" for place in range(own.kept)] if own else []
+    joined = own is not None and (own.kept == 1 or bool(own.number))
+
+    def drop(value: Any) -> Any:
+        value = value | {step: change(value[step]) for step, change in steps.items()}
+        if not members:
+            return value
+        chosen = {name: value[name] for name in members if value[name] is not None}
+        if joined or not chosen:
+            return next(iter(chosen.values()), None)
+        return dict.fromkeys(members) | chosen
+
+    return _skip_null(drop)
 
 
 def _skip_null(change: Change | None) -> Change | None:

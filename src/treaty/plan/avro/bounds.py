@@ -9,6 +9,7 @@ from treaty.formats.avro.model import (
     AvroArray,
     AvroFixed,
     AvroMap,
+    AvroPrimitive,
     AvroRecord,
     AvroReference,
     AvroSchema,
@@ -17,17 +18,38 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
+from treaty.plan.avro.columns import has_one_column
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.resolution import DEEPER, DEEPER_MARK, LEVEL
 
 
-def find_bounded(schema: AvroSchema, depth: int) -> AvroSchema:
+def find_bounded(schema: AvroSchema, depth: int, *, keeps_deeper: bool = False) -> AvroSchema:
     """The schema with every recursive record opened `depth` levels deep; what lies deeper is left out.
 
     A field whose whole type lies deeper is dropped, of a union the branch. A schema without recursion is unchanged.
+
+    With `keeps_deeper` such a branch stays, behind the others, with records of no values (see `is_deeper`). A
+    value of it is then read as nothing, and never as another branch.
     """
     rings = circular(schema)
     if not rings:
         return schema
-    return _Opener(schema, rings, depth).run()
+    return _Opener(schema, rings, depth, keeps_deeper=keeps_deeper).run()
+
+
+def is_deeper(node: AvroType) -> bool:
+    """Whether a branch of a bounded schema stands for values beyond the depth alone."""
+    match node:
+        case AvroReference():
+            return node.full.startswith(DEEPER)
+        case AvroArray():
+            return is_deeper(node.items)
+        case AvroMap():
+            return is_deeper(node.values)
+        case AvroUnion():
+            solid = [one for one in node.branches if not is_null(one)]
+            return bool(solid) and all(map(is_deeper, solid))
+    return False
 
 
 def find_walled(schema: AvroSchema) -> AvroSchema:
@@ -116,10 +138,19 @@ def _list_inside(node: AvroType) -> set[str]:
 
 
 class _Opener:
-    """Copies a schema; a record that is recursive, or has one inside, is called ``n<n>.<its name>`` at level n."""
+    """Copies a schema; a record that is recursive, or has one inside, has the number of its level before its name."""
 
-    def __init__(self, schema: AvroSchema, circular: frozenset[str], depth: int, *, wall: bool = False) -> None:
+    def __init__(
+        self,
+        schema: AvroSchema,
+        circular: frozenset[str],
+        depth: int,
+        *,
+        wall: bool = False,
+        keeps_deeper: bool = False,
+    ) -> None:
         self.schema, self.circular, self.depth, self.wall = schema, circular, depth, wall
+        self.keeps_deeper = keeps_deeper
         self.levelled = _containing(schema, circular)
         self.names: dict[str, NamedType] = {}
         self.level = 0
@@ -138,15 +169,43 @@ class _Opener:
                 values = self.opened(node.values)
                 return values and replace(node, values=values)
             case AvroUnion():
-                kept = tuple(found for branch in node.branches if (found := self.opened(branch)) is not None)
-                useful = any(self._kind(branch) != "null" for branch in kept)
-                return AvroUnion(kept) if useful or len(kept) == len(node.branches) else None
+                return self.union(node)
             case AvroRecord() | AvroReference():
                 return self.named(self.schema.names[node.full])
         return node
 
-    def _kind(self, node: AvroType) -> str:
-        return self.names[node.full].kind if isinstance(node, AvroReference) else node.kind
+    def union(self, node: AvroUnion) -> AvroType | None:
+        """The branches that are no deeper; None where null alone is left of several."""
+        pairs = [(branch, self.opened(branch)) for branch in node.branches]
+        kept = tuple(found for _, found in pairs if found is not None)
+        if len(kept) == len(pairs):
+            return AvroUnion(kept)
+        if all(map(is_null, kept)):
+            return None
+        # A column of two sizes of numbers has no logical types, which members would have.
+        plain = not any(isinstance(one, AvroPrimitive) and one.props for one in kept)
+        if self.keeps_deeper and (plain or not has_one_column(AvroUnion(kept), self.names)):
+            kept += tuple(self.hollow(branch) for branch, found in pairs if found is None)
+        return AvroUnion(kept)
+
+    def hollow(self, node: AvroType) -> AvroType:
+        """A type that lies deeper, with records of no values: it takes all that the type takes, and holds nothing."""
+        match node:
+            case AvroArray():
+                return replace(node, items=self.hollow(node.items))
+            case AvroMap():
+                return replace(node, values=self.hollow(node.values))
+            case AvroUnion():
+                return AvroUnion(tuple(map(self.hollow, node.branches)))
+            case AvroRecord() | AvroReference():
+                named = self.schema.names[node.full]
+                if not isinstance(named, AvroRecord):
+                    return self.named(named) or node
+                full = f"{DEEPER}{node.full}"
+                # No type of a writer has this field by itself, so none is taken for this record by its fields.
+                self.names[full] = AvroRecord(full, (Field(DEEPER_MARK, AvroPrimitive("null")),), None, named.aliases)
+                return AvroReference(full)
+        return node
 
     def named(self, node: NamedType) -> AvroType | None:
         if not isinstance(node, AvroRecord):
@@ -155,7 +214,7 @@ class _Opener:
         turns = node.full in self.circular
         if turns and self.level >= self.depth:
             return self.beyond(node) if self.wall else None
-        full = f"n{self.level}.{node.full}" if self.level and node.full in self.levelled else node.full
+        full = f"{LEVEL}{self.level}.{node.full}" if self.level and node.full in self.levelled else node.full
         if full not in self.names:
             self.names[full] = replace(node, full=full)
             self.level += turns
@@ -176,6 +235,6 @@ class _Opener:
         cut = (
             isinstance(kind, AvroUnion)
             and isinstance(field.type, AvroUnion)
-            and len(kind.branches) < len(field.type.branches)
+            and sum(not is_deeper(one) for one in kind.branches) < len(field.type.branches)
         )
         return replace(field, type=kind, default=ABSENT if cut and field.default is not None else field.default)

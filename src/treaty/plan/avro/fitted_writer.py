@@ -29,7 +29,7 @@ from treaty.formats.avro.model import (
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
-from treaty.plan.avro.resolution import AvroSide, UnionBranches, find_named_reader, pair_fields
+from treaty.plan.avro.resolution import DEEPER, DEEPER_MARK, AvroSide, UnionBranches, find_named_reader, pair_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +186,8 @@ class _Fitter:
                 made.append(Field(target.name, self.pair(one.type, target.type, at)))
             else:
                 made.append(Field(secret.name, self.pair(one.type, secret.type, at)))
+        if new and new.full.startswith(DEEPER):
+            made.append(Field(DEEPER_MARK, AvroPrimitive("null")))
         return AvroRecord(full, tuple(made))
 
     def _secret(self, record: AvroRecord, old: Field, new: Field, path: str) -> HiddenField | None:

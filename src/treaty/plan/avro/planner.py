@@ -11,9 +11,9 @@ from treaty.formats.avro.data.free_values import claims_much, gives_much
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
 from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan.avro.bounds import find_bounded, find_walled
+from treaty.plan.avro.bounds import find_bounded, find_walled, is_deeper
 from treaty.plan.avro.chances import takes_some
-from treaty.plan.avro.columns import columns, ddl
+from treaty.plan.avro.columns import columns, ddl, has_one_column
 from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.envelope import EnvelopeSchemas, make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
@@ -21,7 +21,7 @@ from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.merge import MergeError, merge_next
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
-from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, FieldRepair, RepairedRecord
+from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
@@ -58,7 +58,8 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     reader, dropped = drop_wrong_defaults(reader)
     opened, docs = _open_reader(reader, depth)
     writers: list[WriterSchema] = []
-    shapes = WriterShapes(opened)
+    whole = find_bounded(reader, depth, keeps_deeper=True)
+    shapes = WriterShapes(whole)
     branches: list[int] = []
     rejected: list[RejectedSchema] = []
     partly: list[tuple[int, str]] = []
@@ -75,8 +76,9 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             branches.append(shapes.place(writer, seen))
     if not writers:
         raise nothing_readable(rejected)
-    woven = _weave(shapes.fitted, opened)
-    repairs = tuple(_repairs(opened, writers, [shapes.fitted[place] for place in branches]))
+    woven = _weave(shapes.fitted, whole)
+    repairs = tuple(_repairs(whole, writers, [shapes.fitted[place] for place in branches]))
+    cuts = tuple(_list_cuts(whole, whole.root, ()))
     return DecodePlan(
         subject="",
         format="AVRO",
@@ -93,7 +95,8 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             woven.tail,
             woven.whole,
             repairs,
-            tuple(_layouts(opened, repairs)),
+            tuple(_layouts(whole, [*(one.path for one in repairs), *(one.path for one in cuts)])),
+            cuts,
             tuple(branches),
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
@@ -141,8 +144,31 @@ def _repairs(
                 yield FieldRepair(path, secret.field, secret.name, tuple(ids), secret.how, ddl(kind, reader.names))
 
 
-def _layouts(reader: AvroSchema, repairs: Sequence[FieldRepair]) -> Iterable[RepairedRecord]:
-    paths = {one.path[:end] for one in repairs for end in range(len(one.path) + 1)}
+def _list_cuts(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Iterable[CutUnion]:
+    """Every place of the reader where some types of a union lie beyond the depth."""
+    match node:
+        case AvroReference():
+            found = reader.names[node.full]
+            for field in found.fields if isinstance(found, AvroRecord) else ():
+                yield from _list_cuts(reader, field.type, (*path, field.name))
+        case AvroArray():
+            yield from _list_cuts(reader, node.items, (*path, "[]"))
+        case AvroMap():
+            yield from _list_cuts(reader, node.values, (*path, "{}"))
+        case AvroUnion():
+            parts = [part for part in node.branches if not is_null(part)]
+            kept = [part for part in parts if not is_deeper(part)]
+            if 0 < len(kept) < len(parts):
+                union = AvroUnion(tuple(kept))
+                number = ddl(union, reader.names) if has_one_column(union, reader.names) else ""
+                yield CutUnion(path, len(kept), number)
+            for place, part in enumerate(kept):
+                yield from _list_cuts(reader, part, path if len(parts) == 1 else (*path, f"member{place}"))
+
+
+def _layouts(reader: AvroSchema, below: Iterable[tuple[str, ...]]) -> Iterable[RepairedRecord]:
+    """The records in or below which something is repaired."""
+    paths = {one[:end] for one in below for end in range(len(one) + 1)}
     if not paths:
         return
     for path, record in _records(reader, reader.root, ()):

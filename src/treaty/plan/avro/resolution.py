@@ -33,6 +33,10 @@ PROMOTIONS = {
 }
 
 
+LEVEL, DEEPER = "_treaty_level_", "_treaty_deeper."
+"""What stands before the name of a record whose recursion is opened to a depth, and of one that lies deeper."""
+DEEPER_MARK = "_treaty_deeper"
+"""The only field of a record that lies deeper: null, which takes no bytes of a writer."""
 BranchKey = tuple[str, ...]
 """What a branch is looked up by: which property of it, its kind, and a name."""
 NO_NEED: BranchKey = ("need", "record", "")
@@ -58,6 +62,13 @@ class AvroSide:
     def at(self, node: AvroType) -> "AvroSide":
         """Another type of the same schema."""
         return AvroSide(self.schema, node)
+
+
+def find_origin(full: str) -> str:
+    """The name that a record had before its recursion was opened: the two sides may stand at different levels."""
+    if full.startswith(LEVEL):
+        return full.partition(".")[2]
+    return full.removeprefix(DEEPER)
 
 
 def pair_fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
@@ -131,7 +142,7 @@ class UnionBranches:
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
             return frozenset({("kind", solid.kind, "")})
         names = {solid.full, *solid.aliases}
-        keys: set[BranchKey] = {("name", solid.kind, solid.full)}
+        keys: set[BranchKey] = {("name", solid.kind, find_origin(solid.full))}
         keys |= {("alias", solid.kind, name) for name in solid.aliases}
         short = names if isinstance(solid, AvroRecord) else {solid.full}
         keys |= {("last part", solid.kind, simple_of(name)) for name in short}
@@ -152,11 +163,12 @@ class UnionBranches:
                 return same
             promoted = [self._first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
             return min((place for place in promoted if place is not None), default=None)
-        place = self._first("name", solid.kind, solid.full)
+        full = find_origin(solid.full)
+        place = self._first("name", solid.kind, full)
         if place is None:
-            place = self._first("alias", solid.kind, solid.full)
+            place = self._first("alias", solid.kind, full)
         if place is None:
-            place = self._first("last part", solid.kind, simple_of(solid.full))
+            place = self._first("last part", solid.kind, simple_of(full))
         if place is None and isinstance(solid, AvroRecord):
             likely = self._candidates(solid)[:RECORDS_TRIED]
             place = next((at for at in likely if _has_all(writer, self._sides[at])), None)

@@ -16,7 +16,7 @@ from treaty.plan.avro.conversions import LeafConversion, explain_overflow, list_
 from treaty.plan.avro.envelope import WHOLE, encode_branch, make_ending, make_header, nest_record
 from treaty.plan.avro.limited import strip_limits, strip_to_limits
 from treaty.plan.avro.logical import WALLS
-from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
+from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text, find_wrong_text_apart
@@ -41,8 +41,15 @@ class _RecordRepair:
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
+        cut = next((one for one in self.recipe.cuts if one.path == path), None)
+        return self.kept(part, path) if cut is None else _drop_deeper(self.kept(part, path), cut)
+
+    def kept(self, part: Column, path: tuple[str, ...]) -> Column:
+        """The same part, if it is a union with the members that lie beyond the depth."""
         below = [one for one in self.recipe.layouts if one.path[: len(path)] == path]
-        if not below:
+        paths = [*(one.path for one in below), *(one.path for one in self.recipe.cuts)]
+        inner = [one for one in paths if one[: len(path)] == path != one]
+        if not below and not inner:
             return part
         layout = next((one for one in below if one.path == path), None)
         if layout is not None and not layout.fields:
@@ -52,7 +59,7 @@ class _RecordRepair:
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
-        steps = {one.path[len(path)] for one in below}
+        steps = {one[len(path)] for one in inner}
         return _rebuild(part, steps, lambda item, step: self.at(item, (*path, step)))
 
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
@@ -66,6 +73,17 @@ class _RecordRepair:
                 hidden = self.at(record[one.hidden], inside)
                 chosen = F.when(mine, convert_hidden(hidden, self.conversions[one])).otherwise(chosen)
         return chosen
+
+
+def _drop_deeper(part: Column, cut: CutUnion) -> Column:
+    """The column of a union without the members that lie beyond the depth: null for a value of these."""
+    members = [f"member{place}" for place in range(cut.kept)]
+    if cut.number:
+        return F.coalesce(*(part[name].cast(cut.number) for name in members))
+    if cut.kept == 1:
+        return part[members[0]]
+    some = join_conditions([part[name].isNotNull() for name in members], Column.__or__)
+    return F.when(some, F.struct(*(part[name].alias(name) for name in members)))
 
 
 def _rebuild(part: Column, steps: Iterable[str], change: Callable[[Column, str], Column]) -> Column:

@@ -79,6 +79,7 @@ def wrap_fields(plan: AvroFormatPlan) -> AvroFormatPlan:
         reader_text=print_schema(replace(reader, names=new)),
         repairs=tuple(replace(one, path=moved[one.path]) for one in plan.repairs),
         layouts=layouts,
+        cuts=tuple(replace(one, path=moved[one.path]) for one in plan.cuts),
         defaults=defaults,
     )
 
@@ -167,6 +168,7 @@ def _move_paths(
     """
     hidden = {(one.path, one.hidden) for one in plan.repairs}
     found: list[tuple[Path, Path, AvroRecord]] = []
+    unions: dict[Path, Path] = {}
 
     def walk(node: AvroType, old: Path, new: Path) -> None:
         match node:
@@ -183,6 +185,7 @@ def _move_paths(
             case AvroMap():
                 walk(node.values, (*old, "{}"), (*new, "{}"))
             case AvroUnion():
+                unions[old] = new
                 parts = [part for part in node.branches if not is_null(part)]
                 for place, part in enumerate(parts):
                     step = () if len(parts) == 1 else (f"member{place}",)
@@ -191,11 +194,10 @@ def _move_paths(
     envelope = reader.resolve(reader.root)
     assert isinstance(envelope, AvroRecord)
     walk(next((one.type for one in envelope.fields if one.name == plan.whole), reader.root), (), ())
-    moved = {old: new for old, new, _ in found}
+    moved = {old: new for old, new, _ in found} | unions
     wrapped = {(*new, name): (record, name) for _, new, record in found for name in sorted(chosen.get(record.full, ()))}
-    needed = {
-        one[:end] for one in (*wrapped, *(moved[one.path] for one in plan.repairs)) for end in range(len(one) + 1)
-    }
+    below = (*wrapped, *(moved[one.path] for one in plan.repairs), *(moved[one.path] for one in plan.cuts))
+    needed = {one[:end] for one in below for end in range(len(one) + 1)}
     layouts = (*_lay_out(found, needed), *(RepairedRecord(one, ()) for one in wrapped))
     known = {**reader.names} | {record.full: record for _, _, record in found}
     bare = replace(reader, names={full: replace(one, aliases=()) for full, one in known.items()})
