@@ -90,7 +90,8 @@ def recursive_history(seed: int) -> RecursiveHistory:
     made = _Maker(seed)
     texts = [made.text(first=True)] if made.grows else []
     texts.append(made.text(first=False))
-    frames, records = [], []
+    frames: list[bytes] = []
+    records: list[Any] = []
     for length in (0, *range(made.depth + 3)):
         value, column = made.value(RING[0], 0, length)
         place = len(texts) if frames else 1

@@ -143,7 +143,7 @@ def test_a_type_that_the_reader_has_not_is_refused_at_the_depth_too() -> None:
     known = [RegisteredSchema(at, DEFAULT_CONTEXT, at, "AVRO", parse_avro(one)) for at, one in enumerate((old, new), 1)]
     read_row = make_row_reader(planner.compose(known, parse_avro(new), 1))
     assert read_row(frame(1, old, {"next": ("shop.Order", {"next": None})})) == ({"next": None}, None, None)
-    assert (read_row(frame(1, old, {"next": ("shop.Other", {"y": 1})})) or ())[1] == "RESOLUTION"
+    assert read_row(frame(1, old, {"next": ("shop.Other", {"y": 1})}))[1] == "RESOLUTION"
 
 
 def test_a_plan_that_is_extended_keeps_the_columns() -> None:

@@ -56,9 +56,8 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     """
     _check_lossy(lossy)
     reader, dropped = drop_wrong_defaults(reader)
-    opened, docs = _open_reader(reader, depth)
+    opened, whole, docs = _open_reader(reader, depth)
     writers: list[WriterSchema] = []
-    whole = find_bounded(reader, depth, keeps_deeper=True)
     shapes = WriterShapes(whole)
     branches: list[int] = []
     rejected: list[RejectedSchema] = []
@@ -77,8 +76,6 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     if not writers:
         raise nothing_readable(rejected)
     woven = _weave(shapes.fitted, whole)
-    repairs = tuple(_repairs(whole, writers, [shapes.fitted[place] for place in branches]))
-    cuts = tuple(_list_cuts(whole, whole.root, ()))
     return DecodePlan(
         subject="",
         format="AVRO",
@@ -94,9 +91,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             woven.union,
             woven.tail,
             woven.whole,
-            repairs,
-            tuple(_layouts(whole, [*(one.path for one in repairs), *(one.path for one in cuts)])),
-            cuts,
+            *_list_changes(whole, writers, [shapes.fitted[place] for place in branches]),
             tuple(branches),
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
@@ -109,10 +104,24 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     ).with_engine("spark")
 
 
-def _open_reader(reader: AvroSchema, depth: int) -> tuple[AvroSchema, tuple[tuple[tuple[str, ...], str], ...]]:
-    """A reader with its recursive records opened, and what it says of its fields. First of all, as its columns are counted."""
+def _open_reader(
+    reader: AvroSchema, depth: int
+) -> tuple[AvroSchema, AvroSchema, tuple[tuple[tuple[str, ...], str], ...]]:
+    """A reader with its recursive records opened, the same with the branches that lie deeper, and what it says of its fields.
+
+    First of all, as its columns are counted.
+    """
     opened = find_bounded(reader, depth)
-    return opened, tuple(list_docs(table_columns(opened, depth)))
+    return opened, find_bounded(reader, depth, keeps_deeper=True), tuple(list_docs(table_columns(opened, depth)))
+
+
+def _list_changes(
+    reader: AvroSchema, writers: Sequence[WriterSchema], fitted: Sequence[FittedWriter]
+) -> tuple[tuple[FieldRepair, ...], tuple[RepairedRecord, ...], tuple[CutUnion, ...]]:
+    """What an engine changes of the records that Avro makes, and in which of them."""
+    repairs, cuts = tuple(_repairs(reader, writers, fitted)), tuple(_list_cuts(reader, reader.root, ()))
+    paths = [*(one.path for one in repairs), *(one.path for one in cuts)]
+    return repairs, tuple(_layouts(reader, paths)), cuts
 
 
 def _weave(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchemas:
