@@ -8,8 +8,8 @@ from typing import Any
 from tests.frames import frame
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.avro import planner
+from treaty.plan.avro.flat import parse_avro
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 PLAIN: dict[str, Any] = {"null": None, "long": 7, "x.Leaf": ("x.Leaf", {"v": 5}), "x.Bare": ("x.Bare", {})}
