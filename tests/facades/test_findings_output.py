@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty.cli.main import group
+from treaty.cli.terminal.findings import LocatedFinding
 from treaty.cli.terminal.positions import find_position
 
 OLD = """{
@@ -145,3 +146,29 @@ def test_paths_of_protobuf_lead_to_lines(path: str, position: tuple[int, int]) -
 )
 def test_paths_into_the_old_text_lead_to_the_same_name_in_the_new_one(path: str, reader: str, line: int) -> None:
     assert find_position("AVRO", path, NEW, OLD, reader=reader)[0] == line
+
+
+@pytest.mark.parametrize("text", ["plain", "100 %", "%0A", "a:b,c", "one\ntwo", "\r\n", "::error::x", "é%25:,\n"])
+def test_annotations_have_the_remedy_and_come_back_as_they_were(text: str) -> None:
+    """Read as GitHub's runner reads a command: properties between commas, then the message."""
+    command = LocatedFinding(
+        f"a{text}.avsc", f"R{text}", text, 3, 4, {"remedy": f"do {text}", "path": "/"}
+    ).to_annotation()
+    assert "\n" not in command
+    assert "\r" not in command
+    properties, message = command.removeprefix("::error ").split("::", 1)
+    values = dict(one.split("=", 1) for one in properties.split(","))
+    assert values.keys() == {"file", "line", "col", "title"}
+    assert (values["line"], values["col"]) == ("3", "4")
+    assert not any(":" in one for one in values.values())
+    shown = text.replace("\r", "\\r")  # control characters are shown, here as everywhere
+    assert (unescape(values["file"]), unescape(values["title"])) == (f"a{shown}.avsc", f"R{shown}")
+    assert unescape(message) == f"{shown}; remedy: do {shown}"
+    without = LocatedFinding("a", "R", text, facts={"remedy": ""}).to_annotation()
+    assert "remedy" not in without.partition("::error ")[2].replace(text, "")
+
+
+def unescape(text: str) -> str:
+    for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
