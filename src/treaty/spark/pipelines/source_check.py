@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType
 
-from treaty.plan.ddl import quote_name
 from treaty.plan.errors import PlanError
 from treaty.spark.frames import MOST_NAMES, require_frames
 from treaty.spark.pipelines.rows import list_source_columns
@@ -41,17 +39,14 @@ def require_source_columns(pipeline: Pipeline, frame: DataFrame) -> None:
 
 
 def list_missing_columns(frame: DataFrame, names: Iterable[str]) -> list[str]:
-    """Return the names that are no column of a frame, by the session's rule about letter case."""
-    return [name for name in names if not _has_column(frame, name)]
+    """Return the names that are no column of a frame, by the session's rule about letter case.
 
-
-def _has_column(frame: DataFrame, name: str) -> bool:
-    if name in frame.columns:
-        return True
-    try:
-        return bool(frame.select(quote_name(name)).columns)
-    except PySparkException:
-        return False
+    Hidden columns of Spark, such as ``_metadata`` of files, are none: the batches of a stream do not have them.
+    """
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return [name for name in names if name not in frame.columns]
+    known = {column.lower() for column in frame.columns}
+    return [name for name in names if name.lower() not in known]
 
 
 def _find_remedy(frame: DataFrame) -> str:
