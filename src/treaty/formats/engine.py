@@ -33,7 +33,6 @@ from treaty.core.validators import LINT
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
-from treaty.formats.jsonschema.data.draft4 import validate_text
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
@@ -117,6 +116,8 @@ class FormatEngine:
                 case NameVersion():
                     return self._named(question)
                 case ValidateValue(schema, value, depth):
+                    from treaty.formats.jsonschema.data.draft4 import validate_text  # noqa: PLC0415 (the validator costs a start that needs none)
+
                     return validate_text(schema.text, value, depth)
                 case RetagSchema(schema, add, remove, lenient):
                     form, model = self.model(schema, strict=False)
