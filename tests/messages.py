@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from treaty.formats.protobuf.encoding.wire import encode_varint
@@ -160,3 +161,17 @@ def spoilt(dice: random.Random, payload: bytes) -> bytes:
     if dice.random() < 0.5:
         return payload[: dice.randrange(len(payload) + 1)]
     return payload + dice.randbytes(dice.randrange(1, 6))
+
+
+def with_names(value: Any, kind: pa.DataType) -> Any:
+    """A value with a dictionary for each tuple of a record's fields."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        values = value.values() if isinstance(value, dict) else value
+        return {one.name: with_names(inner, one.type) for one, inner in zip(kind, values, strict=True)}
+    if pa.types.is_map(kind):
+        return [(with_names(key, kind.key_type), with_names(item, kind.item_type)) for key, item in value]
+    if pa.types.is_list(kind):
+        return [with_names(one, kind.value_type) for one in value]
+    return value

@@ -21,7 +21,7 @@ CHANGES = {
     ),
     "a counter": ("update state_row set value = replace(value, ':5', ':1') where key = '[\"ids\",\".\",\"\",0,\"\"]'", "counter"),
     "a row that is gone": ("delete from state_row where state_table = 'content'", "content"),
-    "a row that came": ("insert into state_row values ('context', '[\".y\"]', '{\"v\":2}', 1)", "context"),
+    "a row that came": ("insert into state_row values ('context', '[\".y\"]', '{\"v\":3}', 1)", "context"),
     "a key": ("update state_row set key = '[\".z\"]' where state_table = 'context' and key = '[\".x\"]'", "context"),
 }  # fmt: skip
 

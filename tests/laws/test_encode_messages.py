@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.frames import header
-from tests.messages import filled, proto
+from tests.messages import filled, proto, with_names
 from treaty.arrow.encoding.changes import find_unscaled
 from treaty.arrow.encoding.messages import FEW, make_batch_writer
 from treaty.arrow.encoding.outline import make_columnar_writer
@@ -57,20 +57,6 @@ def planned(text: str) -> tuple[EncodePlan, Any]:
         return with_names(record, kind), *why
 
     return compose_encode(known, solid, ENCODE_DEFAULTS), read_row
-
-
-def with_names(value: Any, kind: pa.DataType) -> Any:
-    """A value with a dictionary for each tuple of a record's fields."""
-    if value is None:
-        return None
-    if pa.types.is_struct(kind):
-        values = value.values() if isinstance(value, dict) else value
-        return {one.name: with_names(inner, one.type) for one, inner in zip(kind, values, strict=True)}
-    if pa.types.is_map(kind):
-        return [(with_names(key, kind.key_type), with_names(item, kind.item_type)) for key, item in value]
-    if pa.types.is_list(kind):
-        return [with_names(one, kind.value_type) for one in value]
-    return value
 
 
 def kind_of_rows(plan: EncodePlan) -> pa.DataType:

@@ -11,6 +11,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
+from tests.messages import with_names
 from treaty.arrow.decoded import RowResult
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type
@@ -64,7 +65,7 @@ def read(plan: DecodePlan, value: bytes | None) -> RowResult:
     kind = arrow_type(parse_type(plan.type))
     record, code, said = decoder_of(plan, kind)(value)
     pa.array([record], kind)
-    return record, code, said
+    return with_names(record, kind), code, said
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ TAMPERS = {
         "subject",
     ),
     "a counter": (
-        "update {0}.state_row set value = '{{\"highest\":1,\"v\":2}}' where state_table = 'counter' and key like '[\"ids\"%'",
+        "update {0}.state_row set value = '{{\"highest\":1,\"v\":3}}' where state_table = 'counter' and key like '[\"ids\"%'",
         "counter",
     ),
     "a row that is gone": (
