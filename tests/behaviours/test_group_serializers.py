@@ -199,6 +199,8 @@ def test_what_the_settings_do_not_make_must_be_there(registry: CountingRegistry)
         ValueError, match=r"'SIDEWAYS' is no policy; there are AllowAny, DenyAll, Backward, .*; NONE, BACKWARD"
     ):
         pravega_group("AVRO", "SIDEWAYS")
+    assert pravega_group("Avro", "Backward") == pravega_group("AVRO", "BACKWARD")
+    assert pravega_group("Any", "AllowAny") == pravega_group("any")
 
 
 def test_a_reader_does_not_start_where_it_could_not_read(registry: CountingRegistry) -> None:

@@ -1,5 +1,6 @@
 """Tables that are read without Spark, and Spark's own output while it starts."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from treaty.assemble import connect
 from treaty.spark import LakeTable
 from treaty.spark.lake import tables
 from treaty.spark.lake.local_files import NeedsSparkError, read_local_table
@@ -67,3 +69,18 @@ def test_a_start_that_fails_shows_what_the_jvm_said() -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "Invalid maximum heap size: -Xmxnonsense" in ended.stderr
+    assert "JvmStartError: Spark's JVM did not start: install a JDK 17" in ended.stderr
+
+
+def test_a_command_without_a_jdk_names_the_remedy(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "treaty.cli.main", "table", "diff", "orders-value", "--table", f"{tmp_path}/table"]
+    registry = f"sqlite://{tmp_path}/log.db"
+    with connect(registry) as connection:
+        connection.register("orders-value", '{"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}')
+    environment = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(tmp_path), "HOME": os.environ["HOME"]}
+    ended = subprocess.run(
+        [*words, "--registry", registry], capture_output=True, text=True, check=False, env=environment
+    )
+    assert ended.returncode == 2
+    assert "Error: Spark's JVM did not start: install a JDK 17" in ended.stderr
+    assert "Traceback" not in ended.stderr

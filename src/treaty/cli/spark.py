@@ -45,6 +45,19 @@ def needs_spark() -> Iterator[None]:
         raise UnusableError(str(error)) from error
 
 
+@contextmanager
+def needs_jvm() -> Iterator[None]:
+    """End the command with a remedy if Spark can't start in this block: no JDK, a jar that is not to be had, another session's server."""
+    from treaty.spark.jars import NotFetchedError  # noqa: PLC0415 (pyspark is large, and may not be there)
+    from treaty.spark.jvm_start import JvmStartError  # noqa: PLC0415
+    from treaty.spark.session import NotOnConnectError  # noqa: PLC0415
+
+    try:
+        yield
+    except (JvmStartError, NotFetchedError, NotOnConnectError) as error:
+        raise UnusableError(str(error)) from error
+
+
 def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: bool) -> AbstractContextManager[Any]:
     """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; without ``-v`` its
     warnings are not printed.
@@ -61,7 +74,8 @@ def _open_session(title: str, settings: Mapping[str, str], *, delta: bool, icebe
     with needs_spark():
         from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large, and may not be there)
     was_running = is_running()
-    spark = session(title, delta=delta, iceberg=iceberg, settings=settings, verbose=is_verbose())
+    with needs_jvm():
+        spark = session(title, delta=delta, iceberg=iceberg, settings=settings, verbose=is_verbose())
     if not is_verbose():
         spark.sparkContext.setLogLevel("ERROR")
     try:

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
+JVM_ENDED = "Spark's JVM did not start: install a JDK 17, and put its java on the PATH or name its folder in JAVA_HOME"
 KEPT_LINES = 500
 """Lines of a start that are kept for the case that it fails."""
 
@@ -46,10 +48,19 @@ def quiet_start(options: Mapping[str, bool | float | int | str | None]) -> Itera
             os.close(write_end)  # the JVM has its own copy; reading ends when that is closed
         SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001 (the one way to give a context a JVM before it is made)
         yield
+    except PySparkRuntimeError as error:
+        output.show()
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise JvmStartError(JVM_ENDED) from error
     except BaseException:
         output.show()
         raise
     output.pass_on()
+
+
+class JvmStartError(RuntimeError):
+    """Spark's JVM ended before it could be used; the message has the remedy, and stderr what the JVM said."""
 
 
 class _JvmOutput:

@@ -10,7 +10,7 @@ import click
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.pipeline.description_table import DescriptionError
-from treaty.cli.spark import is_verbose
+from treaty.cli.spark import is_verbose, needs_jvm
 from treaty.cli.spark_progress import show_tasks
 from treaty.cli.terminal.registry_url import connect_to as opened_registry
 from treaty.cli.terminal.source import UnusableError
@@ -83,16 +83,17 @@ def start_spark(name: str, settings: "SparkSettings", source: Any, formats: set[
     from treaty.spark.session import session as started  # noqa: PLC0415
 
     others = is_running()
-    spark = started(
-        f"treaty {name}",
-        master=settings.master,
-        memory=settings.memory,
-        delta="delta" in formats,
-        iceberg="iceberg" in formats,
-        kafka=isinstance(source, KafkaSource),
-        settings=dict(settings.settings),
-        verbose=is_verbose(),
-    )
+    with needs_jvm():
+        spark = started(
+            f"treaty {name}",
+            master=settings.master,
+            memory=settings.memory,
+            delta="delta" in formats,
+            iceberg="iceberg" in formats,
+            kafka=isinstance(source, KafkaSource),
+            settings=dict(settings.settings),
+            verbose=is_verbose(),
+        )
     if not is_verbose():
         spark.sparkContext.setLogLevel("ERROR")
         _silence_observations(spark)

@@ -64,13 +64,14 @@ def pravega_group(
     format_: str = ANY_FORMAT, level: Level | str = "NONE", *, many_types: bool = False, properties: Pairs = ()
 ) -> GroupSettings:
     """Return settings of a new group as Pravega's clients create them: its format (``AVRO``, ``JSON``, ``PROTOBUF``,
-    ``any`` or the name of a custom one), its policy, and whether it takes several types.
+    ``any``, in any letter case, or the name of a custom one), its policy, and whether it takes several types.
 
     The policy has a name of Pravega (``Backward``, ``AllowAny``, ``DenyAll`` …) or of Confluent (``BACKWARD``), or is a `Level`. Raises
     `ValueError` for any other word, and for policies that begin at a version, which a new group does not have.
     """
     exact = _find_level(level) if isinstance(level, str) else level
-    word, kept = (format_, ()) if format_ in {*PARSED.values(), ANY_FORMAT} else custom_format(format_)
+    known = {word.upper(): word for word in (*PARSED.values(), ANY_FORMAT)}
+    word, kept = (known[format_.upper()], ()) if format_.upper() in known else custom_format(format_)
     return GroupSettings(
         ORIGIN,
         types="many" if many_types else "one",
