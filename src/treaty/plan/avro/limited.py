@@ -121,13 +121,13 @@ def _list_unfit(reader: AvroSchema, node: AvroType, value: Any, path: str) -> It
             for key, item in value:
                 yield from _list_unfit(reader, values, item, f"{path}/{key}")
         case AvroUnion() as union:
-            parts = [one for one in union.branches if not is_null(one)]
+            branches = [branch for branch in union.branches if not is_null(branch)]
             names = members(union, reader.names)
             if names is not None:
-                for one, name in zip(parts, names, strict=True):
-                    yield from _list_unfit(reader, one, value[name], path)
-            elif len(parts) == 1:
-                yield from _list_unfit(reader, parts[0], value, path)
+                for branch, name in zip(branches, names, strict=True):
+                    yield from _list_unfit(reader, branch, value[name], path)
+            elif len(branches) == 1:
+                yield from _list_unfit(reader, branches[0], value, path)
         case AvroPrimitive() | AvroFixed() as leaf:
             wrong = _explain_leaf(leaf, value)
             if wrong:

@@ -42,10 +42,10 @@ class _RecordRepair:
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
         cut = next((one for one in self.recipe.cuts if one.path == path), None)
-        return self.kept(part, path) if cut is None else _drop_deeper(self.kept(part, path), cut)
+        return self.rebuild(part, path) if cut is None else _drop_deeper(self.rebuild(part, path), cut)
 
-    def kept(self, part: Column, path: tuple[str, ...]) -> Column:
-        """The same part, if it is a union with the members that lie beyond the depth."""
+    def rebuild(self, part: Column, path: tuple[str, ...]) -> Column:
+        """The part with all repairs in it and below it; a union still has the members that lie beyond the depth."""
         below = [one for one in self.recipe.layouts if one.path[: len(path)] == path]
         paths = [*(one.path for one in below), *(one.path for one in self.recipe.cuts)]
         inner = [one for one in paths if one[: len(path)] == path != one]

@@ -84,20 +84,20 @@ def _walk(document: JsonSchema, value: Json) -> Iterable[tuple[SchemaNode, Json,
         node, part, path, is_in_choice = waiting.pop()
         yield node, part, path, is_in_choice
         chooses = is_in_choice or (isinstance(node.value, dict) and any(word in node.value for word in _CHOICES))
-        waiting += ((one, part, path + 20, chooses) for one in list_in_place_schemas(document, node))
+        waiting += ((inner, part, path + 20, chooses) for inner in list_in_place_schemas(document, node))
         if isinstance(part, dict):
-            for sign, one in list_parts(node):
+            for sign, inner in list_parts(node):
                 if sign[0] == "p" and sign[1:] in part:
-                    waiting.append((one, part[sign[1:]], path + 2 * len(sign) + 20, is_in_choice))
+                    waiting.append((inner, part[sign[1:]], path + 2 * len(sign) + 20, is_in_choice))
                 elif sign == "*":
-                    longer = path + 20 + len(one.place) - len(node.place)
-                    waiting += ((one, held, longer + len(name), is_in_choice) for name, held in part.items())
+                    longer = path + 20 + len(inner.place) - len(node.place)
+                    waiting += ((inner, member, longer + len(name), is_in_choice) for name, member in part.items())
         elif isinstance(part, list):
-            for sign, one in list_parts(node):
+            for sign, inner in list_parts(node):
                 if sign == "*":
-                    waiting += ((one, held, path + 40, is_in_choice) for held in part)
+                    waiting += ((inner, item, path + 40, is_in_choice) for item in part)
                 elif sign[0] == "i" and int(sign[1:]) < len(part):
-                    waiting.append((one, part[int(sign[1:])], path + 40, is_in_choice))
+                    waiting.append((inner, part[int(sign[1:])], path + 40, is_in_choice))
 
 
 @dataclass(slots=True)
