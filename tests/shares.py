@@ -65,7 +65,6 @@ SHARES = {
     "real/test_lakes::test_a_table_grows_in_breadth_and_width_and_old_rows_stay": 3,
     "real/test_lakes::test_writers_at_one_time_lose_neither_rows_nor_columns": 3,
     "real/test_linear::test_servers_are_killed_and_no_answer_was_a_lie": 2,
-    "real/test_log_upgrade::test_a_topic_of_format_1_is_upgraded_and_refused_by_nodes": 2,
     "real/test_newer_rows::test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so": 2,
     "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
     "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,

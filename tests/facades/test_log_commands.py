@@ -73,7 +73,7 @@ def test_a_sound_log_and_its_dump_have_one_state(log: str, tmp_path: Path) -> No
         ("delete from state_row where state_table = 'schema' and key = '[\".\",2]'", "STATE_ROOT"),
         ("delete from state_row where state_table = 'subject' and key = '[\".\",\"s1\"]'", "SUBJECT_MISSING"),
         ("update state_row set value = replace(value, 'A1', 'B1') where state_table = 'schema'", "GUID_WRONG"),
-        ('update state_row set value = \'{"highest":2,"v":3}\' where key = \'["ids",".","",0,""]\'', "COUNTER_BEHIND"),
+        ('update state_row set value = \'{"highest":2,"v":1}\' where key = \'["ids",".","",0,""]\'', "COUNTER_BEHIND"),
         ("delete from state_row where state_table = 'context' and key = '[\".x\"]'", "CONTEXT_MISSING"),
         ("delete from state_row where state_table = 'version' and key = '[\".\",\"s0\",1,0]'", "SCHEMA_UNUSED"),
         (
@@ -171,7 +171,7 @@ def test_a_log_is_moved_while_nodes_write_and_nothing_acknowledged_is_left_behin
 
 def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:
     with sqlite3.connect(log.removeprefix("sqlite://")) as file:
-        file.execute('insert into state_row values (\'mode\', \'["subject",".","s0"]\', \'{"mode":7,"v":3}\', 7)')
+        file.execute('insert into state_row values (\'mode\', \'["subject",".","s0"]\', \'{"mode":7,"v":1}\', 7)')
         file.execute("insert into state_row values ('planet', '[\"mars\"]', '{\"v\":1}', 7)")
     file.close()
     with connect(log) as registry, pytest.raises(Unavailable, match="come to the state root"):

@@ -71,7 +71,7 @@ FORGED: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     "a version without its schema": (without("schema", '[".",2]'), "SCHEMA_MISSING"),
     "a version without its subject": (without("subject", '[".","s1"]'), "SUBJECT_MISSING"),
     "a schema that no version has": (without("version", '[".","s0",1,0]'), "SCHEMA_UNUSED"),
-    "a table that is not known": (lambda rows: [*rows, EncodedRow("zoo", '["a"]', '{"v":3}')], "UNREADABLE"),
+    "a table that is not known": (lambda rows: [*rows, EncodedRow("zoo", '["a"]', '{"v":1}')], "UNREADABLE"),
     "a value that is none": (changed("version", '"number":1', '"number":"x"'), "UNREADABLE"),
     "a counter of twenty digits": (changed("counter", '"highest":4', f'"highest":{10**20}'), "COUNTER_BEYOND"),
     "a counter below nothing": (changed("counter", '"highest":4', '"highest":-4'), "COUNTER_BEYOND"),

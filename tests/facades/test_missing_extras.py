@@ -50,8 +50,6 @@ NEEDS = {
     "export --registry {registry} --output kafka://127.0.0.1:1/_schemas": "kafka",
     "log info postgresql://ann@127.0.0.1:1/none": "postgres",
     "log verify kafka://127.0.0.1:1/none?writers=any": "kafka",
-    "log upgrade postgresql://ann@127.0.0.1:1/none memory:": "postgres",
-    "log upgrade kafka://127.0.0.1:1/none memory:": "kafka",
     "produce t --kafka 127.0.0.1:1 --schema {folder}/e.avsc --registry {registry}": "kafka",
     "consume t --kafka 127.0.0.1:1 --registry {registry}": "kafka",
     "iglu load {folder}/events.toml": "spark",

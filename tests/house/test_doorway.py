@@ -1,4 +1,4 @@
-"""The names that `from treaty import …` offers: each is loaded when it is used, and a renamed path says its new name."""
+"""The names that `from treaty import …` offers: each is loaded when it is used."""
 
 import ast
 import importlib
@@ -10,7 +10,7 @@ import pytest
 
 import treaty
 from treaty import assemble
-from treaty.names import MODULES, PACKAGES, PUBLIC, RENAMED, RENAMED_MODULES
+from treaty.names import MODULES, PACKAGES, PUBLIC
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -55,29 +55,6 @@ def test_a_missing_extra_is_named(package: str, library: str, extra: str) -> Non
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert run.stderr.endswith(f"treaty.{package} needs {library}: pip install 'treaty-registry[{extra}]'\n")
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED_MODULES.items())
-def test_an_old_module_says_its_new_name(old: str, new: str) -> None:
-    with pytest.raises(ImportError, match=rf"^{old} is now {new}$"):
-        importlib.import_module(old)
-    assert importlib.import_module(new).__name__ == new
-
-
-@pytest.mark.parametrize(
-    ("module", "old", "new"), [(module, *pair) for module, names in RENAMED.items() for pair in names.items()]
-)
-def test_an_old_name_says_its_new_name(module: str, old: str, new: str) -> None:
-    found = importlib.import_module(module)
-
-    with pytest.raises(ImportError, match=rf"^{module}.{old} is now {module}.{new}$"):
-        getattr(found, old)
-    assert hasattr(found, new)
-
-
-@pytest.mark.parametrize("module", RENAMED)
-def test_a_name_that_never_was_is_an_attribute_error(module: str) -> None:
-    assert not hasattr(importlib.import_module(module), "never_was")
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,6 @@ FOURTH: dict[str, tuple[AppendPrefix, RecordValidity]] = {
     "on the tip": (claim("d", "c", 5), RecordValidity.VALID),
     "a chain on the tip": (claim("d", "c", 5, 7), RecordValidity.VALID),
     "on the tip in a newer format": (replace(claim("d", "c", 5), format=9, digest=b""), RecordValidity.NEWER),
-    "on the tip in an older format": (replace(claim("d", "c", 5), format=1, digest=b""), RecordValidity.OLDER),
-    "behind, in an older format": (replace(claim("d", "b", 4), format=1, digest=b""), RecordValidity.STALE),
     "the third once more, with another root": (replace(THIRD, root=b"x" * 32), RecordValidity.STALE),
     "behind, in a newer format": (replace(claim("d", "b", 4), format=9, digest=b""), RecordValidity.STALE),
     "second to the third": (claim("d", "b", 4), RecordValidity.STALE),
@@ -68,9 +66,8 @@ def test_the_fourth_record(case: tuple[AppendPrefix, RecordValidity]) -> None:
         (claim("a", "x"), RecordValidity.STALE),
         (SECOND, RecordValidity.GAP),
         (replace(BORN, format=9, digest=b""), RecordValidity.NEWER),
-        (replace(BORN, format=1, digest=b""), RecordValidity.OLDER),
     ],
-    ids=["born", "of another attempt", "with a parent", "without a front", "newer", "older"],
+    ids=["born", "of another attempt", "with a parent", "without a front", "newer"],
 )
 def test_the_first_record(record: AppendPrefix, verdict: RecordValidity) -> None:
     assert AppendHistory().check(record) is verdict

@@ -21,7 +21,6 @@ from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
-from treaty.names import refuse_renamed
 
 if TYPE_CHECKING:
     from treaty.core.answers import SchemaFound
@@ -150,7 +149,3 @@ class CachedRegistry:
         finally:
             if is_command(request):
                 self._versions.clear()
-
-
-if not TYPE_CHECKING:
-    __getattr__ = refuse_renamed(__name__)

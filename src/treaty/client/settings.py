@@ -4,13 +4,11 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from treaty.client.cache_policy import CachePolicy
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
 from treaty.core.schema import Pairs
-from treaty.names import refuse_renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,3 @@ def tls_in(environment: Mapping[str, str]) -> ssl.SSLContext | None:
         environment.get(name) or None for name in ("TREATY_CA", "TREATY_CERT", "TREATY_KEY", "TREATY_KEY_PASSWORD")
     )
     return tls_of(ca, certificate, key, password) if ca or certificate or key else None
-
-
-if not TYPE_CHECKING:
-    __getattr__ = refuse_renamed(__name__)

@@ -3,14 +3,13 @@ a call.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
-from treaty.names import refuse_renamed
 
 A = TypeVar("A")
 
@@ -98,7 +97,3 @@ class AsyncRegistry(Protocol):
     async def close(self) -> None:
         """Close connections, threads and files."""
         ...
-
-
-if not TYPE_CHECKING:
-    __getattr__ = refuse_renamed(__name__)

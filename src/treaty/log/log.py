@@ -96,15 +96,6 @@ class NewerLogFormatError(LogDamagedError):
         return f"the log is {self}"
 
 
-class OlderLogFormatError(LogDamagedError):
-    """The log has an old format, which this version reads only for `treaty log upgrade`."""
-
-    @property
-    def reason(self) -> str:
-        """The reason in answers to requests."""
-        return f"the log is {self}"
-
-
 class Log(Protocol):
     """A log. All methods may be called concurrently from one event loop. Reads raise `LogUnavailableError` or
     `LogDamagedError`. No calls after ``close``.

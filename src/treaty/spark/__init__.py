@@ -3,12 +3,10 @@
 from typing import TYPE_CHECKING
 
 from treaty.distribution import require_library, warn_if_unproven
-from treaty.names import refuse_renamed
 
 if not TYPE_CHECKING:
     require_library("pyspark", "treaty.spark", "spark")
     warn_if_unproven()
-    __getattr__ = refuse_renamed(__name__)
 
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.encoding.dry_run import EncodeDryRun

@@ -47,18 +47,18 @@ ROWS = {
         tables="schema",
     ),
     "a member of a value": _row(
-        "update state_row set value = $1", _CONFIG, '{"normalize":true,"v":3}', tables="config"
+        "update state_row set value = $1", _CONFIG, '{"normalize":true,"v":1}', tables="config"
     ),
     "a blank in a text": _row("update state_row set value = value || $1", _CONFIG, " ", tables="config"),
     "the counter of ids": _row(  # the next schema puts it right again
-        "update state_row set value = $1", _IDS, '{"highest":1,"v":3}', tables="counter", followed=False
+        "update state_row set value = $1", _IDS, '{"highest":1,"v":1}', tables="counter", followed=False
     ),
-    "a counter": _row("update state_row set value = $1", _ORDINALS, '{"highest":7,"v":3}', tables="counter"),
+    "a counter": _row("update state_row set value = $1", _ORDINALS, '{"highest":7,"v":1}', tables="counter"),
     "a row is gone": _row("delete from state_row", _VERSION, tables="version", followed=False),
     "a row is a tombstone": _row("update state_row set value = null", _VERSION, tables="version"),
     "a row is added": Tamper(
         "insert into state_row (state_table, key, value, sequence) values ('mode', $1, $2, 1)",
-        ('["subject",".","s1"]', '{"mode":"READONLY","v":3}'),
+        ('["subject",".","s1"]', '{"mode":"READONLY","v":1}'),
         frozenset({"mode"}),
         "state_table = 'mode'",
     ),
@@ -75,7 +75,7 @@ ROWS = {
     ),
     "a text is no JSON": _row("update state_row set value = $1", _CONFIG, "{", tables="config", unreadable=1),
     "a flipped bit": _row(
-        "update state_row set value = text($1)", _CONFIG, b'{"normalize":tr\xf5e,"v":3}', tables="config", unreadable=1
+        "update state_row set value = text($1)", _CONFIG, b'{"normalize":tr\xf5e,"v":1}', tables="config", unreadable=1
     ),
 }
 """Rows that are not those that the log's last root was taken of."""

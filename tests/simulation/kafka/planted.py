@@ -99,12 +99,6 @@ def blind(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     return verdict if verdict in {RecordValidity.VALID, RecordValidity.NEWER} else RecordValidity.STALE
 
 
-def passed_over(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
-    """An append of an older format is passed over."""
-    verdict = _judge(history, claim)
-    return RecordValidity.STALE if verdict is RecordValidity.OLDER else verdict
-
-
 async def jumps(tail: Any) -> None:
     """Who finds that the next offset is gone goes on at the end, as a consumer without `auto.offset.reset=error` does."""
     tail._next = (await tail._client.fetch_offset_range()).end
@@ -133,7 +127,6 @@ LIVES: Mapping[str, Bug] = {
 
 FAULTS: Mapping[str, Bug] = {
     "newer": [(AppendHistory, "check", skipped)],
-    "older": [(AppendHistory, "check", passed_over)],
     "truncated": [(AppendHistory, "check", blind)],
     "forked": [(AppendHistory, "check", blind)],
     "front": [(scan, "choose_start", no_front)],

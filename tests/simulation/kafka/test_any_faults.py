@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -14,9 +13,8 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.state.commit import START, Append, Position
 from treaty.log.kafka.multi_writer import tailer
-from treaty.log.kafka.multi_writer.chunks import make_chunks
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
-from treaty.log.log import LogDamagedError, NewerLogFormatError, OlderLogFormatError
+from treaty.log.log import LogDamagedError, NewerLogFormatError
 
 SECONDS = 20
 
@@ -51,28 +49,12 @@ async def shows(log: MultiWriterLog, place: Position) -> None:
 
 async def newer(partition: Partition) -> None:
     log, sent = await filled(partition, 3)
-    partition.append(of_format(3, chain(sent[-1].position, [row("a", "4")])))
-    with pytest.raises(NewerLogFormatError, match=r"format 3.*nothing is lost, upgrade this node") as told:
+    partition.append(of_format(2, chain(sent[-1].position, [row("a", "4")])))
+    with pytest.raises(NewerLogFormatError, match=r"format 2.*nothing is lost, upgrade this node") as told:
         await log.tip()
     assert told.value.reason.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
     with pytest.raises(NewerLogFormatError, match="upgrade"):
         await node(partition)[0].read(START)
-
-
-async def older(partition: Partition) -> None:
-    """A topic of yesterday: of appends, and of a fold whose prefix was deleted."""
-    _, sent = await filled(Partition(), 3)
-    for one in sent:
-        partition.append(of_format(1, one))
-    for _ in range(2):
-        with pytest.raises(
-            OlderLogFormatError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`"
-        ) as told:
-            await node(partition)[0].read(START)
-        assert told.value.reason.startswith("the log is of an older format"), "nothing is damaged"
-        for chunk in make_chunks(sent[1].position, [row("a", "2")]):
-            partition.append(replace(chunk, format=1, position=replace(chunk.position, root=b"")).record)
-        partition.delete_records(2)
 
 
 async def strange(partition: Partition) -> None:
@@ -145,8 +127,7 @@ async def again(partition: Partition) -> None:
 
 
 STORIES: Mapping[str, Callable[[Partition], Awaitable[None]]] = {
-    "newer": newer, "truncated": truncated, "forked": forked, "front": front, "again": again,
-    "strange": strange, "older": older,
+    "newer": newer, "truncated": truncated, "forked": forked, "front": front, "again": again, "strange": strange,
 }  # fmt: skip
 
 

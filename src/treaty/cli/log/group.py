@@ -4,7 +4,7 @@ import click
 
 from treaty.cli.log.backup import backup, dump, restore_
 from treaty.cli.log.info import info
-from treaty.cli.log.migration import migrate_, upgrade_
+from treaty.cli.log.migration import migrate_
 from treaty.cli.log.repair import compact, repair_
 from treaty.cli.log.state_file import state
 from treaty.cli.log.verification import verify
@@ -16,5 +16,5 @@ def command() -> None:
     """Inspect, verify, back up, move and repair a log. LOG is a URL as for `treaty serve --log`."""
 
 
-for one in (info, verify, backup, dump, restore_, migrate_, compact, repair_, upgrade_, state):
+for one in (info, verify, backup, dump, restore_, migrate_, compact, repair_, state):
     command.add_command(one)

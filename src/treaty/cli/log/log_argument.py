@@ -18,15 +18,12 @@ from treaty.core.schema import Pairs
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.dump import DumpError
 from treaty.log.maintenance.restore import RestoreError
-from treaty.log.upgrade.old_format import OldLogError
 from treaty.log.urls import LogOptions, LogUrlError, open_log
 
 T = TypeVar("T")
 
 _SETTINGS = "treaty.log.settings"
-UNUSABLE = (
-    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, KafkaSettingsError
-)  # fmt: skip
+UNUSABLE = (LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, KafkaSettingsError)
 """Errors that end a command."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -12,7 +12,6 @@ from treaty.client.serializers.subject_names import AssociatedNameStrategy, Subj
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.schema import Pairs
-from treaty.names import refuse_renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,3 @@ class Deserializer(Protocol):
     ) -> DeserializedPart:
         """Return value and writer's schema."""
         ...
-
-
-if not TYPE_CHECKING:
-    __getattr__ = refuse_renamed(__name__)

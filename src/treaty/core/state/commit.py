@@ -12,7 +12,7 @@ from treaty.core.state.rows import EncodedRow
 from treaty.core.state.state_tables import UNROOTED
 
 MAGIC = b"TRTY"
-ENVELOPE_FORMAT = 2
+ENVELOPE_FORMAT = 1
 NO_DIGEST = b"\0" * 32
 NO_IDENTITY = b"\0" * 16
 MODULUS = 2**256

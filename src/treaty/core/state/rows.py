@@ -16,7 +16,7 @@ from treaty.core.state.state_tables import TABLES, UNROOTED
 from treaty.core.state.table import K, Key, Table, V
 from treaty.core.state.values import StoredValue
 
-ROW_FORMAT = 3
+ROW_FORMAT = 1
 """The newest row format that this version of Treaty understands."""
 
 

@@ -21,7 +21,7 @@ from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.state_roots import find_root_mismatches
 
-FORMAT = 2
+FORMAT = 1
 """The format of dumps that this version writes and reads."""
 KIND = "treaty log"
 
@@ -91,9 +91,7 @@ def read_head(line: bytes) -> DumpHead:
         raise DumpError("line 1 is not the head of a dump: this file was not written by `treaty log dump`")
     found = members.get("format")
     if found != FORMAT:
-        old = type(found) is int and found < FORMAT
-        remedy = "carry it into a new log with `treaty log upgrade FILE NEW`" if old else "upgrade Treaty"
-        raise DumpError(f"the dump has format {found}, known here is {FORMAT}: {remedy}")
+        raise DumpError(f"the dump has format {found}, known here is {FORMAT}: upgrade Treaty")
     try:
         identity, digest, root = (bytes.fromhex(members[name]) for name in ("identity", "digest", "root"))
         roots = {table: int(share, 16) for table, share in members["tables"].items()}

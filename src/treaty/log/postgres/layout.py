@@ -2,11 +2,9 @@
 
 from asyncpg import Connection
 
-from treaty.log.log import LogDamagedError, OlderLogFormatError
+from treaty.log.log import LogDamagedError
 
-OLDEST = 2
-"""The oldest layout that is opened. Layout 1 held logs of format 1, in tables `entry` and `append`."""
-LAYOUT = 2
+LAYOUT = 1
 """The newest layout of the tables that this version knows."""
 LOCK_CLASS = 0x54525459
 """First half of the advisory lock's key, `TRTY`; the second half is made of the schema's name."""
@@ -36,7 +34,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) with (fillfactor = 50);
     """,
 )
-"""What makes the tables of the oldest layout, and what leads from each layout to the next one."""
+"""What makes the tables of the first layout, and what leads from each layout to the next one."""
 
 
 TIP = "select identity, last, digest, root from log_append order by last desc limit 1"
@@ -97,19 +95,19 @@ select (select sum(pg_total_relation_size(name::regclass))::bigint from unnest($
 TABLES = ("state_row", "log_append", "table_root")
 
 
-async def prepare_log(connection: Connection, name: str, key: int, url: str) -> None:
+async def prepare_log(connection: Connection, name: str, key: int) -> None:
     """Recognise the schema as a log, make a log of an empty one, or bring an older one up to date; others wait.
 
     From then on the connection sees this schema alone. Raises `LogDamagedError` for what is no log, or a newer one, and
-    `OlderLogFormatError` for a layout that is not opened any more, with the log's `url`; both are left as they are.
+    leaves it as it is.
     """
-    if await _read_layout(connection, name, url) != LAYOUT:
+    if await _read_layout(connection, name) != LAYOUT:
         async with connection.transaction():
             await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, key)
-            found = await _read_layout(connection, name, url)
+            found = await _read_layout(connection, name)
             await _run_for_schema(connection, "create schema if not exists %I", name)
             await _set_search_path(connection, name, local=True)
-            for step in MIGRATIONS[max(0, found - OLDEST + 1) : LAYOUT - OLDEST + 1]:
+            for step in MIGRATIONS[found:LAYOUT]:
                 await connection.execute(step)
             await _run_for_schema(connection, f"comment on schema %I is 'treaty log, layout {LAYOUT}'", name)
     await _set_search_path(connection, name)
@@ -124,7 +122,7 @@ async def _set_search_path(connection: Connection, name: str, *, local: bool = F
     await connection.execute("select set_config('search_path', quote_ident($1), $2)", name, local)
 
 
-async def _read_layout(connection: Connection, name: str, url: str) -> int:
+async def _read_layout(connection: Connection, name: str) -> int:
     """The layout that a schema says it has; 0 where it is not there, or empty."""
     row = await connection.fetchrow(
         """
@@ -143,11 +141,6 @@ async def _read_layout(connection: Connection, name: str, url: str) -> int:
         layout = int(comment.rpartition(" ")[2])
         if layout > LAYOUT:
             raise LogDamagedError(f"schema {name} has layout {layout}, known here is {LAYOUT}: upgrade this node")
-        if layout < OLDEST:
-            raise OlderLogFormatError(
-                f"of an older format: schema {name} has layout {layout}, opened here are {OLDEST} and later. Stop its nodes "
-                f"and carry it into a new log with `treaty log upgrade {url} NEW`"
-            )
         if row["ours"] != len(TABLES):
             raise LogDamagedError(f"schema {name} has lost its tables: stop all nodes and restore a backup")
         return layout

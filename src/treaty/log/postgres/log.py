@@ -116,12 +116,12 @@ class PostgresLog:
 
     async def _prepare_writing(self, connection: Connection) -> None:
         await self._durability.check(connection)
-        await prepare_log(connection, self._schema, self._key, self.url)
+        await prepare_log(connection, self._schema, self._key)
         self._own = connection.get_server_pid()
 
     async def _prepare_reading(self, connection: Connection) -> None:
         await self._durability.check(connection)
-        await prepare_log(connection, self._schema, self._key, self.url)
+        await prepare_log(connection, self._schema, self._key)
         await connection.add_listener(self._channel, self._on_notice)
         self._changed.set()  # what came while no listener was there was not heard
 

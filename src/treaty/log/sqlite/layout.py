@@ -5,9 +5,8 @@ import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import quote
 
-from treaty.log.log import LogDamagedError, LogUnavailableError, OlderLogFormatError
+from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.sqlite.compression import DICTIONARY_TABLE
 
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
@@ -67,9 +66,7 @@ APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
 BACKUP = 0x54525442
 """`TRTB`: a copy that `treaty log backup` has made, which no node opens as a log."""
-OLDEST = 3
-"""The oldest layout that is opened. Layouts 1 and 2 held logs of format 1, in tables `entry` and `append`."""
-LAYOUT = 3
+LAYOUT = 1
 """The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
 WAL_BYTES = 8_388_608
 """Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
@@ -102,7 +99,7 @@ create table table_root (
 {DICTIONARY_TABLE}
 """,
 )
-"""What makes the tables of the oldest layout, and what leads from each layout to the next one. Nodes of an older
+"""What makes the tables of the first layout, and what leads from each layout to the next one. Nodes of an older
 version may have the file open meanwhile: a step after which they would write wrongly gives another name to what they
 write to, so that they stop.
 """
@@ -174,7 +171,7 @@ def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
 
 def _migrate(connection: sqlite3.Connection, found: int, mark: int) -> None:
     """Take the steps that are missing, in the transaction that is open, and end it."""
-    for script in MIGRATIONS[max(0, found - OLDEST + 1) : LAYOUT - OLDEST + 1]:
+    for script in MIGRATIONS[found:LAYOUT]:
         for statement in script.split(";\n"):
             connection.execute(statement)
     connection.execute(f"pragma application_id = {mark}")
@@ -193,16 +190,11 @@ def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, ke
 
 def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
     """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark`
-    says, and `OlderLogFormatError` for a layout that is not opened any more.
+    says, or has a newer layout.
     """
     application = _fetch_value(connection, "pragma application_id")
     layout = int(_fetch_value(connection, "pragma user_version"))
-    if application == mark and 0 < layout < OLDEST:
-        raise OlderLogFormatError(
-            f"of an older format: {path} has layout {layout}, opened here are {OLDEST} and later. Stop its nodes and carry it "
-            f"into a new log with `treaty log upgrade {path if mark == BACKUP else f'sqlite://{quote(path)}'} NEW`"
-        )
-    if application == mark and OLDEST <= layout <= LAYOUT:
+    if application == mark and 0 < layout <= LAYOUT:
         if _fetch_value(connection, _OURS) != _TABLES:
             raise LogDamagedError(f"{path} has lost its tables: stop all nodes and restore a backup")
         return layout

@@ -8,7 +8,7 @@ from treaty.core.schema import Pairs
 from treaty.plan.encoding.fit import ColumnConversion, read_conversion
 from treaty.plan.format_plans import PayloadFormatPlan
 
-FORMAT = 2
+FORMAT = 1
 """Of the stored form; a plan of another format is not run."""
 ENGINES = {
     "AVRO": "Spark's to_avro",

@@ -29,7 +29,7 @@ from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.spool import Payload, split_file
 
 CHUNK_MAGIC = b"TRTF"
-FORMAT = 2
+FORMAT = 1
 """The format of snapshots that this version writes and reads."""
 STATE_FILE_FORMAT = 0x4132
 """The format of chunks that hold no snapshot but a state file; their number of rows is its kind."""

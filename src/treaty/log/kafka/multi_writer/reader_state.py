@@ -35,7 +35,7 @@ from treaty.log.kafka.multi_writer.chunks import (
 )
 from treaty.log.kafka.multi_writer.spool import Payload
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity
-from treaty.log.log import AppendResult, LogDamagedError, NewerLogFormatError, OlderLogFormatError
+from treaty.log.log import AppendResult, LogDamagedError, NewerLogFormatError
 
 ADDRESS = "treaty-node"
 """Header of an append: the URL under which other nodes reach the one that sent it."""
@@ -214,8 +214,8 @@ class ReaderState:
             raise LogDamagedError(
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
-        if validity in {RecordValidity.NEWER, RecordValidity.OLDER}:
-            raise make_format_error(
+        if validity is RecordValidity.NEWER:
+            raise _make_format_error(
                 f"the append at sequence {claim.first}", "envelope format", claim.format, ENVELOPE_FORMAT
             )
         if validity is RecordValidity.GAP:
@@ -317,7 +317,7 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
         raise SnapshotRejectedError(chunks[0].snapshot_digest, str(error)) from error
     except SnapshotError as error:
         first = chunks[0]
-        raise make_format_error(
+        raise _make_format_error(
             f"the snapshot at sequence {first.position.sequence}", "format", first.format, FORMAT
         ) from error
     for one in appends:
@@ -329,14 +329,9 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
     return tuple(rows.values())
 
 
-def make_format_error(what: str, name: str, found: int, known: int) -> LogDamagedError:
+def _make_format_error(what: str, name: str, found: int, known: int) -> NewerLogFormatError:
     """The error for something of another format than the one that this version reads."""
-    if found > known:
-        return NewerLogFormatError(
-            f"of a newer version of Treaty than this node's: {what} has {name} {found}, known here is {known}; "
-            "nothing is lost, upgrade this node"
-        )
-    return OlderLogFormatError(
-        f"of an older format: {what} has {name} {found}, known here is {known}. Stop its nodes and carry it into a new log with "
-        "`treaty log upgrade OLD NEW`"
+    return NewerLogFormatError(
+        f"of a newer version of Treaty than this node's: {what} has {name} {found}, known here is {known}; "
+        "nothing is lost, upgrade this node"
     )

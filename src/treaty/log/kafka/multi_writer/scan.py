@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from treaty.core import limits
-from treaty.core.state.commit import ENVELOPE_FORMAT, START, AppendPrefix, read_prefix
+from treaty.core.state.commit import START, AppendPrefix, read_prefix
 from treaty.core.state.values import SnapshotPointer
-from treaty.log.kafka.multi_writer.chunks import FORMAT, STATE_FILE_FORMAT, SnapshotChunk
+from treaty.log.kafka.multi_writer.chunks import STATE_FILE_FORMAT, SnapshotChunk
 from treaty.log.kafka.multi_writer.reader_state import (
     ADDRESS,
     HistoryChangedError,
     InvalidRecord,
     ReaderState,
     ScannedRecord,
-    make_format_error,
     read_claim,
 )
 from treaty.log.kafka.multi_writer.spool import PayloadSpool, SpooledBytes
@@ -214,7 +213,7 @@ def _choose_and_read(
     snapshot_digest = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
     begin = choose_start(first, _NamedAppends(records, snapshot_digest), candidates.positions)
     if begin is None:
-        raise _make_missing_front_error(first, records, gathered, candidates)
+        raise _make_missing_front_error(first, candidates)
     position, digest = begin
     for sentence in candidates.describe_newer_than(position):
         log.warning("%s", sentence)
@@ -234,20 +233,8 @@ def _choose_and_read(
     return state
 
 
-def _make_missing_front_error(
-    first: int, records: RecordJournal, gathered: Mapping[bytes, list[SnapshotChunk]], candidates: SnapshotCandidates
-) -> LogDamagedError:
-    """Why nothing can be begun at: another format, or snapshots that are no good or not there."""
-    for chunks in gathered.values():
-        if chunks[0].format < FORMAT:
-            return make_format_error(
-                f"the snapshot at sequence {chunks[0].position.sequence}", "format", chunks[0].format, FORMAT
-            )
-    for one in records:
-        if isinstance(one.claim, AppendPrefix) and one.claim.format < ENVELOPE_FORMAT:
-            return make_format_error(
-                f"the append at sequence {one.claim.first}", "envelope format", one.claim.format, ENVELOPE_FORMAT
-            )
+def _make_missing_front_error(first: int, candidates: SnapshotCandidates) -> LogDamagedError:
+    """Why nothing can be begun at: snapshots that are no good or not there."""
     why = "".join(f" ({sentence})" for sentence in candidates.describe_newer_than(START))
     return LogDamagedError(
         f"the front of the log is missing: it begins at offset {first}, and no whole snapshot stands for what was there{why}. "

@@ -50,8 +50,6 @@ class RecordValidity(Enum):
     """Another append stands where its parent stood: what was read and what it was decided on are two histories."""
     NEWER = "newer"
     """It would be valid, and only a newer version of Treaty can read it."""
-    OLDER = "older"
-    """It would be valid, and was written before the format that this version reads: the log has to be upgraded first."""
 
 
 @dataclass(slots=True)
@@ -125,9 +123,7 @@ class AppendHistory:
 
 
 def _check_format(claim: AppendPrefix) -> RecordValidity:
-    if claim.format == ENVELOPE_FORMAT:
-        return RecordValidity.VALID
-    return RecordValidity.NEWER if claim.format > ENVELOPE_FORMAT else RecordValidity.OLDER
+    return RecordValidity.VALID if claim.format == ENVELOPE_FORMAT else RecordValidity.NEWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from treaty.log.kafka.partition import OffsetOutOfRangeError, OffsetRange, Parti
 from treaty.log.kafka.single_writer.orphan_rows import OrphanRowCollector
 from treaty.log.kafka.single_writer.records import EndRecordFormatError
 from treaty.log.kafka.single_writer.state import CompactedState, HistoryForkError, SequenceGapError
-from treaty.log.log import LogDamagedError, LogUnavailableError, NewerLogFormatError, OlderLogFormatError
+from treaty.log.log import LogDamagedError, LogUnavailableError, NewerLogFormatError
 
 STEP_SECONDS = 1.0
 """How long one request for records waits for some at most."""
@@ -158,7 +158,9 @@ class TopicReader:
             try:
                 await self._fill(state, ends, began + self._load_seconds)
             except EndRecordFormatError as other:
-                raise _make_format_error(other) from other
+                raise NewerLogFormatError(
+                    f"of a newer version of Treaty than this node's: {other}; nothing is lost, upgrade this node"
+                ) from other
             except HistoryForkError as fork:
                 raise LogDamagedError(
                     f"{self._client.url} is damaged, or no log of Treaty with writers=owner: {fork}. "
@@ -208,14 +210,3 @@ class TopicReader:
                 "restore a dump into a new topic"
             )
         return ends
-
-
-def _make_format_error(error: EndRecordFormatError) -> LogDamagedError:
-    """The error for a topic of another format than the one that this version reads."""
-    if error.newer:
-        return NewerLogFormatError(
-            f"of a newer version of Treaty than this node's: {error}; nothing is lost, upgrade this node"
-        )
-    return OlderLogFormatError(
-        f"of an older format: {error}. Stop its nodes and carry it into a new log with `treaty log upgrade OLD NEW`"
-    )

@@ -11,7 +11,7 @@ from treaty.core.state.rows import EncodedRow
 
 END_KEY = b'{"log":"sequence"}'
 """Key of the record that says where the log ends. No row has it: keys of rows are lists."""
-END_FORMAT = 2
+END_FORMAT = 1
 FOREIGN_TABLE = "?record"
 """Table under which a record is shown whose key is none of ours; its key is the record's, in hexadecimal."""
 
@@ -26,12 +26,7 @@ class EndRecordError(ValueError):
 
 
 class EndRecordFormatError(EndRecordError):
-    """An end record of another format than this version's; `newer` is the side."""
-
-    def __init__(self, message: str, *, newer: bool) -> None:
-        """Keep which."""
-        super().__init__(message)
-        self.newer = newer
+    """An end record of another format than this version's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,7 @@ def read_end_record(value: bytes | None) -> EndRecord:
         fits = check == _checksum({**members, "v": END_FORMAT})
         if version != END_FORMAT and not fits:
             message = f"the record that says where the log ends has format {version}, known is {END_FORMAT}"
-            raise EndRecordFormatError(message, newer=version > END_FORMAT)
+            raise EndRecordFormatError(message)
         if version != END_FORMAT or not fits:
             message = "the record that says where the log ends was changed: its check does not fit"
             raise EndRecordError(message)
