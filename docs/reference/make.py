@@ -270,7 +270,9 @@ def _row(*cells: str) -> str:
 
 def _commands() -> str:
     """The help of every command, as the terminal shows it."""
-    context = click.Context(group, info_name="treaty", terminal_width=100, max_content_width=100)
+    context = click.Context(
+        group, info_name="treaty", terminal_width=100, max_content_width=100, **group.context_settings
+    )
     shown = [f"# Commands\n\n```\n{group.get_help(context)}\n```\n"]
     shown += [f"\n## {name}\n\n```\n{text}\n```\n" for name, text in _helps(group, context)]
     return "".join(shown)
