@@ -1,12 +1,9 @@
-"""Bugs planted where logs are carried, checked and mended: rows that do not add up, and logs of format 1."""
+"""Bugs planted where logs are carried, checked and mended: rows that do not add up."""
 
 from tests.planted.bug import Bug, Edit, by_tests
 
 DUMP, RESTORE, ADDING = "treaty.log.maintenance.dump:", "treaty.log.maintenance.restore:", "treaty.log.state_roots:"
-OLD = "treaty.log.upgrade."
 CARE, ROOT = "behaviours/logs/test_care.py::", "facades/test_log_root.py::"
-UPGRADE = "behaviours/upgrade/test_upgrade.py::"
-EQUAL = by_tests(UPGRADE + "test_every_answer_of_the_old_registry_is_given_by_the_new_one[log]")
 
 CARED = (
     Bug(
@@ -62,83 +59,6 @@ CARED = (
             ),
         ),
         by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row that is gone]"),
-    ),
-    Bug(
-        "upgrade: the policy of a subject is lost",
-        "A subject that followed a policy of its own follows its config after the upgrade.",
-        (Edit(OLD + "policies:merge_policy", 'row["level"] = convert_level(policy)', "pass"),),
-        EQUAL,
-    ),
-    Bug(
-        "upgrade: a subject's new config row hides that of its context",
-        "Where a subject's own policy gets a config row, what its context's config says is in force no more.",
-        (Edit(OLD + "policies:merge_policy", "for name, value in before.items() if", "for name, value in () if"),),
-        EQUAL,
-    ),
-    Bug(
-        "upgrade: what would come from the default context now is not held off",
-        "A subject's new config row takes settings of the default context that were not in force there.",
-        (Edit(OLD + "policies:merge_policy", "row[name] = value", "pass"),),
-        by_tests("laws/test_upgrade.py::test_what_is_in_force_stays_the_same"),
-    ),
-    Bug(
-        "upgrade: generations are lost",
-        "Versions of a log of format 1 get generation 0, whatever their subject's is.",
-        (
-            Edit(
-                OLD + "conversion:_convert_version",
-                "known.generations.get((context, subject), 0), ordinal",
-                "0, ordinal",
-            ),
-        ),
-        EQUAL,
-    ),
-    Bug(
-        "upgrade: nothing is compared at the end",
-        "What was carried over is believed to be equal.",
-        (
-            Edit(
-                OLD + "conversion:_convert_schema", 'likeness="lookup_digest"', 'likeness="lookup_digest", guid="guide"'
-            ),
-            Edit(OLD + "comparison:find_differences", "was != text and not", "was is text and not"),
-        ),
-        EQUAL,
-    ),
-    Bug(
-        "upgrade: whatever was written meanwhile is sealed too",
-        "A log is sealed behind appends that were not read, and what they wrote is lost.",
-        (Edit(OLD + "sqlite:OldSqlite.write", "if _read_tip(file) != base:", "if _read_tip(file) is None:"),),
-        by_tests(UPGRADE + "test_a_log_that_is_still_written_to_is_refused"),
-    ),
-    Bug(
-        "upgrade: a record of a seal that came second counts",
-        "In a topic with any writer the upgrade takes its log for sealed though another append came first.",
-        (Edit(OLD + "topics:OldMultiWriterLog.write", "if position != base:", "if position is None:"),),
-        by_tests(UPGRADE + "test_a_seal_that_came_second_in_a_topic_is_none"),
-    ),
-    Bug(
-        "upgrade: a topic is read up to its fold",
-        "Of a topic of format 1 the state of its newest fold is carried over, and what was appended behind it is lost.",
-        (
-            Edit(
-                OLD + "topic_records:read_multi_writer_state",
-                "_read_snapshot_rows(chunks), appends)",
-                "_read_snapshot_rows(chunks), ())",
-            ),
-        ),
-        by_tests(UPGRADE + "test_all_forms_hold_the_same_rows"),
-    ),
-    Bug(
-        "upgrade: a row that could not be read is left out",
-        "Rows that format 1 could not read are not carried over, so nobody can mend them any more.",
-        (
-            Edit(
-                OLD + "conversion:convert_rows",
-                "new.append(EncodedRow(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))",
-                "pass",
-            ),
-        ),
-        by_tests(UPGRADE + "test_a_row_that_format_1_could_not_read_stays_as_it_is"),
     ),
     Bug(
         "restore: a dump that breaks a rule is restored",
