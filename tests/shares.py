@@ -54,7 +54,7 @@ SHARES = {
     "nodes/test_state_file::test_damage_inside_is_found_and_everything_is_read_from_the_log": 3,
     "nodes/test_state_hand::test_a_head_that_the_log_does_not_know_is_dropped_and_said": 3,
     "owner/test_owner::test_a_planted_bug_is_found": 4,
-    "owner/test_owner::test_the_laws_hold": 10,
+    "owner/test_owner::test_the_laws_hold": 3,
     "planted/test_planted_bugs::test_a_planted_bug_is_found": 5,
     "planted/test_planted_bugs::test_the_simulation_finds_it_too": 3,
     "real/test_disk::test_a_file_damaged_under_a_living_server_is_told_and_restored": 2,

@@ -119,7 +119,7 @@ class Site:
         self.fail: Callable[[Broken], None] = lambda broken: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
         self.count: Counter[str] = Counter()
-        self.net = Net(chance, weather.latency, spawn=jobs.spawn, within=self._within)
+        self.net = Net(chance, weather.latency, spawn=jobs.spawn, within=self._within, wrong=self._judge_lines)
         self.sent: set[str] = set()
         """Commands that were ever in an append on its way."""
         self.senders: dict[bytes, bool] = {}
@@ -165,7 +165,10 @@ class Site:
             workers=WORKERS,
             validators=lambda: Truth.validators,
         )
-        node = Node(log, desk, world, tables, transport=None if log.lockable else _Transport(self))
+        transport = None if log.lockable else _Transport(self)
+        node = Node(log, desk, world, tables, transport=transport)
+        if transport is not None:
+            transport.departed = lambda: node.counts.handed
         self.net.nodes[member.name] = node
         if newer:
             node._writer._decide = self._novel(node._writer._decide, chance)
@@ -175,6 +178,10 @@ class Site:
         await node.start()
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
+
+    def _judge_lines(self, what: str) -> None:
+        """A reply that is given reaches who waits for it, and a command is with another node once."""
+        self.fail(Broken("6", what))
 
     async def _within(self, node: Node, handed: ForwardedCommand) -> ForwardReply:
         """Have a node decide for another one, and die with it."""

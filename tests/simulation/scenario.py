@@ -100,7 +100,7 @@ class Scenario:
         self._ids = 0
         others = random.Random(f"state/{seed}")  # of its own, so that older seeds keep their lives
         self.site.standing = others.choice([0.0, 0.0, 0.5, 1.0])
-        self.site.net.bad(others)
+        self.site.net.bad(others, random.Random(f"lines/{seed}"))
         pause = self.weather.latency * others.choice([10, 40, 150])
         self.inspecting = random.Random(f"inspecting/{seed}")
         self.plot = Plot(self.site, random.Random(f"plot/{seed}"), pause)

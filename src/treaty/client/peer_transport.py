@@ -71,7 +71,7 @@ class HttpPeerTransport:
                 chunks = response.aiter_stream()
                 if response.status != 200:
                     raise await _read_refusal(address, response, chunks)
-                await _read_lines(address, chunks, heard)
+                await read_lines(address, chunks, heard)
         except _NOT_SENT as error:
             raise PeerUnreachableError(f"{address} can't be reached: {_why(error)}", left=False) from None
         except _LOST as error:
@@ -104,7 +104,7 @@ def _is_this_machine(parts: SplitResult) -> bool:
         return host == "localhost"
 
 
-async def _read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
+async def read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
     """Pass on the answer line by line; an incomplete last line is dropped."""
     rest = bytearray()
     async for chunk in chunks:

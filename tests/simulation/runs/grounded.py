@@ -13,7 +13,7 @@ from tests.simulation.members import HANDED
 from treaty.core import limits, outcomes
 from treaty.core.state import rows, tables
 from treaty.log.maintenance import restore
-from treaty.node import forwarder, queued_command
+from treaty.node import forwarder, peer_batches, queued_command
 
 RESTORE_BYTES = 2_500
 """So that a restore needs several appends."""
@@ -26,6 +26,8 @@ TIGHT = 0.2
 """In how many lives there is little room: few versions of a subject, few schemas and subjects of a context, few contexts."""
 ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DROPPED": 1, "CONTEXTS": 4,
         "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5}  # fmt: skip
+NARROW = 0.5
+"""In how many lives with handed commands few of them travel at once: `PEER_BATCH` in one batch, `PEER_REQUESTS` batches."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for; lives make much of it and hold little."""
 
@@ -50,6 +52,10 @@ def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
         if random.Random(f"room/{seed}").random() < TIGHT:
             for name, most in ROOM.items():
                 patch.setattr(limits, name, most)
+        narrow = random.Random(f"batches/{seed}")
+        if hands_over and narrow.random() < NARROW:
+            patch.setattr(peer_batches, "PEER_BATCH", narrow.choice([1, 2, 3]))
+            patch.setattr(peer_batches, "PEER_REQUESTS", narrow.choice([1, 2]))
         gc.set_threshold(YOUNG, *before[1:])
         try:
             yield

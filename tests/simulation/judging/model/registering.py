@@ -230,6 +230,8 @@ def _completed(case: Case) -> Draft:
         format=last.format,
         references=as_sent(last.references),
         type_name=draft.type_name or kind,
+        data=None,
+        imports=last.imports,
     )
 
 
