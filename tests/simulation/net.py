@@ -16,6 +16,7 @@ from treaty.api.errors import HttpError
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
 from treaty.client.peer_transport import read_lines
 from treaty.node import peer_batches
+from treaty.node.large_work import run_here
 from treaty.node.node import Node
 from treaty.wire.peer.batch import KnownAccess, decode_batch, decode_replies
 from treaty.wire.peer.message import (
@@ -103,9 +104,8 @@ class Net:
     def endpoint(self, node: Node) -> PeerEndpoint:
         """What takes commands for a node."""
         if node not in self.endpoints:
-            self.endpoints[node] = PeerEndpoint(
-                lambda forwarded: self.within(node, forwarded), PeerAuthenticator((WORD,))
-            )
+            take, trust = (lambda forwarded: self.within(node, forwarded)), PeerAuthenticator((WORD,))
+            self.endpoints[node] = PeerEndpoint(take, trust, run_large=run_here)
         return self.endpoints[node]
 
     async def answer(

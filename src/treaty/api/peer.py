@@ -16,7 +16,7 @@ from treaty.api.errors import HttpError
 from treaty.api.request_scope import PEER
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.core.state.codec import DecodeError
-from treaty.node.large_work import run_by_size
+from treaty.node.large_work import RunLargeWork, run_by_size, run_on_thread
 from treaty.node.peer_batches import Take, answer_batch
 from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
 from treaty.wire.peer.message import PATH, REFUSED, SECRET, DeclinedReply, ForwardedCommand, ForwardReply
@@ -83,6 +83,8 @@ class PeerEndpoint:
     busy: int = 0
     """Commands in work."""
     classes: KnownAccess = field(default_factory=KnownAccess)
+    run_large: RunLargeWork = run_on_thread
+    """Decodes large batches."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; raises `HttpError` if no command was accepted."""
@@ -92,7 +94,7 @@ class PeerEndpoint:
             raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
-            decoded = await run_by_size(len(data), partial(decode_batch, data, self.classes))
+            decoded = await run_by_size(len(data), partial(decode_batch, data, self.classes), self.run_large)
             batch = self._admitted(decoded, _address_of(scope))
         except DecodeError as wrong:
             raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None

@@ -32,6 +32,6 @@ async def run_here(work: Callable[[], T]) -> T:
     return work()
 
 
-async def run_by_size(size: int, work: Callable[[], T]) -> T:
-    """Run work in this turn, or on the thread if so many bytes are too many for one."""
-    return work() if size <= LOOP_BYTES else await run_on_thread(work)
+async def run_by_size(size: int, work: Callable[[], T], run_large: RunLargeWork = run_on_thread) -> T:
+    """Run work in this turn, or by `run_large` if so many bytes are too many for one."""
+    return work() if size <= LOOP_BYTES else await run_large(work)
