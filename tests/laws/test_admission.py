@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.laws.test_policy_cases import placed
 from tests.laws.toy import Bench, S, lacking, toy, version_row
-from treaty.core.answers import CompatibilityResult, Config
+from tests.worlds.world import World, worlds
+from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, VersionRange
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
@@ -59,11 +61,12 @@ def admitted(new: Text, history: Sequence[Text], policy: Level, strictness: str,
     return all(reads) and all(is_read)
 
 
-def under(bench: Bench, history: Sequence[Text], config: Config) -> None:
-    """A subject with a history that was forced past every policy, and then a config."""
-    for old in history:
-        bench.do(Register(S, old.draft, force=ForceReason("me", "history")))
+def under(bench: Bench, history: Sequence[Text], config: Config) -> list[VersionFound]:
+    """The versions of a subject with a history that was forced past every policy, and got a config then."""
+    forced = ForceReason("me", "history")
+    made = [bench.do(Register(S, old.draft, force=forced)).version for old in history]
     bench.do(SetConfig(Scope(*S), config))
+    return made
 
 
 texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
@@ -82,6 +85,7 @@ def at_most(level: Level, highest: int) -> Level:
 @pytest.mark.parametrize("slow", [False, True], ids=["at-once", "after-needs"])
 @examples(400)
 @given(
+    world=worlds(1),
     history=st.lists(texts, min_size=1, max_size=4, unique=True),
     new=texts,
     level=levels,
@@ -90,6 +94,7 @@ def at_most(level: Level, highest: int) -> Level:
 )
 def test_every_policy_admits_what_it_says(
     slow: bool,  # noqa: FBT001 - a parameter of the run
+    world: World,
     history: list[Text],
     new: Text,
     level: Level,
@@ -97,14 +102,16 @@ def test_every_policy_admits_what_it_says(
     strictness: str | None,
 ) -> None:
     bench, level = Bench(slow=slow), at_most(level, len(history) - 1)
-    under(bench, history, Config(exact_level=level, partition=partition, policy=strictness))
+    world.begin(bench.do, S)
+    there = under(bench, history, Config(partition=partition, policy=strictness))
+    bench.do(SetConfig(Scope(*S), Config(exact_level=placed(level, [one.ordinal for one in there]))))
     expected = admitted(new, history, level, strictness or "STRICT", parted=bool(partition))
 
     verdict = bench.do(Check(S, new.draft))
     assert verdict.compatible is expected
     assert bool(verdict.messages) is bool(verdict.findings) is not expected
-    for number, old in enumerate(history, 1):
-        alone = bench.do(Check(S, new.draft, number)).compatible
+    for version, old in zip(there, history, strict=True):
+        alone = bench.do(Check(S, new.draft, version.number)).compatible
         is_other_part = bool(partition) and old.group != new.group
         assert alone is (not level.deny and (is_other_part or fits(new, old, level, strictness or "STRICT")))
     registered = bench.verdict(Register(S, new.draft))
@@ -155,6 +162,18 @@ def test_a_version_keeps_the_strictness_that_it_passed(bench: Bench) -> None:
     row = version_row(bench, S, 0)
 
     assert row.policy == PolicyValue(backward=NEWEST, strictness="LENIENT")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["", "1", "2"])), ids="-".join)
+@pytest.mark.parametrize("level", ["BACKWARD", "BACKWARD_TRANSITIVE", "FULL"])
+def test_only_versions_of_the_same_part_are_compared(order: tuple[str, ...], level: str) -> None:
+    """Those without the property are a part, too: of three versions a new one meets that of its own alone."""
+    bench, history = Bench(), [Text((f"only{group}",), group) for group in order]
+    under(bench, history, Config(level=level, partition="property:major"))
+    for new in (Text((f"only{name}", "b?"), group) for name in order for group in order):
+        expected = admitted(new, history, LEVELS[level], "STRICT", parted=True)
+        assert bench.do(Check(S, new.draft)).compatible is expected is (new.names[0] == f"only{new.group}")
+        assert isinstance(bench.verdict(Register(S, new.draft), "new"), Refusal) is not expected
 
 
 def test_denial_counts_what_is_there_and_not_what_would_be_compared(bench: Bench) -> None:

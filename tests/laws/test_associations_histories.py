@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
+from tests.worlds.world import World, worlds
 from treaty.core import requests as q
 from treaty.core.answers import Resource
 from treaty.core.handlers.versions import visible_versions
@@ -94,10 +95,11 @@ def hold(bench: Bench) -> None:
     assert not list(find_violations(bench.tables))
 
 
-@given(st.lists(steps(), min_size=1, max_size=25))
+@given(worlds(2), st.lists(steps(), min_size=1, max_size=25))
 @examples(300)
-def test_whatever_happens_associations_stay_sound(requests: list[q.Request[Any]]) -> None:
+def test_whatever_happens_associations_stay_sound(world: World, requests: list[q.Request[Any]]) -> None:
     bench = Bench()
+    world.begin(bench.do, NAMES[0])
     for request in requests:
         roots = dict(bench.tables.roots)
         try:
@@ -112,11 +114,14 @@ def undated(answer: object) -> str:
     return re.sub(r"\btime=\d+", "", repr(answer))
 
 
-@given(st.lists(steps(), min_size=1, max_size=12), steps())
-def test_a_dry_run_says_what_the_real_run_does(before: list[q.Request[Any]], request: q.Request[Any]) -> None:
+@given(worlds(1), st.lists(steps(), min_size=1, max_size=12), steps())
+def test_a_dry_run_says_what_the_real_run_does(
+    world: World, before: list[q.Request[Any]], request: q.Request[Any]
+) -> None:
     if not isinstance(request, t.Associate | t.Dissociate | t.ChangeAssociations):
         return
     bench = Bench()
+    world.begin(bench.do, NAMES[0])
     for one in before:
         with suppress(Refusal):
             bench.do(one)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.toy import Bench, version_row
+from tests.laws.toy import Bench, ToyGrammar, toy, version_row
 from treaty.core import limits, outcomes
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
@@ -235,6 +235,21 @@ def write(bench: Bench, name: str) -> int:
 
 def remembered(bench: Bench) -> list[str]:
     return sorted(str(key[1]) for key in bench.tables.keys(OUTCOME))
+
+
+def test_a_command_that_may_be_under_way_has_an_outcome_though_it_changes_nothing(bench: Bench) -> None:
+    """Another node may have it too, and would do it again later."""
+    bench.do(Register(S, toy("a")), "first")
+    same = Register(S, toy("a"))
+    for again in (False, True):
+        verdict = decide(bench.tables, Command(same, "again", 5, again=again), ToyGrammar())
+        assert isinstance(verdict, Decision)
+        assert [row.table for row in verdict.rows] == ["outcome"] * again
+        bench.apply(verdict.rows)
+    bench.do(DeleteSubject(S))
+    told = decide(bench.tables, Command(same, "again", 6), ToyGrammar())
+    assert isinstance(told, Decision)
+    assert (told.rows, told.answer.created) == ((), False)
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(

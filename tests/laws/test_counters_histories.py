@@ -13,6 +13,8 @@ from tests.simulation.asker import Asker
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
 from tests.simulation.workload import request, usual_weights
+from tests.worlds.histories import FORMER, NEIGHBOURS
+from tests.worlds.world import World
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.names import Subject
@@ -34,6 +36,9 @@ def history(seed: int) -> Iterator[tuple[DictTables, Command[Any], Decision[Any]
     ask = Asker(random.Random(seed))
     tables = DictTables()
     waiting: list[Request[Any]] = []
+    if seed % 2:
+        away, former = Subject(ask.subject().context, "w-"), ask.chance.choice([*FORMER])
+        waiting = World(seed, tuple(ask.chance.sample([*NEIGHBOURS], 2)), former, place=away).requests(ask.subject())
     for number in range(COMMANDS):
         if not waiting:
             waiting = errand(ask)[1] if ask.often(0.3) else [request(ask, WEIGHTS)]

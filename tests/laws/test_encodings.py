@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, put, toy
+from tests.worlds.world import World, worlds
 from treaty.core import limits
+from treaty.core.answers import Config
 from treaty.core.invariants import find_violations
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs, ListEncodings
 from treaty.core.names import Subject
@@ -22,7 +24,7 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
-from treaty.core.requests import DeleteSubject, DeleteVersion, Register, Scope, SetMode
+from treaty.core.requests import DeleteSubject, DeleteVersion, Register, Scope, SetConfig, SetMode
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import COUNTER, ENCODING, IDS_SPARED, encodings_key
 from treaty.core.state.values import Counter
@@ -61,6 +63,43 @@ def test_each_pair_has_one_id_and_ids_have_no_gaps(pairs: list[tuple[int, str]])
     for last in range(-1, len(given_) + 1):
         assert bench.do(ListEncodings(S, last)).ids == tuple(range(last + 1, len(given_)))
     assert [*find_violations(bench.tables)] == []
+
+
+@given(
+    worlds(1),
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "gzip", "zip"])), min_size=4, max_size=18),
+    st.sets(st.integers(1, 3), max_size=2),
+    st.sets(st.integers(1, 3), max_size=2),
+)
+def test_pages_of_encodings_have_all_of_them_once(
+    world: World, pairs: list[tuple[int, str]], softly: set[int], purged: set[int]
+) -> None:
+    """Whatever the order in which they were assigned, behind gaps, and of versions that are deleted."""
+    bench = Bench()
+    world.begin(bench.do, S)
+    bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    there = [put(bench, S, "a", *("b?", "c?", "d?", "e?")[:count]) for count in range(4)]
+    for name in ("gzip", "zip"):
+        bench.do(AddCodec(S, CodecType(name)))
+    given_: dict[tuple[int, str], int] = {}
+    for at, codec in pairs:
+        version = there[at]
+        given_[version.ordinal, codec] = assign(bench, version.ordinal, codec)
+    for at in softly | purged:
+        bench.do(DeleteVersion(S, there[at].number))
+    for at in purged:
+        bench.do(DeleteVersion(S, there[at].number, permanent=True, force=True))
+    gone = {there[at].ordinal for at in purged}
+    given_ = {pair: encoding for pair, encoding in given_.items() if pair[0] not in gone}
+    with world.paged():
+        listed: list[int] = []
+        while page := bench.do(ListEncodings(S, listed[-1] if listed else -1)).ids:
+            assert len(page) <= limits.ENCODINGS_PAGE
+            listed += page
+    assert listed == sorted(given_.values())
+    for (ordinal, codec), encoding_id in given_.items():
+        found = bench.do(GetEncoding(S, encoding_id))
+        assert (found.version.ordinal, found.codec.name) == (ordinal, codec)
 
 
 def test_codecs_keep_their_properties(bench: Bench) -> None:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.worlds.drafts import records
+from tests.worlds.world import PAGES, World, worlds
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
@@ -265,11 +267,15 @@ computed names, with a set of files.
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-@given(SCRIPTS)
-@example(WHOLE)
-@example(LABELS)
-def test_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
-    assert_moves(script)
+@given(worlds(2), SCRIPTS)
+@example(World(neighbours=()), WHOLE)
+@example(World(neighbours=()), LABELS)
+@example(World(pages=tuple((name, sizes[0]) for name, sizes in PAGES.items())), [])
+def test_random_groups_come_out_of_a_dump_as_they_were(world: World, script: list[Request[Any]]) -> None:
+    """With what was there before, and however many rows a page has."""
+    before = world.requests(SUBJECTS[2], records)
+    with world.paged():
+        assert_moves([*before, *script])
 
 
 @pytest.mark.soak

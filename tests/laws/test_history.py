@@ -1,14 +1,15 @@
-"""Laws over histories: whatever is done in whatever order, these hold at every step."""
+"""Laws over histories: whatever is done in whatever order, and whatever was done before, these hold at every step."""
 
 import itertools
 import json
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.examples import examples
 from tests.laws.toy import Bench, fields_of
+from tests.worlds.world import World, worlds
 from treaty.core.answers import Config
 from treaty.core.command import Decision
 from treaty.core.handlers.drafts.schemas import resolve_schema
@@ -54,6 +55,13 @@ commands = st.one_of(
     st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY"), references)),
     st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY")), schema_id=st.integers(1, 9)),
     st.builds(
+        Register,
+        subjects,
+        st.builds(Draft, texts, st.just("TOY"), references),
+        number=st.integers(1, 4),
+        schema_id=st.integers(1, 9),
+    ),
+    st.builds(
         Register, subjects, st.builds(Draft, texts, st.just("TOY")), force=st.just(ForceReason("somebody", "because"))
     ),
     st.builds(DeleteVersion, subjects, st.integers(1, 3) | st.just(-1), st.booleans()),
@@ -62,6 +70,9 @@ commands = st.one_of(
     st.builds(SetConfig, subjects.map(lambda one: Scope(*one)), levels.map(lambda level: Config(level=level))),
     st.builds(
         SetMode, subjects.map(lambda one: Scope(*one)), st.sampled_from([None, "IMPORT", "READONLY", "READWRITE"])
+    ),
+    st.builds(
+        SetMode, subjects.map(lambda one: Scope(*one)), st.sampled_from([None, "IMPORT", "IMPORT"]), force=st.just(True)
     ),
 )
 
@@ -74,6 +85,10 @@ class History(RuleBasedStateMachine):
         self.bench = Bench()
         self.meant: dict[tuple[str, int], str] = {}
         """Every id ever given, and the guid it was given to."""
+
+    @initialize(world=worlds(2))
+    def begin(self, world: World) -> None:
+        world.begin(self.bench.do, Subject(".", "s"))
 
     @rule(request=commands)
     def do(self, request: Request[object]) -> None:
@@ -144,6 +159,8 @@ class History(RuleBasedStateMachine):
             for used in value.references:
                 target = Subject(str(key[0]), "").sibling(used.subject)
                 assert tables.get(SCHEMA, SchemaKey(target.context, used.schema_id)) is not None
+                numbers = {(one.number, one.schema_id) for _, one in stored_versions(tables, target)}
+                assert (used.version, used.schema_id) in numbers
         for key in tables.keys(VERSION):
             version = tables.get(VERSION, key)
             assert isinstance(version, Version)
@@ -155,7 +172,9 @@ class History(RuleBasedStateMachine):
         tables = self.bench.tables
         for subject in tables.keys(SUBJECT):
             rows = [row for _, row in stored_versions(tables, Subject(*map(str, subject)))]
-            live = [row.schema_id for row in rows if row.state == "live" and not row.imported]
+            live = [
+                (row.schema_id, row.format, row.type_name) for row in rows if row.state == "live" and not row.imported
+            ]
             assert len(live) == len(set(live))
             numbers = [row.number for row in rows if row.state in {"live", "soft"}]
             assert len(numbers) == len(set(numbers))

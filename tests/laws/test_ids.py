@@ -1,5 +1,6 @@
 """Ids that importers give: how far they may reach, which hold a counter up, and how that is healed."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, toy
+from tests.worlds.histories import purge
 from treaty.core.invariants import find_violations
 from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
-from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, SetMode
+from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, SetMode, UsesOf
 from treaty.core.state import state_tables as t
 from treaty.core.state.commit import Position
 from treaty.core.state.reserved import ReservedIds, healing_row, reserved_ids
@@ -169,6 +171,25 @@ def test_a_reserved_id_is_never_given_again_even_where_its_schema_is_gone(bench:
     assert not list(find_violations(bench.tables))
 
 
+@pytest.mark.parametrize("gone", [2_000_000, 2_000_001, 2_000_003])
+def test_the_ends_of_a_reserved_range_are_never_given_again(bench: Bench, gone: int) -> None:
+    """The lowest and the highest one, and one between, whose schemas were deleted for good."""
+    held_up(bench, 2_000_000)
+    for schema_id in (2_000_001, 2_000_003):
+        importing(bench, schema_id, f"more{schema_id}")
+    heal(bench)
+    name = "i-far0" if gone == 2_000_000 else f"i-more{gone}"
+    bench.do(SetMode(Scope("."), "READWRITE"))
+    for request in purge(Subject(".", name), 1):
+        bench.do(request)
+    assert counter(bench).reserved == ((2_000_000, 2_000_003),)
+    for below in (gone - 2, gone - 1):
+        by_hand(bench, Row("counter", IDS, Counter(below, counter(bench).reserved)))
+        given_ = [registering(bench, f"k{below}{count}") for count in range(4)]
+        assert gone not in given_
+        assert not list(find_violations(bench.tables))
+
+
 def test_an_import_of_a_reserved_id_does_not_raise_the_counter_again(bench: Bench) -> None:
     held_up(bench, 2_000_000)
     importing(bench, 2_000_010, "end")
@@ -185,7 +206,13 @@ def test_an_id_that_exists_is_not_given_by_a_counter_that_lies_below_it(bench: B
     assert registering(bench, "k") == 4
 
 
-@given(st.lists(st.one_of(st.just("give"), st.just("heal"), st.integers(1, 6_000_000), st.just(COUNTER)), max_size=12))
+near = st.sampled_from([2_000_000, 2_000_001, 2_000_003, 2_000_004, 2_000_010])
+steps = st.one_of(
+    st.sampled_from(["give", "heal", "lower", "purge", "purge"]), st.integers(1, 6_000_000), near, st.just(COUNTER)
+)
+
+
+@given(st.lists(steps, max_size=20))
 def test_no_id_is_given_twice_whatever_was_imported_and_healed(history: list[str | int]) -> None:
     bench, meant = Bench(), dict[int, str]()
     bench.do(SetMode(Scope("."), "IMPORT"))
@@ -193,6 +220,9 @@ def test_no_id_is_given_twice_whatever_was_imported_and_healed(history: list[str
         try:
             if what == "heal":
                 heal(bench)
+                continue
+            if what in {"lower", "purge"}:
+                _purge_last(bench) if what == "purge" else _lower_counter(bench)
                 continue
             if isinstance(what, int):
                 by_hand(
@@ -205,9 +235,27 @@ def test_no_id_is_given_twice_whatever_was_imported_and_healed(history: list[str
         except Refusal:
             bench.do(SetMode(Scope("."), "IMPORT", force=True))
             continue
-        assert told not in meant
+        assert told not in meant or told == what, "only who imports says an id"
         meant[told] = f"n{at}"
         assert not list(find_violations(bench.tables))
+
+
+def _purge_last(bench: Bench) -> None:
+    """Delete the highest schema for good."""
+    bench.do(SetMode(Scope("."), "READWRITE"))
+    there = [key.id for key in bench.tables.keys(t.SCHEMA)]
+    if there:
+        ((user, number), *_) = bench.do(UsesOf(max(there))).uses
+        for request in purge(Subject(".", user), number):
+            bench.do(request)
+    bench.do(SetMode(Scope("."), "IMPORT", force=True))
+
+
+def _lower_counter(bench: Bench) -> None:
+    """Let the next id be the highest one of the lowest reserved range, as it will be when all before it were given."""
+    there = counter_of(bench)
+    if there.reserved and there.highest < there.reserved[0][0]:
+        by_hand(bench, Row("counter", IDS, replace(there, highest=there.reserved[0][1] - 1)))
 
 
 def counter_of(bench: Bench) -> Counter:

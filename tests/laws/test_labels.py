@@ -6,6 +6,8 @@ import random
 import pytest
 
 from tests.laws.toy import Bench
+from tests.worlds.histories import ELSEWHERE
+from tests.worlds.world import World
 from treaty.core.handlers.schemaver.labels import find_label, gap_before, kind_of, overtaken_by
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import DeletePublished, GetPublished, ListPublished, Publish, PublishedVersion
@@ -27,7 +29,7 @@ def wish(chance: random.Random) -> Publish:
 
 def published(bench: Bench, asked: Publish) -> PublishedVersion | None:
     """What was published; None where it was refused, with what would be allowed."""
-    came = bench.verdict(asked)
+    came = bench.verdict(asked, "asked")
     if isinstance(came, Refusal):
         assert isinstance(came, LabelRefused)
         assert came.reason.allowed
@@ -38,6 +40,7 @@ def published(bench: Bench, asked: Publish) -> PublishedVersion | None:
 @pytest.mark.parametrize("seed", range(6))
 def test_no_gap_no_chain_and_no_lost_text(seed: int) -> None:
     chance, bench = random.Random(seed), Bench()
+    World(seed, ELSEWHERE if seed % 2 else (), "deleted").begin(bench.do)
     texts: dict[int, str] = {}
     order: list[SchemaVer] = []
     before: dict[str, str] = {}

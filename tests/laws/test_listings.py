@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, S, ToyGrammar, put, toy
+from tests.laws.toy import EMPTY, Bench, S, ToyGrammar, put, toy
 from treaty.core.access.rights import AccessRule, Rights
 from treaty.core.answers import Config, ContextMade, ForcedRegistration, ScopeSetting, VersionFound
 from treaty.core.command import Command, Decision
@@ -124,6 +124,7 @@ def test_versions(
     assert [place_of(one) for one in pages] == expected
 
 
+@EMPTY
 def test_a_page_goes_on_where_the_one_before_ended_whatever_came_and_went(bench: Bench) -> None:
     for name in "abcdef":
         put(bench, Subject(".", name), "x")
@@ -171,6 +172,7 @@ ALL = [
 ]
 
 
+@EMPTY
 def test_settings_are_listed_at_every_scope_and_contexts_always_with_the_highest_id_they_gave(settled: Bench) -> None:
     assert list(settled.do(ListSettings()).settings) == ALL
 
@@ -219,6 +221,7 @@ def test_a_name_that_reads_as_another_one_is_no_name(bench: Bench, subject: Subj
         put(bench, subject, "x")
 
 
+@EMPTY
 def test_a_context_is_made_for_who_imports_and_gives_no_id_that_counts_as_given(bench: Bench) -> None:
     with pytest.raises(NotPermitted, match="not in import mode"):
         bench.do(MakeContext(".a", 7))

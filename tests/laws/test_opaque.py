@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.toy import Bench, S, toy
+from tests.laws.toy import EMPTY, Bench, S, toy
 from treaty.core.answers import Config, VersionFound
 from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema, SchemaNotFound
@@ -28,6 +28,7 @@ def post(bench: Bench, text: str, level: str = "NONE") -> VersionFound:
     return bench.do(Register(S, xml(text), create_with=SubjectCreation("pravega", policy=policy))).version
 
 
+@EMPTY
 def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> None:
     made = [post(bench, text) for text in TEXTS]
 

@@ -1,14 +1,22 @@
-"""Every built-in policy with every format: which change it admits, which it refuses, and what it finds; as data."""
+"""Every built-in policy with every format: which change it admits, which it refuses, and what it finds; as data.
+
+The same holds in a subject whose versions have other ordinals and numbers than the first ones: ranges are held against
+ordinals, and numbers go down when the newest version is purged.
+"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.laws.toy import Bench, S
+from tests.worlds.drafts import records
+from tests.worlds.histories import purge
+from tests.worlds.world import World
 from treaty.core.answers import Config
-from treaty.core.policy import BUILT_IN_POLICIES, LEVELS, built_in_level
+from treaty.core.policy import BUILT_IN_POLICIES, LEVELS, Level, built_in_level
 from treaty.core.refusals import Incompatible
 from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
@@ -65,14 +73,40 @@ def read_cases() -> list[Case]:
     "case", read_cases(), ids=lambda case: f"{case.folder}-{case.policy}-{len(case.versions)}-{case.new}"
 )
 def test_a_policy_admits_or_refuses_a_change(case: Case) -> None:
+    hold_case(case, World(neighbours=()), gaps=False)
+
+
+@pytest.mark.parametrize(("former", "gaps"), [("purged", False), ("imported", True)])
+@pytest.mark.parametrize("folder", FORMATS)
+def test_ranges_are_held_against_ordinals(
+    folder: str,
+    former: str,
+    gaps: bool,  # noqa: FBT001 - a parameter of the run
+) -> None:
+    """All cases of policies with a range that begins at a version, and the others with three versions."""
+    cases = [one for one in read_cases() if one.folder == folder and ("Till" in one.policy or len(one.versions) > 2)]
+    assert len(cases) > 10
+    for case in cases:
+        hold_case(case, World(neighbours=(), former=former), gaps=gaps)
+
+
+def hold_case(case: Case, world: World, *, gaps: bool) -> None:
+    """Hold a case in a subject with a history; with `gaps` a version is purged before each one of the case."""
     bench = Bench()
     bench.engine = ENGINE
+    world.begin(bench.do, S, records)
     bench.do(SetConfig(Scope(*S), Config(level="NONE")))
-    for version in case.versions:
-        bench.do(Register(S, case.draft(version)))
+    ordinals: list[int] = []
+    for at, version in enumerate(case.versions):
+        if gaps:
+            gone = bench.do(Register(S, records("gone", *(f"g{number}?" for number in range(at))))).version
+            for request in purge(S, gone.number) if at or world.former != "nothing" else ():
+                bench.do(request)
+        ordinals.append(bench.do(Register(S, case.draft(version))).version.ordinal)
     call = parse_validator(case.policy)
     level = built_in_level(call.name, call.parameters)
-    bench.do(SetConfig(Scope(*S), Config(exact_level=level)))
+    assert level is not None
+    bench.do(SetConfig(Scope(*S), Config(exact_level=placed(level, ordinals))))
     told = bench.do(Check(S, case.draft(case.new)))
     assert [[one.rule, one.path] for one in told.findings] == case.findings
     assert told.compatible is not bool(case.findings)
@@ -82,6 +116,15 @@ def test_a_policy_admits_or_refuses_a_change(case: Case) -> None:
         with pytest.raises(Incompatible) as caught:
             bench.do(Register(S, case.draft(case.new)))
         assert caught.value.findings == told.findings
+
+
+def placed(level: Level, ordinals: list[int]) -> Level:
+    """A level whose ranges begin at the versions that have these ordinals."""
+    backward, forward = (
+        replace(one, ordinal=ordinals[one.ordinal]) if one.kind == "till" else one
+        for one in (level.backward, level.forward)
+    )
+    return replace(level, backward=backward, forward=forward)
 
 
 @pytest.mark.parametrize("folder", FORMATS)

@@ -1,10 +1,12 @@
 """The law of config, modes, contexts and what they put into new versions."""
 
+from dataclasses import fields, replace
+
 import pytest
 
 from tests.laws.toy import OTHER, Bench, S, put, toy
 from treaty.core.answers import Config
-from treaty.core.refusals import NotPermitted, SettingNotFound, SubjectNotFound
+from treaty.core.refusals import InvalidSchema, NotPermitted, SettingNotFound, SubjectNotFound
 from treaty.core.requests import (
     LATEST,
     DeleteConfig,
@@ -88,6 +90,49 @@ def test_a_subject_takes_what_its_config_leaves_out_from_the_root_and_not_from_i
     bench.do(SetConfig(Scope(".c", "s"), Config(level="NONE")))
     own = bench.do(GetConfig(Scope(".c", "s"), resolve=True)).config
     assert (own.level, own.group, own.normalize, own.validate_fields) == ("NONE", "root", None, True)
+
+
+def config(word: str, **members: object) -> Config:
+    metadata, rules = (Metadata(properties=(("owner", word),)), RuleSet(domain=(Rule(word, type="CEL", mode="WRITE"),)))
+    whole = Config(
+        default_metadata=metadata, override_metadata=metadata, default_rules=rules, override_rules=rules, group=word
+    )
+    return replace(whole, **members)  # type: ignore[arg-type]
+
+
+ABOVE = config(
+    "above", level="FULL", policy="LENIENT", validators=("NAME_SHORT",), normalize=True, validate_fields=True,
+    validate_new_schemas=True, validate_rules=True,
+)  # fmt: skip
+OWN = config(
+    "own", level="NONE", policy="LOGICAL", validators=(), normalize=False, validate_fields=False,
+    validate_new_schemas=False, validate_rules=False,
+)  # fmt: skip
+MEMBERS = [one.name for one in fields(Config) if getattr(OWN, one.name) is not None]
+FILLED = {
+    "level", "policy", "group", "validators", "normalize", "validate_fields", "validate_new_schemas", "validate_rules",
+}  # fmt: skip
+"""What a subject takes from the root where its own config leaves it out; metadata and rules stay unset."""
+
+
+def test_each_member_that_a_subject_leaves_out_is_that_of_the_root(bench: Bench) -> None:
+    """Whichever other members it has of its own."""
+    bench.do(SetConfig(Scope("."), ABOVE))
+    for member in MEMBERS:
+        bench.do(SetConfig(Scope(*S), OWN))
+        bench.do(SetConfig(Scope(*S), Config(), (member,)))
+        found = bench.do(GetConfig(Scope(*S), resolve=True)).config
+        expected = replace(OWN, **{member: getattr(ABOVE, member) if member in FILLED else None})
+        assert {one: getattr(found, one) for one in MEMBERS} == {one: getattr(expected, one) for one in MEMBERS}
+
+
+def test_validators_of_the_root_hold_in_a_subject_with_a_config_of_its_own(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(validators=("NAME_SHORT",))))
+    bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    with pytest.raises(InvalidSchema):
+        put(bench, S, "abcdefghi")
+    bench.do(SetConfig(Scope(*S), Config(validators=())))
+    assert put(bench, S, "abcdefghi").number == 1
 
 
 def test_mode_chain(bench: Bench) -> None:

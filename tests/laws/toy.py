@@ -10,6 +10,8 @@ import json
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
+import pytest
+
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
@@ -133,6 +135,8 @@ class Bench:
         self.position = START
         self.commits: list[Commit] = []
         self.clock = 0
+        self.begun = 0
+        """How many commits there were before the test."""
 
     def verdict(self, request: Request[A], command_id: str = "") -> Decision[A] | Refusal:
         """Decide, answering the engine's questions, and change nothing."""
@@ -163,6 +167,10 @@ class Bench:
         self.position = make_append(self.position, attempt, (commit,), roots_after(self.tables, rows)).position
         self.commits.append(commit)
         self.tables.apply(rows, self.position)
+
+
+EMPTY = pytest.mark.parametrize("bench", ["at-once", "after-needs"], indirect=True)
+"""For a law of the fixture `bench` that says what is there at all: the registry has nothing of others."""
 
 
 def toy(*names: str, **members: object) -> Draft:

@@ -305,8 +305,9 @@ def _free_type_version(past: Past, request: x.ImportVersion, new: ReadDraft) -> 
     highest = past.highest_of_type(subject, *kind)
     given = highest + 1 if request.type_version < 0 else request.type_version
     _refuse_far(highest, given)
-    numbered = [(one.version.format, one.version.type_name, one.version.type_version) for one in there]
-    if (*kind, given) in numbered:
+    own = [one.version for one in there if one.version.revision_of < 0]
+    numbered = [(one.format, one.type_name, one.type_version) for one in own]
+    if request.revision_of < 0 and (*kind, given) in numbered:
         raise No(NotPermitted, "TYPE_VERSION_TAKEN", subject=str(subject))
     return given
 

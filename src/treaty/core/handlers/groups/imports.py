@@ -234,16 +234,17 @@ def _as_register(command: Command[ImportVersion], request: Register) -> Command[
 
 
 def _type_version(view: View, request: ImportVersion, new: ParsedDraft, types: CounterKey) -> int:
-    """Return the number among those of the same format and type; one that is given must be free."""
+    """Return the number among those of the same format and type; one that is given must be free. A former text has that of
+    its version, unless a patch changed the type.
+    """
     highest, given = highest_of(view, types), request.type_version
     if given < 0:
         given = highest + 1
     refuse_far(request.subject, types.kind, highest, given)
     kind = (new.draft.format, new.type_name, given)
-    taken = given <= highest and any(
-        (one.format, one.type_name, one.type_version) == kind for _, one in stored_versions(view, request.subject)
-    )
-    if taken:
+    others = (one for _, one in stored_versions(view, request.subject) if one.revision_of < 0)
+    is_free = given > highest or request.revision_of >= 0
+    if not is_free and any((one.format, one.type_name, one.type_version) == kind for one in others):
         raise NotPermitted.of(
             "TYPE_VERSION_TAKEN",
             f"Subject '{request.subject}' has another version {given} of the format {kind[0]} and type {kind[1]}",
