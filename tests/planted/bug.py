@@ -1,7 +1,6 @@
 """A planted bug: what it does, the code that it changes, and the test or simulation that has to find it."""
 
-from dataclasses import dataclass, replace
-from types import ModuleType
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -9,7 +8,8 @@ from typing import Any
 class Edit:
     """Other text inside one function. White space counts as one space.
 
-    `target` is `module:qualified.name`. Code that imported the function by name is changed too.
+    `target` is `module:qualified.name`. Code that imported the function by name is changed too. Where the module has no
+    such function, the only one of that name in Treaty that has the old text once is taken: files may be renamed.
     """
 
     target: str
@@ -27,13 +27,6 @@ class Swap:
 
     target: str
     new: Any
-
-
-def swap(place: Any, name: str, new: Any) -> Swap:
-    """A swap of an attribute of a module or a class."""
-    if isinstance(place, ModuleType):
-        return Swap(f"{place.__name__}:{name}", new)
-    return Swap(f"{place.__module__}:{place.__qualname__}.{name}", new)
 
 
 Change = Edit | Swap
@@ -82,27 +75,11 @@ class Bug:
     does: str
     """A sentence."""
     changes: tuple[Change, ...]
-    finder: Finder
+    finder: Finder | None
+    """None where no test finds it yet."""
     also: ByLives | None = None
     """The simulation finds it too, in these lives."""
 
 
-def by_tests(*nodes: str, error: str = "") -> ByTests:
-    """ByTests by their node ids, without the folder `tests`."""
-    return ByTests(tuple(f"tests/{one}" for one in nodes), error)
-
-
-def found_by(bug: Bug, *nodes: str, error: str = "") -> Bug:
-    """The bug with tests as its finder, as `by_tests` names them: the lives that would find it are too rare."""
-    return replace(bug, finder=by_tests(*nodes, error=error))
-
-
 ANY = "1 2 3 4 5 6 log root"
 """For bugs whose traces are many: whichever law breaks first is theirs."""
-
-
-def by_lives(first: int, laws: str, *, log: str = "rows", count: int = 100, events: str = "") -> ByLives:
-    """ByLives from a seed on; the numbers or names of laws are parted by spaces."""
-    return ByLives(
-        log, range(first, first + count), frozenset(laws.split()), frozenset(filter(None, events.split(",")))
-    )

@@ -8,13 +8,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, wraps
 from importlib import import_module
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import treaty
 from tests.planted.bug import Bug, Change, Edit
 
 RAN = "__planted_code_ran__"
 """The name under which changed modules find what notes that changed code runs."""
+
+
+SOURCES = Path(treaty.__file__).parent
 
 
 class TargetMovedError(Exception):
@@ -35,7 +40,10 @@ def planted(bug: Bug) -> Iterator[set[int]]:
 def changed(name: str, changes: Iterable[Change]) -> Iterator[set[int]]:
     """Make changes while the block runs; as `planted`, for a bug of this name."""
     ran: set[int] = set()
+    changes = tuple(changes)
     with ExitStack() as stack:
+        if len({one.target for one in changes}) < len(changes):
+            raise TargetMovedError(f"planted bug {name!r}: it changes a function twice; write that as one edit")
         for number, change in enumerate(changes):
             try:
                 stack.enter_context(_changed(change, number, ran))
@@ -46,9 +54,8 @@ def changed(name: str, changes: Iterable[Change]) -> Iterator[set[int]]:
 
 @contextmanager
 def _changed(change: Change, number: int, ran: set[int]) -> Iterator[None]:
-    module, path = _module(change.target)
     if isinstance(change, Edit):
-        function = _function(module, path)
+        module, path, function = _find_function(change)
         marks: dict[str, set[int]] = module.__dict__.setdefault(RAN, {})
         mark = f"{path}/{number}"
         code, function_code = _edited(module, path, change, mark), function.__code__
@@ -62,6 +69,7 @@ def _changed(change: Change, number: int, ran: set[int]) -> Iterator[None]:
             function.__code__ = function_code
             del marks[mark]
     else:
+        module, path = _module(change.target)
         owner, name, original = _attribute(module, path)
         _refuse_other_shape(original, change.new)
         setattr(owner, name, _noting(change.new, number, ran))
@@ -80,6 +88,35 @@ def _module(target: str) -> tuple[ModuleType, str]:
         return import_module(name), path
     except ModuleNotFoundError as error:
         raise TargetMovedError(str(error)) from None
+
+
+def _find_function(edit: Edit) -> tuple[ModuleType, str, FunctionType]:
+    """The function of an edit, in its module, or in the module that it was moved to."""
+    try:
+        module, path = _module(edit.target)
+        return module, path, _function(module, path)
+    except TargetMovedError:
+        name, _, path = edit.target.partition(":")
+        moved = _modules_with(path, edit.old) if name.startswith("treaty.") else []
+        if len(moved) != 1:
+            raise
+        module = import_module(moved[0])
+        return module, path, _function(module, path)
+
+
+def _modules_with(path: str, old: str) -> list[str]:
+    """The names of Treaty's modules with a function of this qualified name in which a text is once."""
+    found = []
+    for file in sorted(SOURCES.rglob("*.py")):
+        source = file.read_text()
+        if f"def {path.rpartition('.')[2]}(" not in source:
+            continue
+        try:
+            place_of(source, path, old)
+        except TargetMovedError:
+            continue
+        found.append(".".join(("treaty", *file.relative_to(SOURCES).with_suffix("").parts)))
+    return found
 
 
 def _attribute(module: ModuleType, path: str) -> tuple[Any, str, Any]:
@@ -113,12 +150,7 @@ def _function(module: ModuleType, path: str) -> FunctionType:
 def _edited(module: ModuleType, path: str, edit: Edit, mark: str) -> CodeType:
     """The code of a function with other text in it, which notes that it runs."""
     source = inspect.getsource(module)
-    begin, end = _span(source, _definition(ast.parse(source), path))
-    pattern = re.compile(r"\s+".join(map(re.escape, edit.old.split())))
-    places = [(one.start(), one.end()) for one in pattern.finditer(source, begin, end)]
-    if len(places) != 1:
-        raise TargetMovedError(f"{edit.old!r} is there {len(places)} times, and has to be there once")
-    start, stop = places[0]
+    start, stop = place_of(source, path, edit.old)
     changed = source[:start] + edit.new + source[stop:]
     tree = ast.parse(changed)
     at = next((at for at in range(start, stop) if source[at] != changed[at : at + 1]), stop)
@@ -127,6 +159,19 @@ def _edited(module: ModuleType, path: str, edit: Edit, mark: str) -> CodeType:
     _note(_definition(tree, path), (line, column), mark)
     code = compile(ast.fix_missing_locations(tree), module.__file__ or "", "exec", dont_inherit=True)
     return _code(code, path)
+
+
+def place_of(source: str, path: str, old: str) -> tuple[int, int]:
+    """Where a text begins and ends in a module's source: in the function with this qualified name, and there once.
+
+    Raises `TargetMovedError`.
+    """
+    begin, end = _span(source, _definition(ast.parse(source), path))
+    pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
+    places = [(one.start(), one.end()) for one in pattern.finditer(source, begin, end)]
+    if len(places) != 1:
+        raise TargetMovedError(f"{old!r} is there {len(places)} times, and has to be there once")
+    return places[0]
 
 
 def _definition(tree: ast.Module, path: str) -> ast.FunctionDef | ast.AsyncFunctionDef:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.planted import finding
-from tests.planted.bug import Bug, ByLives, Edit, Swap, by_tests
+from tests.planted.bug import ANY, Bug, ByLives, ByTests, Edit, Swap
 from tests.planted.finding import Forge, found_by_lives, found_by_tests
 from tests.planted.planting import TargetMovedError, planted
-from tests.planted.table import BUGS
+from tests.planted.table import BUGS, BadRowError, read_row
 from treaty.core.handlers.settings import mode_in_force
 from treaty.core.requests import Scope
 from treaty.core.state.tables import DictTables
@@ -24,8 +25,22 @@ def forge() -> Iterator[Forge]:
         yield made
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+OPEN = {
+    "missed: a page of encoding ids is cut before it is sorted",
+    "missed: a range is held against version numbers",
+    "missed: an extended plan forgets further ids",
+    "missed: an import replaces a version that others refer to",
+    "missed: replies that get ready while others are sent",
+    "missed: the first batch after a restart is planned anew",
+    "missed: the groups of a later token",
+    "missed: the last id of a reserved range",
+}
+"""Bugs that wait for their finder. Take a name out with the test that finds it; none may come in."""
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.finder], ids=lambda bug: bug.name)
 def test_a_planted_bug_is_found(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
+    assert bug.finder is not None
     if isinstance(bug.finder, ByLives):
         seconds, seed = found_by_lives(bug, bug.finder)
         figure(f"found by {bug.finder.kind}, seed {seed}, in {seconds:.1f} s")
@@ -52,11 +67,52 @@ def test_names_are_used_once() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS)
 
 
+def test_only_known_bugs_are_without_a_finder() -> None:
+    assert {bug.name for bug in BUGS if not bug.finder} == OPEN
+
+
+def test_there_are_bugs_for_every_law_of_the_simulation() -> None:
+    lives = [bug.finder for bug in BUGS if isinstance(bug.finder, ByLives)]
+    narrow = [finder.laws for finder in lives if len(finder.laws) <= 4]
+    assert {law for laws in narrow for law in laws} == set(ANY.split())
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"in": "core/outcomes.py _too_old", "old": "a"}, "a change has `in` with `old` and `new`"),
+        ({"edits": [{"in": "core/outcomes.py _too_old", "new": "a"}]}, "a change has `in` with `old` and `new`"),
+        ({"in": "core/outcomes.py f", "old": "a", "new": "b", "test": "laws/t.py"}, "no member test; it may have"),
+        ({"in": "core/outcomes.py f", "old": "a", "new": "b", "lives": {"seeds": 3}}, "no member seeds; it may have"),
+    ],
+)
+def test_a_row_with_other_members_is_refused_by_its_name(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadRowError, match=f"^its name: .*{message}"):
+        read_row("its name", {"does": "Something.", **row})
+
+
 # -------------------------------------------------------------------------------------------------------- planting
 
 
 def bug(*changes: Edit | Swap) -> Bug:
-    return Bug("the bug's name", "Something is wrong.", changes, by_tests("laws/test_settings.py"))
+    return Bug("the bug's name", "Something is wrong.", changes, ByTests(("tests/laws/test_settings.py",)))
+
+
+@pytest.mark.parametrize("module", ["treaty.core.settings_of_old", "treaty.core.handlers.deletion"])
+def test_a_function_that_was_moved_is_found_by_its_name_and_text(module: str) -> None:
+    with planted(bug(replace(GOOD, target=f"{module}:mode_in_force"))) as ran:
+        assert mode_in_force(DictTables(), Scope()) == "SIDEWAYS"
+        assert ran == {0}
+
+
+def test_of_moved_functions_with_the_same_name_the_one_with_the_text_is_meant() -> None:
+    """Several modules have a `_page`, so the name alone says nothing; where more than one has the text, none is taken."""
+    target = "treaty.core.nowhere:_page"
+    with (
+        pytest.raises(TargetMovedError, match="No module named"),
+        planted(bug(Edit(target, "def _page(", "def page("))),
+    ):
+        raise AssertionError("it was planted")
 
 
 def test_changed_code_runs_while_it_is_planted_and_is_noticed() -> None:
@@ -71,6 +127,7 @@ def test_changed_code_runs_while_it_is_planted_and_is_noticed() -> None:
     ("change", "message"),
     [
         (Edit("treaty.core.handlers.nowhere:f", "a", "b"), "No module named"),
+        (Edit("treaty.core.handlers.nowhere:mode_in_force", "or DEFAULT_FASHION", "b"), "No module named"),
         (Edit("treaty.core.handlers.settings:mode_in_farce", "a", "b"), "it is not there any more"),
         (Edit("treaty.core.handlers.settings:replace", "a", "b"), "no function of that module"),
         (replace(GOOD, old="or DEFAULT_FASHION"), "is there 0 times"),
@@ -96,9 +153,9 @@ NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong ord
     ("change", "message"),
     [
         (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_value(view, Scope(scope.context)) or None"),)), "do not find it"),
-        (replace(NORMAL, changes=(Edit("tests.planted.bug:by_lives", "laws.split()", "[laws]"),)), "did not run"),
+        (replace(NORMAL, changes=(Edit("tests.planted.bug:ByLives.kind", "self.log", "self.seeds"),)), "did not run"),
         (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = nonsense"),)), "no assertion of its own: NameError"),
-        (replace(NORMAL, finder=by_tests("laws/test_settings.py::test_nothing")), "no test ran"),
+        (replace(NORMAL, finder=ByTests(("tests/laws/test_settings.py::test_nothing",))), "no test ran"),
     ],
 )  # fmt: skip
 def test_what_is_no_finding_is_no_finding(change: Bug, message: str, forge: Forge) -> None:

@@ -7,10 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from tests.behaviours.logs.backends import accepted, attempt, chain, put, row, whole
-from tests.planted.bug import swap
-from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.state.commit import START, Append, Position
 from treaty.log.kafka.multi_writer import tailer
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
@@ -148,15 +145,3 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", STORIES)
 def test_a_fault_is_noticed(name: str) -> None:
     tell(name)
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    bug: Bug = FAULTS[name]
-    monkeypatch.setattr("tests.simulation.kafka.test_any_faults.SECONDS", 2)
-    with (
-        changed(f"of the fault {name}", [swap(*one) for one in bug]) as ran,
-        pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception, LogDamagedError)),
-    ):
-        tell(name)
-    assert ran, "the planted code did not run"

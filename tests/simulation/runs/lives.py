@@ -1,15 +1,8 @@
-"""Many seeds at once, and plants: what the tests of every discipline share."""
+"""Many seeds at once: what the tests of every discipline share."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Sequence
 
-import pytest
-
-from tests.planted.bug import swap
-from tests.planted.planting import changed
-from tests.simulation.events import table
-from tests.simulation.judging.broken import Broken
 from tests.simulation.scenario import run
 
 WANTED = ("conflicts", "unknown", "crashes")
@@ -35,17 +28,3 @@ def live(seeds: range, figure: Callable[[str], None], *, log: str = "", wanted: 
     for name in wanted:
         assert seen[name] * part >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
     return seen
-
-
-def first_broken(bug: ModuleType, seeds: Iterable[int], *, log: str = "") -> Broken | None:
-    """Plant a bug (PLACE, NAME and `planted` of a module) and return the first law that it breaks.
-
-    Lives have the events that the module's EVENTS name, if it has such. Raises `TargetMovedError` where what it replaces
-    is not there any more, or takes other arguments.
-    """
-    change = swap(bug.PLACE, bug.NAME, bug.planted)
-    with pytest.MonkeyPatch.context() as patch, changed(bug.__name__, [change]) as ran:
-        patch.setattr(table, "ALWAYS", frozenset(getattr(bug, "EVENTS", ())))
-        found = next((came.broken for came in (run(seed, log=log) for seed in seeds) if came.broken is not None), None)
-    assert ran or found is None, f"{found} was found, and the planted code did not run"
-    return found
