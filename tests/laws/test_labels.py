@@ -108,6 +108,14 @@ def test_versions_are_listed_by_the_numbers_of_their_labels() -> None:
     assert [one.label for one in bench.do(ListPublished("v")).schemas] == wanted
 
 
+def test_a_version_supersedes_what_the_superseded_one_does() -> None:
+    bench = Bench()
+    for label, supersedes in (("1-0-0", ()), ("1-0-1", ("1-0-0",)), ("1-0-2", ("1-0-1",))):
+        bench.do(Publish(SUBJECT, label, Draft('["a"]', "TOY"), supersedes=supersedes))
+    assert bench.do(GetPublished(SUBJECT, "1-0-0")).superseded_by == "1-0-2"
+    assert bench.do(GetPublished(SUBJECT, "1-0-2")).supersedes == ("1-0-0", "1-0-1")
+
+
 def test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes() -> None:
     bench = Bench()
     for label, supersedes in (("1-0-0", ()), ("2-0-0", ("1-0-0",)), ("1-0-1", ("1-0-0",))):
