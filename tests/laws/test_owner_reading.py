@@ -16,7 +16,7 @@ from treaty.log.kafka.partition import OffsetRange, PartitionRecord, RecordBatch
 from treaty.log.kafka.single_writer.reader import TopicReader
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row
 from treaty.log.kafka.single_writer.state import CompactedState
-from treaty.log.log import LogDamagedError, NewerLogFormatError
+from treaty.log.log import NewerLogFormatError
 
 RETENTION = 100.0
 STEPS = 12
