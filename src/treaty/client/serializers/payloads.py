@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
-from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.frames import Part
 from treaty.client.serializers.schema_selection import (
     MAX_CODECS,
     MakeCodec,
@@ -163,7 +163,7 @@ class PayloadDeserializer:
 
         Raises `BadRecordError` for bytes that are no value of the schema, `Unavailable` if the registry does not answer.
         """
-        frame = unframe(data, headers, part)
+        frame = self._schemas.split(data, headers, (topic, part))
         found, writer = self._schemas.find_writer(frame, data)
         try:
             value = self._find_read(writer, self._find_reader(topic, part, writer))(frame.payload)
