@@ -27,8 +27,9 @@ from treaty.client.records.decoder import RecordDecoder
 from treaty.client.records.encoder import make_encoder
 from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
+from treaty.client.serializers.schema_heads import Framing
 from treaty.client.serializers.schema_selection import SchemaText
-from treaty.client.serializers.settings import SerializerSettings, UseLatest
+from treaty.client.serializers.settings import DeserializerSettings, SerializerSettings, UseLatest
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema
@@ -110,6 +111,14 @@ def test_values_are_serialized_and_read_as_they_were_written_or_by_another_versi
         read(first + b",x", "orders")
 
 
+@pytest.mark.parametrize(("framing", "head"), [("prefix", b"\0\0\0\0\1"), ("version", b"\2"), ("header", b"")])
+def test_records_of_every_framing_are_read(registry: Connection, framing: Framing, head: bytes) -> None:
+    part = PayloadSerializer(registry, Draft(OLD, "CSV"), SerializerSettings(framing=framing))(ROWS[0], "orders")
+    assert part.data == head + b"1,tea"
+    read = PayloadDeserializer(registry, "CSV", None, DeserializerSettings(framing=framing))
+    assert read(part.data, "orders", headers=part.headers) == ROWS[0]
+
+
 def test_a_schema_of_the_registry_is_written_with_and_what_does_not_fit_is_refused(registry: Connection) -> None:
     frames(registry)
     latest = PayloadSerializer(registry, None, SerializerSettings(choice=UseLatest()), format_="CSV", encoding="tab")
@@ -156,6 +165,16 @@ def test_a_plan_has_a_union_is_extended_and_rejects_a_writer_that_its_reader_can
     assert "The column price is gone" in first.rejected[0].message
     third = registry.register("orders-value", Draft(NEW + "\nnote text", "CSV")).version.schema_id
     assert third in extend(first, registry, [third]).known
+
+
+@pytest.mark.parametrize("reader", ["union", "latest", "types", 2])
+def test_a_plan_that_is_extended_keeps_its_encoding(registry: Connection, reader: str | int) -> None:
+    good = frames(registry, "tab")
+    plan = make_plan(registry, "orders-value", reader=reader, encoding="tab")
+    third = registry.register("orders-value", Draft(NEW + "\nnote text", "CSV")).version.schema_id
+    longer = extend(plan, registry, [third])
+    assert longer == make_plan(registry, "orders-value", reader=reader, encoding="tab")
+    assert decode(pa.array(good, pa.binary()), longer)["error"].null_count >= 1
 
 
 def test_what_a_plan_cannot_do_is_said(registry: Connection) -> None:

@@ -16,7 +16,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import DeleteVersion, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
@@ -271,6 +271,17 @@ def test_extending_learns_new_versions_and_nothing_else(registry: Connection) ->
     longer = extend(plan, registry, [late, 77])
     assert longer.known == plan.known | {late}
     assert [name for name, _ in longer.columns] == ["x", "y"]
+
+
+@pytest.mark.parametrize("framing", ["md5", "single-object"])
+def test_a_head_that_versions_share_is_the_latest_ones(framing: str, registry: Connection) -> None:
+    """Docs and defaults are no part of a fingerprint; a deleted version in between and another subject change nothing."""
+    ids = put(registry, *(record(("x", "int", number), doc=f"version {number}") for number in range(3)))
+    put(registry, record(("x", "int", 9)), subject="other-value")
+    registry.ask(DeleteVersion(subject_of("orders-value"), 2))
+    plan = make_plan(registry, "orders-value", framing=framing, ids=[ids[0]])
+    assert [schema_id for _, schema_id in plan.framing.heads] == [ids[2]]
+    assert plan.known == {*ids}
 
 
 def test_a_subject_that_is_not_there_is_not_an_empty_plan(registry: Connection) -> None:

@@ -49,13 +49,24 @@ def encoded(number: int, payload: bytes) -> bytes:
 
 def test_a_table_of_encodings_is_a_framing(registry: Connection) -> None:
     first, second = put(registry, V1, V2)
-    table = {0: (first, ""), 1: (second, "application/x-gzip"), 7: (second, "snappy"), 9: (999, "")}
+    table = {
+        0: (first, ""),
+        1: (second, "application/x-gzip"),
+        7: (second, "snappy"),
+        8: (second, "none"),
+        9: (999, ""),
+    }
     plan = make_plan(registry, "o-value", framing=table)
     assert DecodePlan.from_json(plan.to_json()) == plan
     (third,) = put(registry, record(("name", "string"), ("n", "int", 7), ("more", "int", 1)))
     assert extend(plan, registry, [third]).framing == plan.framing
     payload = frame(second, V2, {"name": "x" * 50, "n": 3})[5:]
     packed = {1: gzip.compress(payload), 7: SNAPPY.compress(payload).to_pybytes()}
+    assert encodings_of(plan.framing) == {
+        number: PlannedEncoding(one, "" if codec == "none" else codec)
+        for number, (one, codec) in table.items()
+        if one != 999
+    }
     reframe = make_reframer(plan, "value")
     for value, expected in (
         (encoded(0, b"\2a"), (header(first) + b"\2a", None)),
@@ -66,6 +77,7 @@ def test_a_table_of_encodings_is_a_framing(registry: Connection) -> None:
         (encoded(7, packed[7][:-1]), (None, "MALFORMED")),
         (encoded(7, payload), (None, "MALFORMED")),
         (encoded(1, b""), (None, "MALFORMED")),
+        (encoded(8, payload), (header(second) + payload, None)),
         (encoded(9, b""), (None, "UNKNOWN_ID")),
         (header(first) + b"\2a", (None, "BAD_MAGIC")),
         (b"\1\0", (None, "TOO_SHORT")),

@@ -250,6 +250,30 @@ def test_rows_that_were_written_as_bad_stay_bad_when_their_batch_runs_again(line
     assert replay(lines.pipeline, registry, lines.spark).passed == 1
 
 
+def test_a_batch_that_was_cut_off_begins_with_the_plan_of_the_batch_before(lines: Lines, registry: Connection) -> None:
+    """It is stored under an earlier batch. With a plan of what the registry has by now, rows that were no part of the write would be lost."""
+    first = put(registry, V1, "orders-value")
+    lines.write(*sound(first, V1, 1))
+    lines.write(*sound(first, V1, 2), *sound(first + 1, V2, 3))
+
+    def crash(step: BatchEvent) -> None:
+        if (step.batch, step.name) == (1, "good"):
+            put(registry, V2, "orders-value")  # the good rows are written, and those of this id are not looked up yet
+            raise CrashError
+
+    with pytest.raises(StreamingQueryException, match="CrashError"):
+        ended(lines.pipeline, registry, lines.spark, on_event=crash)
+    planned: list[frozenset[int]] = []
+
+    def watch(step: BatchEvent) -> None:
+        if step.name in {"planned", "extended"} and step.plan:
+            planned.append(step.plan.known)
+
+    ended(lines.pipeline, registry, lines.spark, on_event=watch)
+    assert lines.check() == {}
+    assert planned == [{first}, {first, first + 1}]
+
+
 @dataclass
 class Behind:
     """A registry that does not know an id and later versions until it has been asked for them so many times."""

@@ -9,7 +9,6 @@ from treaty.core.limits import DECODE_WRITERS
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.format import InvalidSchemaError
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.ddl import find_free_name, struct_ddl
@@ -20,16 +19,9 @@ from treaty.plan.frame_format import PRAVEGA, Encodings, as_encoding, encodings_
 from treaty.plan.heads import framing_of
 from treaty.plan.options import DecodeChoices, DecodeOptions
 from treaty.plan.planners import PLANNERS, FormatPlanner, find_planner
+from treaty.plan.readers import ReaderChoice, choose_reader
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.strictness import (
-    NAMED,
-    check_engine,
-    find_case_twins,
-    is_word,
-    reader_error,
-    refuse_foreign,
-    show_twins,
-)
+from treaty.plan.strictness import NAMED, check_engine, find_case_twins, refuse_foreign, show_twins
 from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan, RejectedSchema
 
@@ -44,6 +36,7 @@ def make_plan(
     schema_type: str = "",
     framing: str | Encodings = "prefix",
     case_sensitive: bool = True,
+    before: DecodePlan | None = None,
     **choices: Unpack[DecodeChoices],
 ) -> DecodePlan:
     """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a
@@ -65,10 +58,15 @@ def make_plan(
     payloads may claim very many values in a few bytes is read by the engine that counts them, whichever is named. Tables have no two columns whose names differ in case alone:
     unless `case_sensitive`, a version with which the plan would have such names has no part in it, and its rows are RESOLUTION.
 
+    `before` is the plan of the same subject and reader that this one follows. What it reads is read alike by this one: columns of a
+    union stay, whatever was deleted or imported since, and a newer version that could not be read beside them has no part.
+
     Raises `PlanError` without a reader or writer and for an option that the format does not have, `NotFound` for a
     missing subject or version, `InvalidSchemaError` for an invalid reader text, and `Unavailable` if the registry does
     not answer.
     """
+    name = str(reader) if reader in NAMED or isinstance(reader, int) else "given"
+    last = before if before and (before.subject, before.reader_name) == (subject or "", name) else None
     with open_registry(registry) as found:
         place = subject_of(subject) if subject else None
         if framing == PRAVEGA and place is not None:
@@ -82,14 +80,16 @@ def make_plan(
         options = DecodeOptions(**choices)
 
         def compose(some: list[RegisteredSchema]) -> DecodePlan:
-            return _compose_plan(found, place, reader, some, planner=planner, framing=framing, options=options)
+            chosen = ReaderChoice(found, place, reader, planner, options, last)
+            return _compose_plan(chosen, some, framing=framing)
 
-        plan = compose(known) if case_sensitive else _compose_without_twins(compose, known, reader)
+        plan = compose(known) if case_sensitive else _compose_without_twins(compose, known, reader, last)
     return replace(
         plan,
         subject=subject or "",
-        reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
+        reader_name=name,
         rejected=drop_twins((*rejected, *plan.rejected)),
+        case_sensitive=case_sensitive,
     ).with_engine(check_engine(engine, plan.format, plan.engine))
 
 
@@ -105,17 +105,9 @@ def _list_known(
     return known, rejected
 
 
-def _compose_plan(
-    registry: Registry,
-    place: Subject | None,
-    reader: str | int,
-    known: list[RegisteredSchema],
-    *,
-    planner: FormatPlanner,
-    framing: str | Encodings,
-    options: DecodeOptions,
-) -> DecodePlan:
+def _compose_plan(chosen: ReaderChoice, known: list[RegisteredSchema], *, framing: str | Encodings) -> DecodePlan:
     """Return the plan of the format's planner, with framing and rejected ids."""
+    planner, reader, options = chosen.planner, chosen.reader, chosen.options
     rejected: list[RejectedSchema] = []
     for one in known:
         if one.format != planner.format:
@@ -128,7 +120,7 @@ def _compose_plan(
     if reader in SHAPES:
         plan = shape_plan(*planner.types(mine, options), str(reader), options.message)
     else:
-        wanted, losers = _reader(registry, place, reader, mine, planner=planner, options=options)
+        wanted, losers = choose_reader(chosen, mine)
         lost = {one.schema_id for one in losers}
         plan = planner.compose([one for one in mine if one.schema_id not in lost], wanted, options)
     return replace(
@@ -139,21 +131,25 @@ def _compose_plan(
 
 
 def _compose_without_twins(
-    compose: Callable[[list[RegisteredSchema]], DecodePlan], known: list[RegisteredSchema], reader: str | int
+    compose: Callable[[list[RegisteredSchema]], DecodePlan],
+    known: list[RegisteredSchema],
+    reader: str | int,
+    before: DecodePlan | None,
 ) -> DecodePlan:
     """The plan of the versions with which no two of its names differ in case alone; the others are rejected.
 
     Of a union it is the first version that brings such a name that has no part, whichever others follow: so a plan has the same columns whether or
-    not it was made before that version came. Raises `PlanError` where the plan has such names whatever is left out.
+    not it was made before that version came. What the plan `before` reads has a part. Raises `PlanError` where the plan has such names whatever is left out.
     """
     kept, rejected = list(known), list[RejectedSchema]()
+    sure = {one.schema_id for one in before.writers} if before and not before.case_sensitive else set[int]()
     plan = compose(kept)
     while twins := find_case_twins(plan.engine_type):
         if reader == "latest":
-            lost = kept.pop()
+            at = max((at for at, one in enumerate(kept) if one.live and one.format == plan.format), default=-1)
         else:
-            at, twins = _find_first_twin(compose, kept, twins)
-            lost = kept.pop(at)
+            at, twins = _find_first_twin(compose, kept, sure, twins)
+        lost = kept.pop(at)
         why = f"{show_twins(twins)}, and a table has one column for both. Give the field one spelling, with the other as an alias"
         rejected.append(reject_schema(lost, why))
         try:
@@ -166,21 +162,28 @@ def _compose_without_twins(
 
 
 def _find_first_twin(
-    compose: Callable[[list[RegisteredSchema]], DecodePlan], known: list[RegisteredSchema], twins: tuple[str, ...]
+    compose: Callable[[list[RegisteredSchema]], DecodePlan],
+    known: list[RegisteredSchema],
+    sure: AbstractSet[int],
+    twins: tuple[str, ...],
 ) -> tuple[int, tuple[str, ...]]:
-    """The place of the version with which the plan of those up to it first has names that differ in case alone, and these; `twins` are those of all."""
-    low, high = 0, len(known) - 1
+    """The place of the version with which the plan of those up to it, and of the `sure` ids, first has names that differ in case alone, and these;
+    `twins` are those of all.
+    """
+    places = [at for at, one in enumerate(known) if one.schema_id not in sure] or [*range(len(known))]
+    low, high = 0, len(places) - 1
     while low < high:
         middle = (low + high) // 2
         try:
-            found = find_case_twins(compose(known[: middle + 1]).engine_type)
+            some = [one for at, one in enumerate(known) if at <= places[middle] or one.schema_id in sure]
+            found = find_case_twins(compose(some).engine_type)
         except PlanError:
             found = ()
         if found:
             high, twins = middle, found
         else:
             low = middle + 1
-    return low, twins
+    return places[low], twins
 
 
 def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
@@ -256,46 +259,12 @@ def _resolve(
     return known, rejected
 
 
-def _reader(
-    registry: Registry,
-    place: Subject | None,
-    reader: str | int,
-    known: Sequence[RegisteredSchema],
-    *,
-    planner: FormatPlanner,
-    options: DecodeOptions,
-) -> tuple[object, list[RejectedSchema]]:
-    """Return the reader schema, and the versions left out of a union."""
-    if isinstance(reader, str) and reader not in {"latest", "union"}:
-        return _parse_reader(planner.format, reader), []
-    if place is None:
-        raise PlanError("without a subject there is no 'latest' and no 'union': give the reader's schema as text")
-    if isinstance(reader, int):
-        chosen = registry_queries.find_version(registry, place, reader)
-        if chosen.format != planner.format:
-            raise PlanError(
-                f"version {reader} of {place} is {chosen.format}, and the rows to read are {planner.format}"
-            )
-        return chosen.schema, []
-    live = [one for one in known if one.live or reader == "union"]
-    if not live:
-        raise PlanError(f"{place} has no {planner.format} version that could be the reader")
-    return (live[-1].schema, []) if reader == "latest" else planner.union(live, options)
-
-
-def _parse_reader(format_: str, text: str) -> object:
-    """The reader whose text was given; a single word that is no schema was meant as a name."""
-    try:
-        return registry_queries.parse_text(format_, text)
-    except InvalidSchemaError as wrong:
-        if is_word(text):
-            raise reader_error(text) from wrong
-        raise
-
-
 def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> DecodePlan:
     """Return the plan with further ids, and with the current versions of the subject; the same plan if the registry
-    knows none of the ids. Raises `Unavailable` if the registry does not answer.
+    knows none of the ids.
+
+    What the plan reads is read alike by the longer one (see `before` of `make_plan`), so it does not matter in which order ids come.
+    Raises `Unavailable` if the registry does not answer, and what `make_plan` raises.
     """
     with open_registry(registry) as known:
         return _extend_with(plan, known, ids)
@@ -323,8 +292,11 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
         ids=() if is_group else plan.known.union(found),
         schema_type="" if plan.subject else plan.format,
         framing={**encodings_of(plan.framing), **encodings} if is_group else plan.framing.name,
+        case_sensitive=plan.case_sensitive,
+        before=plan,
         **_choices(plan),
     )
+    made = replace(made, key=plan.key)
     return made.with_engine(plan.engine) if made.format == plan.format else made
 
 

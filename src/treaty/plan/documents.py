@@ -11,7 +11,7 @@ from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.drafts import DRAFT_3
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
-from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
+from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, parse_type, struct_ddl
 from treaty.plan.errors import PlanError, nothing_readable, reject_schema
 from treaty.plan.format_plans import RESTS, JsonFormatPlan
 from treaty.plan.options import DecodeOptions
@@ -40,12 +40,21 @@ def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Co
     made, losers = [], []
     for one in known:
         try:
-            made.append(derive_columns(one.schema, options.depth))
+            made.append(one.schema if isinstance(one.schema, Columns) else derive_columns(one.schema, options.depth))
         except InvalidSchemaError as wrong:
             losers.append(reject_schema(one, wrong))
     if not made:
         raise nothing_readable(losers)
     return reduce(merge_columns, made), losers
+
+
+def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], options: DecodeOptions) -> list[RegisteredSchema]:
+    """The columns of a plan of a union as its oldest version, without that of members that have none."""
+    del known, options
+    rest = before.recipe.rest if isinstance(before.recipe, JsonFormatPlan) else ""
+    found = before.columns or (("value", before.type),)
+    made = tuple(Column(name, parse_type(kind)) for name, kind in found if not rest or name != rest)
+    return [RegisteredSchema(-1, before.subject, 0, before.format, Columns(made, whole=not before.columns))]
 
 
 def compose(known: Sequence[RegisteredSchema], reader: JsonSchema | Columns, options: DecodeOptions) -> DecodePlan:

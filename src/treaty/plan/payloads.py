@@ -26,7 +26,7 @@ def union(form: Format[Any], known: Sequence[RegisteredSchema]) -> tuple[Columns
     made, losers = [], []
     for one in known:
         try:
-            made.append(_derive(form, one.schema))
+            made.append(one.schema if isinstance(one.schema, Columns) else _derive(form, one.schema))
         except InvalidSchemaError as wrong:
             losers.append(reject_schema(one, wrong))
     if not made:

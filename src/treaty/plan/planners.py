@@ -28,6 +28,8 @@ class FormatPlanner:
     - ``types(known, options)``: the plan of several record types, and which they are. Raises the same.
     - ``divides``: whether versions that are compatible may still have no common column type, so that one of them has
       no part in the union.
+    - ``base(before, known, options)``: what the union of a plan begins with that follows another one, as versions; `known` are
+      those of the plan before that are still there. None where a union begins with its newest version.
     """
 
     format: str
@@ -35,6 +37,7 @@ class FormatPlanner:
     compose: Callable[[Sequence[RegisteredSchema], Any, DecodeOptions], DecodePlan]
     types: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[DecodePlan, tuple[RecordType, ...]]]
     divides: bool = False
+    base: Callable[[DecodePlan, Sequence[RegisteredSchema], DecodeOptions], list[RegisteredSchema]] | None = None
 
 
 PLANNERS: Mapping[str, FormatPlanner] = {
@@ -44,9 +47,12 @@ PLANNERS: Mapping[str, FormatPlanner] = {
         lambda known, reader, options: avro.compose(known, reader, options.depth, options.lossy),
         avro_types.plan_types,
         divides=True,
+        base=lambda before, known, options: avro.find_base(before, known, options.lossy),
     ),
     "PROTOBUF": FormatPlanner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),
-    "JSON": FormatPlanner("JSON", documents.union, documents.compose, document_types.plan_types),
+    "JSON": FormatPlanner(
+        "JSON", documents.union, documents.compose, document_types.plan_types, base=documents.find_base
+    ),
 }
 """By format of this package."""
 
@@ -66,4 +72,5 @@ def find_planner(name: str) -> FormatPlanner:
         lambda known, options: payloads.union(form, known),
         lambda known, reader, options: payloads.compose(form, known, reader, options),
         lambda known, options: payload_types.plan_types(form, known, options),
+        base=documents.find_base,
     )

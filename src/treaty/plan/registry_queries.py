@@ -38,9 +38,11 @@ def list_subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
     return tuple(one for one in places if wanted.fullmatch(one.name))
 
 
-def find_version(registry: Registry, subject: Subject, number: int = LATEST) -> RegisteredSchema:
-    """One version of a subject. Raises `NotFound` or `Unavailable`."""
-    found = registry.ask(GetVersion(subject, number)).answer
+def find_version(
+    registry: Registry, subject: Subject, number: int = LATEST, *, deleted: bool = False
+) -> RegisteredSchema:
+    """One version of a subject; with `deleted` a softly deleted one too. Raises `NotFound` or `Unavailable`."""
+    found = registry.ask(GetVersion(subject, number, deleted=deleted)).answer
     return _make_registered(registry, found, found.subject, subject.context)
 
 

@@ -85,6 +85,8 @@ class DecodePlan:
     """Where several record types are read: which, and what becomes of them."""
     docs: tuple[tuple[tuple[str, ...], str], ...] = ()
     """What the reader says of its fields, by their path (``[]``: items of an array, ``{}``: values of a map)."""
+    case_sensitive: bool = True
+    """Whether columns may have names that differ in case alone."""
     key: "DecodePlan | None" = None
     """How the keys of the same records are decoded, where they are."""
 

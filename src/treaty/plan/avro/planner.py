@@ -17,7 +17,7 @@ from treaty.plan.avro.columns import columns, ddl, has_one_column
 from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.envelope import EnvelopeSchemas, make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
-from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.flat import is_null, parse_avro
 from treaty.plan.avro.merge import MergeError, merge_next
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
@@ -43,6 +43,15 @@ def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroS
         else:
             joined.append(one.schema)
     return merged, losers
+
+
+def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], lossy: str) -> list[RegisteredSchema]:
+    """The reader of a plan of a union as its oldest version, where it is another one than the union of the versions that
+    are still there: so types of unions keep their columns when a version is deleted, or imported between others.
+    """
+    if known and print_schema(drop_wrong_defaults(union(known, lossy)[0])[0]) == before.reader:
+        return []
+    return [RegisteredSchema(-1, before.subject, 0, "AVRO", parse_avro(before.reader))]
 
 
 def _check_lossy(lossy: str) -> None:

@@ -116,6 +116,7 @@ class BatchDecoder:
                 reader=self._reader,
                 ids=before.known if before else (),
                 framing=self._framing,
+                before=before,
                 **self._choices,
             )
         except (Unavailable, NotFound, PlanError):

@@ -50,7 +50,7 @@ class RoutePlanner:
         """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan`
         raises.
         """
-        return self._with_retries(lambda: self._make_plan(spark, frozenset()))
+        return self._with_retries(lambda: self._make_plan(spark, None, frozenset()))
 
     def make_first(self, spark: SparkSession) -> DecodePlan:
         """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would
@@ -60,8 +60,9 @@ class RoutePlanner:
 
     def make_fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
         """A plan made now that fits the table, else the one before. Raises as `first` does."""
-        known = before.known if before else frozenset()
-        return self._with_retries(lambda: self._fit_to_table(spark, self._make_plan(spark, known), before))
+        return self._with_retries(
+            lambda: self._fit_to_table(spark, self._make_plan(spark, before, frozenset()), before)
+        )
 
     def refresh(self, spark: SparkSession, plan: DecodePlan) -> DecodePlan:
         """The plan with what the registry has now; the same where it has nothing new, or can't say now."""
@@ -69,7 +70,7 @@ class RoutePlanner:
             numbers = self._list_versions()
             if numbers == self.seen:
                 return plan
-            made = self._fit_to_table(spark, self._make_plan(spark, plan.known), plan)
+            made = self._fit_to_table(spark, self._make_plan(spark, plan, frozenset()), plan)
         except (Unavailable, NotFound, PlanError):
             return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
         self.seen = numbers
@@ -82,7 +83,7 @@ class RoutePlanner:
         end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
         pause = 0.05
         while True:
-            made = self._with_retries(lambda: self._make_plan(spark, plan.known | ids))
+            made = self._with_retries(lambda: self._make_plan(spark, plan, ids))
             found = ids <= made.known if ids else made.known != plan.known
             if found or time.monotonic() >= end:
                 break
@@ -93,7 +94,8 @@ class RoutePlanner:
         useful = ids & made.known if ids else made.known - plan.known
         return self._fit_to_table(spark, made, plan) if useful else plan
 
-    def _make_plan(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
+    def _make_plan(self, spark: SparkSession, before: DecodePlan | None, ids: frozenset[int]) -> DecodePlan:
+        """The plan that follows the one before, with further ids, whether its table can take the rows or not."""
         mine = self.pipeline
         choices: dict[str, Any] = {
             "lossy": mine.lossy,
@@ -107,10 +109,11 @@ class RoutePlanner:
                     self.registry,
                     mine.subject,
                     reader=mine.reader,
-                    ids=ids,
+                    ids=ids | before.known if before else ids,
                     depth=mine.depth,
                     framing=mine.framing,
                     case_sensitive=False,
+                    before=before,
                     **choices,
                 )
                 break
@@ -121,7 +124,8 @@ class RoutePlanner:
         plan = fit_to_session(made, spark)
         if mine.keyed is None or not mine.keyed.subject:
             return plan
-        keys = make_plan(self.registry, mine.keyed.subject, reader="union", case_sensitive=False)
+        had = before.key if before else None
+        keys = make_plan(self.registry, mine.keyed.subject, reader="union", case_sensitive=False, before=had)
         return replace(plan, key=fit_to_session(keys, spark))
 
     def _list_versions(self) -> tuple[int, ...]:

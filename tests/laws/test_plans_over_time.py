@@ -1,0 +1,141 @@
+"""Plans over time: whatever is registered, imported and deleted behind them, what a plan reads is read alike by the plans that follow it."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.living_plans import STEPS, Step, live
+from tests.plan_worlds import NOBODY, SHAPES, PlanWorld, read_rows
+from treaty.assemble import connect
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.format_plans import SHAPES as SHAPES_OF_TYPES
+from treaty.plan.value import DecodePlan
+
+CONTEXTS = (".", ".shop")
+
+
+@pytest.mark.parametrize("format_", [*SHAPES])
+@given(
+    context=st.sampled_from(CONTEXTS),
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11), st.integers(0, 11)), min_size=2, max_size=12),
+)
+def test_what_a_plan_reads_is_read_alike_ever_after(format_: str, context: str, steps: list[Step]) -> None:
+    with connect("memory:") as registry:
+        live(PlanWorld(registry, format_, context), steps)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("format_", [*SHAPES])
+def test_many_plans_are_read_alike_ever_after(format_: str, figure: Callable[[str], None]) -> None:
+    plans = 0
+    for seed in range(2_000):
+        dice = random.Random(seed)
+        steps = [(dice.choice(STEPS), dice.randrange(12), dice.randrange(12)) for _ in range(dice.randrange(3, 16))]
+        with connect("memory:") as registry:
+            plans += len(live(PlanWorld(registry, format_, dice.choice(CONTEXTS)), steps))
+    figure(f"{plans} plans of {format_} in 2000 worlds")
+    assert plans > 2_000
+
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    *(("AVRO", {"framing": framing}) for framing in ("header", "md5", "single-object", "version")),
+    *(("AVRO", one) for one in ({"depth": 1}, {"lossy": "double"}, {"lossy": "allow"}, {"engine": "fastavro"}, {"case_sensitive": False})),
+    *(("JSON", one) for one in ({"validate": True}, {"rest": "map"}, {"rest": "variant"}, {"depth": 1}, {"engine": "spark"})),
+    *(("PROTOBUF", one) for one in ({"defaults": True}, {"unknown": True}, {"message": "shop.Order"}, {"depth": 1}, {"engine": "upb"})),
+]  # fmt: skip
+"""Everything that can be asked of a plan beside its reader, away from its default."""
+
+
+@pytest.mark.parametrize(
+    ("format_", "choices", "reader"),
+    [
+        (*one, reader)
+        for one in ASKED
+        for reader in ("union", "latest", 1, "types", "wide")
+        if reader not in SHAPES_OF_TYPES or not one[1].keys() & {"rest", "unknown"}
+    ],
+    ids=str,
+)
+def test_a_plan_that_is_extended_keeps_what_was_asked_of_it(
+    format_: str, choices: dict[str, Any], reader: str | int
+) -> None:
+    """Twice, and with an id of another subject: it is the plan that would be made now."""
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, format_)
+        name = str(world.subject)
+        world.register(world.subject, 0)
+        plan = make_plan(registry, name, reader=reader, **choices)
+        ids: list[int] = []
+        for place, shape in ((world.other, 5), (world.subject, 1), (world.subject, 2)):
+            ids.append(world.register(place, shape) or pytest.fail("refused"))
+            plan = extend(DecodePlan.from_json(plan.to_json()), registry, ids)
+        assert plan == make_plan(registry, name, reader=reader, ids=ids, **choices)
+
+
+def test_a_plan_of_a_group_that_is_extended_keeps_encodings_and_keys() -> None:
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, "AVRO")
+        name = str(world.subject)
+        for shape in (0, 1, 2):
+            world.register(world.subject, shape)
+        registry.add_codec(name, "vault", (("key", "7"),))
+        for ordinal, codec in ((2, "vault"), (0, "")):
+            registry.assign_encoding(name, ordinal, codec)
+        keys = make_plan(registry, name, reader="union")
+        plan = replace(make_plan(registry, name, reader="union", framing="pravega"), key=keys)
+        for ordinal, codec in ((1, "vault"), (2, "")):
+            registry.assign_encoding(name, ordinal, codec)
+        longer = extend(extend(plan, registry, [3, NOBODY]), registry, [2])
+        assert longer == replace(make_plan(registry, name, reader="union", framing="pravega"), key=keys)
+        assert longer.known == {0, 1, 2, 3}
+        assert longer.known_keys == keys.known
+        world.delete(world.subject, 2, permanent=True)
+        assert extend(longer, registry, [NOBODY]) is longer
+        assert DecodePlan.from_json(longer.to_json()) == longer
+
+
+def test_members_of_a_union_stay_when_their_version_is_deleted_or_another_is_imported_before_it() -> None:
+    """What was member 1 was member 0 of the plan that followed, in the same column of a table."""
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, "AVRO")
+        first = world.register(world.subject, 5, number=4, schema_id=40)
+        second = world.register(world.subject, 6, number=6, schema_id=60)
+        plan = make_plan(registry, str(world.subject), reader="union")
+        rows = read_rows(plan, world.sent)
+        assert [rows[one].columns for one in (40, 60)] == [
+            {"x": 5, "u": {"member0": None, "member1": {"a": 8}, "member2": None}},
+            {"x": 5, "u": {"member0": None, "member1": {"a": 9}, "member2": None}},
+        ]
+        world.delete(world.subject, 4, permanent=True)
+        third = world.register(world.subject, 6 + 4, number=2, schema_id=20)
+        assert (first, second, third) == (40, 60, 20)
+        longer = extend(plan, registry, [20])
+        again = make_plan(registry, str(world.subject), reader="union", ids=longer.known, before=longer)
+        for one in (longer, again):
+            found = read_rows(one, world.sent)
+            assert found[60] == rows[60]
+            assert found[40].code == "UNKNOWN_ID"
+
+
+@pytest.mark.parametrize("reader", [2, "latest"])
+def test_the_reader_of_a_plan_stays_when_its_version_is_deleted(reader: str | int) -> None:
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, "AVRO")
+        for shape in (0, 1):
+            world.register(world.subject, shape)
+        plan = make_plan(registry, str(world.subject), reader=reader)
+        rows = read_rows(plan, world.sent)
+        other = world.register(world.other, 3) or pytest.fail("refused")
+        numbers = (2,) if reader == 2 else (1, 2)
+        for permanent in (False, True)[: len({*numbers, reader})]:
+            for number in numbers if reader == 2 or not permanent else ():
+                world.delete(world.subject, number, permanent=permanent)
+            longer = extend(plan, registry, [other])
+            assert longer.reader == plan.reader
+            assert longer.known >= {1, other}
+            assert read_rows(longer, world.sent)[1] == rows[1]
