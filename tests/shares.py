@@ -20,6 +20,8 @@ SHARES = {
     "behaviours/test_registry_formats::test_a_chain_of_references_has_a_limit": 4,
     "behaviours/test_registry_formats::test_shared_references_cost_what_they_are": 4,
     "behaviours/test_registry_names::test_any_other_name_goes_there_and_back": 4,
+    "behaviours/test_small_documents::test_a_small_payload_takes_little": 4,
+    "behaviours/test_small_packed_payloads::test_a_small_packed_payload_takes_little": 2,
     "behaviours/test_small_payloads::test_a_small_avro_payload_takes_little": 4,
     "behaviours/test_transfer::test_a_dump_goes_in_and_comes_out_the_same": 3,
     "behaviours/test_transfer::test_an_import_that_was_cut_off_goes_on": 3,
@@ -78,6 +80,7 @@ SHARES = {
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,
     "real/test_stream_signals::test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback": 2,
     "simulation/test_tampers::test_a_row_that_breaks_a_law_is_found": 2,
+    "tests/test_small_payloads::test_a_small_thrift_payload_takes_little": 4,
 }
 """One of how many parameters of a test is run."""
 

@@ -1,11 +1,14 @@
 """Payloads below 1 kB that claim very many values, and the memory and time that reading them takes."""
 
+import ctypes
 import gc
 import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from tests.frames import record
 from treaty.plan.avro.envelope import encode_branch
@@ -43,6 +46,8 @@ BARE = {"type": "fixed", "name": "Bare", "size": 0}
 WIDE = named("Wide", ("i", "int"), *((f"n{at}", "null") for at in range(1_500)))
 NODE = named("Node", *((f"n{at}", "null") for at in range(200)), ("next", ["null", "Node"]))
 ITEM = named("Item", ("a", "int"))
+BROAD = named("Broad", *((f"f{at}", "int") for at in range(9_000)))
+BRANCHES = [named(f"B{at}", *((f"f{no}", "int") for no in range(600))) for at in range(10)]
 LISTS = LONG(40) + (LONG(999_999) + b"\0") * 40 + b"\0"
 PAIR = LONG(60) + (LONG(14_000) + b"\0") * 60 + b"\0"
 
@@ -91,6 +96,14 @@ AVRO: Mapping[str, tuple[str, str, bytes]] = {
         LONG(900) + b"\2" * 900 + b"\0",
     ),
     "long texts as defaults": (listed(ITEM), given("string", "x" * 400_000), LONG(900) + b"\2" * 900 + b"\0"),
+    "nulls beside a wide record": (listed(["null", BROAD]), "", LONG(900) + b"\0" * 901),
+    "one of many wide records": (listed(["int", *BRANCHES]), "", LONG(450) + b"\0\2" * 450 + b"\0"),
+    "wide records that are not written": (listed(ITEM), given(["null", BROAD], None), LONG(900) + b"\2" * 900 + b"\0"),
+    "a map of nulls beside a wide record": (
+        record(("map", {"type": "map", "values": ["null", BROAD]})),
+        "",
+        LONG(240) + b"".join(b"\4%02x\0" % at for at in range(240)) + b"\0",
+    ),
     "defaults of nothing's records": (
         listed(EMPTY),
         listed({**EMPTY, "fields": [{"name": "d", "type": nest("int", 1), "default": [1] * 50}]}),
@@ -103,6 +116,8 @@ AVRO: Mapping[str, tuple[str, str, bytes]] = {
 def measure(read: Callable[[], object]) -> tuple[float, int]:
     """The CPU seconds of a call, and by how many bytes the process grows meanwhile (Linux alone says that)."""
     gc.collect()
+    pa.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)  # what earlier calls left would be used again, and not seen
     Path("/proc/self/clear_refs").write_text("5")
     before, start = _read_status("VmRSS"), time.process_time()
     read()

@@ -89,7 +89,7 @@ def test_a_codec_that_breaks_its_word_is_a_bad_record(registry: CountingRegistry
 
     broken: Callable[..., bytes] = break_word
     codec = PayloadCodec("broken", lambda data, _: data, broken)
-    for data, why in ((b"long", "limit INFLATED_BYTES"), (b"x", "the codec broken can't unpack it: b'x'")):
+    for data, why in ((b"long", "limit INFLATED_RATIO"), (b"x", "the codec broken can't unpack it: b'x'")):
         with pytest.raises(CodecError, match=why):
             codecs.unpack_payload(codec, data, limit=100)
 

@@ -14,6 +14,14 @@ FINDING_FORM = "{errorType:'{rule}', description:'{sentence}', additionalInfo:'{
 _PLACEHOLDER = re.compile(r"\{(rule|sentence|detail|path|remedy|writer|reader)\}")
 
 
+def shorten_text(text: str, most: int) -> str:
+    """Return a text of at most so many characters; a longer one ends with how many it had."""
+    if len(text) <= most:
+        return text
+    ending = f"… ({len(text)} characters)"
+    return f"{text[: most - len(ending)]}{ending}"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One difference that breaks a rule, between a reader schema and a writer schema.

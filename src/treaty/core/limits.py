@@ -216,12 +216,22 @@ ENCODINGS_CACHED = 1_000
 """Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000
 """Bytes of one payload after decompression; a longer one is a bad row."""
+INFLATED_RATIO = 200
+"""Bytes after decompression for each byte of a packed payload, beyond the first INFLATED_FLOOR; a denser one is a bad row."""
+INFLATED_FLOOR = 262_144
+"""Bytes that a packed payload of any length may have after decompression."""
 AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
 AVRO_FREE_VALUES = 100_000
 """Values of one Avro payload that take no bytes: nulls, empty records and defaults; beside AVRO_FREE_PER_BYTE for each of its bytes."""
 AVRO_FREE_PER_BYTE = 256
-"""Such values for each byte of a payload."""
+"""Such values for each of the first AVRO_FREE_BYTES bytes of a payload; for each further one there are eight."""
+AVRO_FREE_BYTES = 1_000
+"""Bytes of a payload that give AVRO_FREE_PER_BYTE values; a packed payload of so few bytes may be a thousand times as long."""
+DEFAULT_CHARACTERS = 20_000
+"""Characters of all long defaults of the reader of a decode plan: each row may have them again."""
+ABSENT_CELLS = 3_000_000
+"""Values that one row may lack in wide records of lists, maps and unions: as Arrow columns each takes as much as one that is there."""
 AVRO_NESTING = 32
 """Nesting of a recursive Avro record in one payload; deeper ones would end the JVM or the Python worker."""
 ANY_NESTING = 32

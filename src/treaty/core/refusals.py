@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import Diagnostic, Finding, shorten_text
+from treaty.core.limits import ERROR_CHARACTERS, FINDINGS_CHARACTERS, NAME_LENGTH
 
 
 class RegistryError(Exception):
@@ -32,7 +33,11 @@ class RegistryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The facts of a refusal: rule, path, old value, new value, and what would be allowed."""
+    """The facts of a refusal: rule, path, old value, new value, and what would be allowed.
+
+    The message has ERROR_CHARACTERS at most, each other text NAME_LENGTH, and the details FINDINGS_CHARACTERS together: whatever a
+    request holds, an answer that quotes it is bounded.
+    """
 
     rule: str
     message: str
@@ -44,6 +49,32 @@ class Reason:
     version: str = ""
     """The version or id of the request, for messages of dialects."""
     details: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Shorten what is too long."""
+        for name in ("rule", "path", "old", "new", "allowed", "subject", "version"):
+            self._shorten(name, NAME_LENGTH)
+        self._shorten("message", ERROR_CHARACTERS)
+        if sum(map(len, self.details)) > FINDINGS_CHARACTERS:
+            object.__setattr__(self, "details", _keep_first(self.details))
+
+    def _shorten(self, name: str, most: int) -> None:
+        text = getattr(self, name)
+        if len(text) > most:
+            object.__setattr__(self, name, shorten_text(text, most))
+
+
+def _keep_first(details: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first details, as many as have FINDINGS_CHARACTERS together."""
+    kept: list[str] = []
+    left = FINDINGS_CHARACTERS
+    for one in details:
+        text = shorten_text(one, ERROR_CHARACTERS)
+        left -= len(text)
+        if left < 0:
+            break
+        kept.append(text)
+    return tuple(kept)
 
 
 class Refusal(RegistryError):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from treaty.core.finding import Diagnostic, Finding
-from treaty.core.limits import FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.finding import Diagnostic, Finding, shorten_text
+from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
     Answer,
@@ -190,13 +190,23 @@ class FormatEngine:
         return VersionNames(tuple(names))
 
 
+TEXTS = ("path", "sentence", "detail", "writer", "reader", "remedy")
+"""The texts of a finding."""
+
+
 def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Leave out the findings past FINDINGS_CHARACTERS: in a deep schema each one has a long path, and all are printed."""
-    left = FINDINGS_CHARACTERS
-    for count, one in enumerate(findings):
-        left -= (
-            len(one.path) + len(one.sentence) + len(one.detail) + len(one.writer) + len(one.reader) + len(one.remedy)
-        )
+    """Leave out the findings past FINDINGS_CHARACTERS, and of each text of one what is longer than FAULT_CHARACTERS.
+
+    In a deep schema each finding has a long path, names have any length, and all are printed.
+    """
+    left, kept = FINDINGS_CHARACTERS, list[Finding]()
+    for one in findings:
+        texts = {name: getattr(one, name) for name in TEXTS}
+        long = {
+            name: shorten_text(text, FAULT_CHARACTERS) for name, text in texts.items() if len(text) > FAULT_CHARACTERS
+        }
+        left -= sum(map(len, (texts | long).values()))
         if left < 0:
-            return findings[: max(count, 1)]
-    return findings
+            break
+        kept.append(replace(one, **long) if long else one)
+    return tuple(kept)

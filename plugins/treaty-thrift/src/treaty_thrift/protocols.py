@@ -13,6 +13,8 @@ WORDS = {
 }  # fmt: skip
 NESTING = 64
 """Levels of a payload, as in Thrift's own libraries."""
+ABSENT_VALUES, ABSENT_PER_BYTE = 500_000, 8
+"""Values of one payload that are not in its bytes, fields that are left out and their defaults: these, and so many for each byte."""
 Head = tuple[int, int]
 """Type and id of a field."""
 
@@ -23,6 +25,10 @@ class PayloadReader(Protocol):
     @property
     def left(self) -> int:
         """Bytes that are not read."""
+        ...
+
+    def charge_absent(self, count: int) -> None:
+        """Count values that a record gets and the payload does not have. Raises `BadPayloadError` past the limit."""
         ...
 
     def read_field(self, last: int) -> Head | None:
@@ -62,11 +68,18 @@ def malformed(message: str) -> BadPayloadError:
 class _Bytes:
     """A payload and how far it is read."""
 
-    __slots__ = ("_at", "_data")
+    __slots__ = ("_absent", "_at", "_data")
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
+        self._absent = ABSENT_VALUES + ABSENT_PER_BYTE * len(data)
+
+    def charge_absent(self, count: int) -> None:
+        """As `PayloadReader` says."""
+        self._absent -= count
+        if self._absent < 0:
+            raise malformed(f"its records leave out more values than the limit ABSENT_VALUES of {ABSENT_VALUES}")
 
     @property
     def left(self) -> int:

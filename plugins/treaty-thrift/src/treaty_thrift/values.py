@@ -115,7 +115,7 @@ class ValueShapes:
                     fields = tuple(
                         _FieldShape(one, self.of(schema, one.type), _default(schema, one)) for one in record.fields
                     )
-                    made.append(_RecordShape(record, fields, {one.field.id: one for one in fields}))
+                    made.append(_RecordShape.make(record, fields))
                 return made[0]
 
             self.known[key] = Shape(
@@ -124,6 +124,19 @@ class ValueShapes:
                 lambda writer, value: find().write(writer, value),
             )
         return self.known[key]
+
+
+TEXT_SIGNS = 32
+"""Characters of a default that count as one value."""
+
+
+def _weigh_value(value: Any) -> int:
+    """The values that a default is, itself included."""
+    if isinstance(value, dict):
+        return 1 + sum(_weigh_value(key) + _weigh_value(one) for key, one in value.items())
+    if isinstance(value, list | set | tuple):
+        return 1 + sum(map(_weigh_value, value))
+    return 1 + (len(value) // TEXT_SIGNS if isinstance(value, str | bytes) else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +151,28 @@ class _RecordShape:
     record: Record
     fields: tuple[_FieldShape, ...]
     by_id: Mapping[int, _FieldShape]
+    plain: Mapping[str, Any]
+    """What a record has before its fields are read: defaults, and None for fields without one."""
+    copied: tuple[tuple[str, Any], ...]
+    """The fields whose defaults are lists and maps, which each record has of its own."""
+    weight: int
+    """What a record without any field is charged with."""
+
+    @staticmethod
+    def make(record: Record, fields: tuple[_FieldShape, ...]) -> "_RecordShape":
+        """The shape of a record with these fields."""
+        plain = {one.field.name: one.default for one in fields}
+        copied = tuple((name, value) for name, value in plain.items() if isinstance(value, list | set | dict))
+        by_id = {one.field.id: one for one in fields}
+        return _RecordShape(record, fields, by_id, plain, copied, sum(map(_weigh_value, plain.values())))
 
     def read(self, reader: PayloadReader, depth: int) -> dict[str, Any]:
         if depth > NESTING:
             raise malformed(f"more than {NESTING} levels")
-        value = {one.field.name: copy.deepcopy(one.default) for one in self.fields}
+        reader.charge_absent(self.weight)
+        value = dict(self.plain)
+        for name, default in self.copied:
+            value[name] = copy.deepcopy(default)
         there: set[int] = set()
         last = 0
         while head := reader.read_field(last):

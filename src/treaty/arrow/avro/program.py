@@ -12,8 +12,9 @@ from typing import Any
 from treaty.arrow.avro import primitives
 from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conversion
 from treaty.client.compiled.program import ProgramBuilder
-from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES, AVRO_ITEMS
-from treaty.formats.avro.data.free_values import FreeValues, weigh_defaults
+from treaty.core.limits import ABSENT_CELLS, AVRO_ITEMS
+from treaty.formats.avro.data.cells import CellCounts
+from treaty.formats.avro.data.free_values import ALLOWED, FreeValues, weigh_defaults
 from treaty.formats.avro.model import (
     AbsentDefault,
     AvroArray,
@@ -37,8 +38,10 @@ CHAIN = 8
 """Branches that are tried one after the other."""
 NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
-ALLOWANCE = f"left[2] += left[1] - left[0]; left[0] = left[1] = {AVRO_FREE_VALUES} + {AVRO_FREE_PER_BYTE} * z"
+ALLOWANCE = f"left[2] += left[1] - left[0]; left[0] = left[1] = {ALLOWED}; left[3] = {ABSENT_CELLS}"
 """Counts what the payload before was charged with, and begins again."""
+FEW_CELLS = 8
+"""Cells of columns beside one value that are not counted."""
 
 
 def compile_reader(
@@ -51,13 +54,13 @@ def compile_reader(
 ) -> Read:
     """The program for payloads of the writer's root as values of the reader's root.
 
-    `left` holds how many free values the payload may still have, how many it might have at first, and with how many those
-    before it were charged.
+    `left` holds how many free values the payload may still have, how many it might have at first, with how many those
+    before it were charged, and how many cells of columns it may still lack.
 
     With `defers_errors` it continues after a leaf that is no value of its new type, and raises at the end, if that leaf is
     still there: a map keeps the last value of a key alone. What `is_raw` has leaves as bytes and numbers, whatever their types mean.
     """
-    counts = [0, 0, 0] if left is None else left
+    counts = [0, 0, 0, 0] if left is None else left
     return _ReaderCompiler(writer, reader, counts, defers_errors=defers_errors, is_raw=is_raw).program()
 
 
@@ -68,7 +71,7 @@ class _ReaderCompiler:
         self, writer: AvroSchema, reader: AvroSchema, left: list[int], *, defers_errors: bool, is_raw: bool
     ) -> None:
         self.writer, self.reader, self.defers_errors, self.is_raw = writer, reader, defers_errors, is_raw
-        self.free = FreeValues(writer)
+        self.free, self.cells = FreeValues(writer), CellCounts(reader)
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
@@ -127,6 +130,7 @@ class _ReaderCompiler:
         chosen = new.branches[place]
         if isinstance(chosen, AvroPrimitive) and has_one_column(new, self.reader.names):
             chosen = AvroPrimitive(chosen.kind)
+        self.lack(self.cells.count(new) - self.cells.count(chosen))
         self.value(writer, chosen, to)
         if wrapped := member.write(place, to):
             self.code.add(f"{to} = {wrapped}")
@@ -208,6 +212,8 @@ class _ReaderCompiler:
         def body() -> None:
             pairs = pair_fields(old, new)
             found: dict[str, str] = {}
+            missing = {one.name for one in new.fields} - {one.name for one in pairs.values()}
+            self.lack(sum(self.cells.count(one.type) for one in new.fields if one.name in missing))
             self.charge(self.free.charge_record(old, _weigh_missing(new, {one.name for one in pairs.values()})))
             for one in old.fields:
                 target = pairs.get(one.name)
@@ -280,6 +286,11 @@ class _ReaderCompiler:
         """The lines that count free values; none where there are none."""
         if free:
             self.code.add(f"left[0] -= {free}", f"if left[0] < 0: {WRONG}")
+
+    def lack(self, cells: int) -> None:
+        """The lines that count cells of columns that a value leaves empty; none where there are few."""
+        if cells > FEW_CELLS:
+            self.code.add(f"left[3] -= {cells}", f"if left[3] < 0: {WRONG}")
 
     # ----------------------------------------------------------------------------------------- passing over
 

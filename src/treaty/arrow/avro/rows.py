@@ -33,7 +33,7 @@ Envelope = tuple[Any, str | None]
 
 def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     """A reader of batches. It turns rows into arrays whenever they have AVRO_ITEMS values that take no bytes."""
-    left = [0, 0, 0]
+    left = [0, 0, 0, 0]
     row = make_row_reader(plan, left)
 
     def is_full() -> bool:

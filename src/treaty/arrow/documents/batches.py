@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from treaty.arrow.cells import find_sparse, find_widest
 from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
 from treaty.arrow.documents.columns import Convert, UnlikeError, find_read_type, make_conversion
 from treaty.arrow.documents.exclusions import BatchBytes, Mask, find_excluded
@@ -52,7 +53,7 @@ def make_document_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     kinds = tuple(_list_kinds(plan, recipe, kind))
     if not kinds:
         return read_by_row(row, kind)
-    return _DocumentBatches(kind, row, kinds).read
+    return _DocumentBatches(kind, row, kinds, find_widest(kind)).read
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,8 @@ class _DocumentBatches:
     kind: pa.DataType
     row: ReadRow
     kinds: tuple[_DocumentKind, ...]
+    widest: int
+    """The most cells of one item of a list or map: a document that may lack too many is the row reader's."""
     pause: int = 0
     """Batches that were read row by row after the last one that failed too often."""
     left: int = 0
@@ -150,6 +153,8 @@ class _DocumentBatches:
         places: list[Any] = []
         rest = np.ones(len(frames), bool)
         heads, usual = pc.binary_slice(frames, 0, 6), ~find_excluded(BatchBytes.of(frames))
+        if self.widest:
+            usual &= ~find_sparse(frames, self.widest, is_json=True)
         for kind in self.kinds:
             mine = pc.is_in(heads, kind.heads).to_numpy(zero_copy_only=False) & usual
             if not mine.any():
@@ -166,6 +171,8 @@ class _DocumentBatches:
     def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
         others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
+        if rest.all():  # neither joined nor sorted: each is a copy
+            return others
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
         quick = pa.nulls(len(order) - len(others.record), pa.string())

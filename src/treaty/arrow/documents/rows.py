@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from treaty.arrow.cells import TOO_MANY, AbsentCells, TooManyCellsError, find_widest, may_lack_much
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
+from treaty.arrow.documents.absence import CountAbsent, make_absence_counter
 from treaty.arrow.documents.rest import find_rest
 from treaty.arrow.documents.unfit import find_unfit
 from treaty.arrow.documents.validity import make_checker
@@ -20,6 +22,7 @@ from treaty.arrow.documents.values import (
     make_converter,
     read_number,
 )
+from treaty.arrow.types import arrow_type
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.ddl import parse_type
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind
@@ -59,9 +62,13 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         shape, kind = found
         try:
             made = parse(value[5:].decode())
+            if may_lack_much(len(value), shape.widest):
+                shape.count_absent(made, AbsentCells())
             record: Any = None if made is None else shape.convert(made)
         except OversizedValueError:
             return _reject_unfit(shape, made)
+        except TooManyCellsError:
+            return None, "INVALID", TOO_MANY
         except REFUSED:
             return None, "MALFORMED", WRONG_VALUE
         if record is None and not kind.whole:
@@ -79,6 +86,9 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
 class _DocumentShape:
     """What makes documents of a record type into records, and what finds a value in one that its column can't hold."""
 
+    widest: int
+    """The most cells of one item of a list or map."""
+    count_absent: CountAbsent
     convert: ConvertValue
     find_unfit: Callable[[Any], str]
 
@@ -86,6 +96,8 @@ class _DocumentShape:
 def _make_shape(kind: JsonKind, rest: str, is_plain: bool) -> _DocumentShape:  # noqa: FBT001 - a part of a key
     type_, scalars, without = parse_type(kind.type), PLAIN_SCALARS if is_plain else SCALARS, rest or None
     return _DocumentShape(
+        find_widest(arrow_type(type_)),
+        make_absence_counter(type_),
         make_converter(type_, scalars, without=without),
         lambda document: find_unfit(type_, document, scalars, without=without),
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treaty.arrow.cells import find_sparse, find_widest
 from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, collect_rows, list_frames, read_by_row
 from treaty.arrow.messages.changes import Change, Mask
 from treaty.arrow.messages.outline import ColumnarDescriptor, NoOutlineError
@@ -51,7 +52,9 @@ def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
             tag = encode_varint(fields[front] << 3 | LENGTH) if fields else b""
             heads.setdefault((len(head), tag), []).append(head)
     sets = {way: pa.array(found, pa.binary()) for way, found in heads.items()}
-    return _Batches(kind, row, make_validator(descriptor, pool), handler.array_to_record_batch, change, sets).read
+    return _Batches(
+        kind, row, make_validator(descriptor, pool), handler.array_to_record_batch, change, find_widest(kind), sets
+    ).read
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class _Batches:
     judge: PayloadValidator
     load: Callable[[pa.Array], pa.RecordBatch]
     change: Change
+    widest: int
+    """The most cells of one item of a list or map: a message that may lack too many is the row reader's."""
     heads: dict[tuple[int, bytes], pa.Array]
     """Frames' heads, prefix and message indexes, by their length and the tag of the field that shall hold the payload."""
 
@@ -75,8 +80,9 @@ class _Batches:
             )
         made, places = [], []
         rest = np.ones(len(frames), bool)
+        usual = ~find_sparse(frames, self.widest)
         for (length, tag), heads in self.heads.items():
-            mine = pc.is_in(pc.binary_slice(frames, 0, length), heads).to_numpy(zero_copy_only=False)
+            mine = pc.is_in(pc.binary_slice(frames, 0, length), heads).to_numpy(zero_copy_only=False) & usual
             if not mine.any():
                 continue
             payloads = pc.binary_slice(frames, length, END)
@@ -109,6 +115,8 @@ class _Batches:
     def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
         others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
+        if rest.all():  # neither joined nor sorted: each is a copy
+            return others
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
         quick_rows = len(order) - len(others.record)

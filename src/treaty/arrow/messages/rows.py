@@ -10,7 +10,9 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
+from treaty.arrow.cells import AbsentCells, TooManyCellsError, find_widest, may_lack_much
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
+from treaty.arrow.messages.absence import make_absence_counter
 from treaty.arrow.messages.unknown import unknown
 from treaty.arrow.messages.values import UnreadableValueError, record_of
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
@@ -35,6 +37,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     made = GetMessageClass(descriptor)
     shape = record_of(descriptor, known_of(format_plan, kind), defaults=format_plan.defaults)
     there = frozenset(descriptor.fields_by_number)
+    widest, count_absent = find_widest(kind), make_absence_counter(descriptor, known_of(format_plan, kind))
     fronts = {
         make_header(one.schema_id): (
             tuple(bytes.fromhex(front) for front in one.mine),
@@ -61,7 +64,11 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
             missing = ", ".join(message.FindInitializationErrors()[:3])
             return None, "INVALID", f"required fields are missing: {missing}"
         try:
+            if may_lack_much(len(payload), widest):
+                count_absent(message, AbsentCells())
             record = shape(message)
+        except TooManyCellsError as wrong:
+            return None, "INVALID", str(wrong)
         except UnreadableValueError as wrong:
             return None, "INVALID", str(wrong)
         except UnicodeDecodeError as wrong:  # proto2 lets any bytes be a string

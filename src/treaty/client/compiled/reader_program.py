@@ -12,12 +12,12 @@ from treaty.client.compiled.free_types import FreeTypes
 from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.names import branch_of, kind_of, logical_of
 from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
-from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
+from treaty.formats.avro.data.free_values import ALLOWED
 
 MAX_DEPTH = 100
 """The deepest nesting of values in a payload."""
 
-ALLOWANCE = f"left[0] = {AVRO_FREE_VALUES} + {AVRO_FREE_PER_BYTE} * z"
+ALLOWANCE = f"left[0] = {ALLOWED}"
 """The free values of a payload."""
 
 Read = Callable[[bytes], Any]

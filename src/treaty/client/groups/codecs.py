@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from treaty.core.limits import INFLATED_BYTES
+from treaty.core.limits import INFLATED_BYTES, INFLATED_FLOOR, INFLATED_RATIO
 from treaty.core.messages.encodings import NO_CODEC
 from treaty.core.schema import Pairs
 from treaty.distribution import install_command
@@ -64,7 +64,11 @@ def find_codec(name: str) -> PayloadCodec:
 
 
 def unpack_payload(codec: PayloadCodec, payload: bytes, properties: Pairs = (), limit: int = INFLATED_BYTES) -> bytes:
-    """Return an unpacked payload of at most `limit` bytes. Raises `CodecError`, whatever the codec raises."""
+    """Return an unpacked payload of at most `limit` bytes, and of INFLATED_RATIO for each byte of a packed one beyond INFLATED_FLOOR.
+
+    Raises `CodecError`, whatever the codec raises.
+    """
+    limit = min(limit, max(INFLATED_FLOOR, INFLATED_RATIO * len(payload))) if codec.name else limit
     try:
         made = codec.unpack(payload, properties, limit)
     except CodecError:
@@ -78,7 +82,8 @@ def unpack_payload(codec: PayloadCodec, payload: bytes, properties: Pairs = (), 
 
 def too_long(limit: int) -> CodecError:
     """Return the error of a payload that unpacks to more bytes than the limit."""
-    return CodecError(f"it unpacks to more than {limit} bytes (limit INFLATED_BYTES)")
+    name = "INFLATED_BYTES" if limit >= INFLATED_BYTES else "INFLATED_RATIO"
+    return CodecError(f"it unpacks to more than {limit} bytes (limit {name})")
 
 
 # ------------------------------------------------------------------------------------------------------------- gzip

@@ -4,9 +4,11 @@ Avro's resolver reads a default by the *reader's* type. In a merged reader that 
 and the default of another.
 """
 
+import json
 from dataclasses import replace
 from typing import Any
 
+from treaty.core.limits import DEFAULT_CHARACTERS
 from treaty.formats.avro.defaults import DefaultChecker
 from treaty.formats.avro.model import (
     ABSENT,
@@ -20,6 +22,7 @@ from treaty.formats.avro.model import (
     AvroSchema,
     AvroType,
     AvroUnion,
+    Field,
     NamedType,
 )
 from treaty.formats.json_printer import Json
@@ -28,6 +31,8 @@ from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_column_logical
 from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 Leaf = AvroPrimitive | AvroFixed
+SHORT_DEFAULT = 64
+"""Characters of a default, as JSON, that is not counted."""
 
 
 class UncarriedError(ValueError):
@@ -66,6 +71,42 @@ def drop_wrong_defaults(schema: AvroSchema) -> tuple[AvroSchema, tuple[str, ...]
         if all(names[full] is named for full, named in schema.names.items()):
             return schema, tuple(dropped)
         schema = replace(schema, names=names)
+
+
+def drop_long_defaults(schema: AvroSchema) -> tuple[AvroSchema, tuple[str, ...]]:
+    """The schema without its longest defaults, so that all long ones have DEFAULT_CHARACTERS together, and a sentence for each that
+    is gone. Each row may have them again.
+    """
+    lengths = {
+        (full, field.name): length
+        for full, named in schema.names.items()
+        for field in (named.fields if isinstance(named, AvroRecord) else ())
+        if not isinstance(field.default, AbsentDefault) and (length := len(json.dumps(field.default))) > SHORT_DEFAULT
+    }
+    total, long = sum(lengths.values()), set[tuple[str, str]]()
+    for key in sorted(lengths, key=lambda each: (-lengths[each], each)):
+        if total <= DEFAULT_CHARACTERS:
+            break
+        total -= lengths[key]
+        long.add(key)
+    names = {
+        full: replace(
+            named, fields=tuple(_drop_default(one) if (full, one.name) in long else one for one in named.fields)
+        )
+        if isinstance(named, AvroRecord)
+        else named
+        for full, named in schema.names.items()
+    }
+    sentences = tuple(
+        f"the default of {full}/{name}: it has {lengths[full, name]:,} characters, and all long defaults of a reader may have "
+        f"{DEFAULT_CHARACTERS:,} (limit DEFAULT_CHARACTERS)"
+        for full, name in sorted(long)
+    )
+    return (replace(schema, names=names) if long else schema), sentences
+
+
+def _drop_default(field: Field) -> Field:
+    return replace(field, default=ABSENT)
 
 
 def _list_wrong(schema: AvroSchema, named: NamedType) -> set[str]:

@@ -14,7 +14,7 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import find_bounded, find_walled, is_deeper
 from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl, has_one_column
-from treaty.plan.avro.defaults import drop_wrong_defaults
+from treaty.plan.avro.defaults import drop_long_defaults, drop_wrong_defaults
 from treaty.plan.avro.envelope import EnvelopeSchemas, make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
 from treaty.plan.avro.flat import is_null, parse_avro
@@ -65,6 +65,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
     """
     _check_lossy(lossy)
     reader, dropped = drop_wrong_defaults(reader)
+    reader, long = drop_long_defaults(reader)
     opened, whole, docs = _open_reader(reader, depth)
     writers: list[WriterSchema] = []
     shapes = WriterShapes(whole)
@@ -105,7 +106,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
             partly=tuple(partly),
-            dropped=dropped,
+            dropped=(*dropped, *long),
             counts=gives_much(opened) or any(claims_much(AvroSchema(one.root, one.names)) for one in shapes.fitted),
         ),
         depth=depth,

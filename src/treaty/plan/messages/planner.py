@@ -8,6 +8,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.client.serializers.message_indexes import FIRST, Path, encode_path
 from treaty.client.serializers.protobuf import messages
+from treaty.core.limits import DEFAULT_CHARACTERS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns, ColumnType, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
@@ -71,6 +72,7 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
         had = ", ".join(sorted(set(names.values()))[:20]) or "none"
         raise PlanError(f"the reader has no message {name!r}; it has {had}")
     made, runtime = derive_columns(reader, name, options.depth), build_pool(reader).FindMessageTypeByName(name)
+    _require_short_defaults(runtime, options)
     paths = [path for path, each in names.items() if each == name]
     concerned = tuple(f"#/{each}/" for each in _list_reached(reader, name))
     writers, heads, rejected, own_file = [], [], [], _copy_file(reader)
@@ -100,7 +102,6 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
     columns_ = columns_ddl(made)
     unknown = find_free_name("unknown_fields", {each.lower() for each, _ in columns_}) if options.unknown else ""
     columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
-    quick = not unknown and has_bare_fields(runtime, made)
     return DecodePlan(
         subject="",
         format=PROTOBUF.name,
@@ -111,10 +112,30 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
         writers=tuple(writers),
         rejected=tuple(rejected),
         recipe=ProtobufFormatPlan(_files(reader), name, tuple(heads), options.defaults, unknown),
-        engine="ptars" if quick else "upb",
+        engine="ptars" if not unknown and has_bare_fields(runtime, made) else "upb",
         depth=options.depth,
         docs=tuple(list_docs(made)),
     )
+
+
+def _require_short_defaults(message: Descriptor, options: DecodeOptions) -> None:
+    """Raise `PlanError` where a message, and those inside it, have defaults of very many characters: each row may have them again."""
+    waiting, seen, total, longest = [message] if options.defaults else [], {message.full_name}, 0, (0, "")
+    while waiting:
+        for field in waiting.pop().fields:
+            inner = field.message_type
+            if inner is not None and inner.full_name not in seen:
+                seen.add(inner.full_name)
+                waiting.append(inner)
+            if field.has_default_value and isinstance(field.default_value, str | bytes):
+                total += len(field.default_value)
+                longest = max(longest, (len(field.default_value), field.full_name))
+    if total > DEFAULT_CHARACTERS:
+        raise PlanError(
+            f"the defaults of {message.full_name} and of messages inside it have {total:,} characters, and each row may have them "
+            f"again; at most {DEFAULT_CHARACTERS:,} are read (limit DEFAULT_CHARACTERS). The longest is that of {longest[1]}: read "
+            "without defaults"
+        )
 
 
 def _cut_short(one: RegisteredSchema, path: str, reader: str, writer: str) -> RejectedSchema:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from treaty.core import refusals as r
 from treaty.core import requests as q
-from treaty.core.finding import Diagnostic, Finding, format_list
+from treaty.core.finding import Diagnostic, Finding, format_list, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
@@ -174,7 +174,9 @@ def error_body(error: RegistryError, asked: Asked = None, *, details: bool = Fal
     if isinstance(error, Refusal):
         line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, asked))
         reason = _complete_reason(error.reason, asked)
-        return ErrorBody(line.code, _short(line.text(reason)), _details(error) if details else None)
+        return ErrorBody(
+            line.code, shorten_text(line.text(reason), ERROR_CHARACTERS), _details(error) if details else None
+        )
     if isinstance(error, r.OutcomeUnknown):
         return ErrorBody(504, str(error), ErrorDetails(rule="OUTCOME_UNKNOWN", command=error.command_id))
     return ErrorBody(503 if isinstance(error, r.Unavailable) else 500, str(error))
@@ -185,10 +187,6 @@ def only_code(refusal: Refusal) -> int:
     kind = next(line.kind for line in TABLE if isinstance(refusal, line.kind))
     codes = {line.code for line in TABLE if line.kind is kind}
     return codes.pop() if len(codes) == 1 else 0
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}… ({len(text)} characters)"
 
 
 def _fits(line: ErrorMapping, asked: Asked) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.core import refusals as r
-from treaty.core.finding import Finding
+from treaty.core.finding import Finding, shorten_text
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.refusals import Refusal, RegistryError, error_tag
@@ -36,7 +36,7 @@ def status_of(error: RegistryError, asked: Request[object] | None = None) -> int
 def error_body(error: RegistryError) -> PravegaErrorBody:
     """Print an error of a registry."""
     if not isinstance(error, Refusal):
-        return PravegaErrorBody(error_tag(error), _short(str(error)))
+        return PravegaErrorBody(error_tag(error), shorten_text(str(error), ERROR_CHARACTERS))
     reason = error.reason
     message, reasons, remedies = reason.message, list(reason.details), [reason.allowed] if reason.allowed else []
     if isinstance(error, r.Incompatible):
@@ -48,7 +48,7 @@ def error_body(error: RegistryError) -> PravegaErrorBody:
     facts = f"{reason.rule}{f' at {reason.path}' if reason.path else ''}"
     changed = f": {reason.new}" if reason.new and not reason.old else f": {reason.old} -> {reason.new}"
     reasons = reasons or [facts + (changed if reason.new or reason.old else "")]
-    return PravegaErrorBody(error_tag(error), _short(message), [_short(one) for one in reasons], remedies)
+    return PravegaErrorBody(error_tag(error), shorten_text(message, ERROR_CHARACTERS), reasons, remedies)
 
 
 def list_reasons(findings: tuple[Finding, ...]) -> list[str]:
@@ -57,7 +57,3 @@ def list_reasons(findings: tuple[Finding, ...]) -> list[str]:
         f"{one.rule}{f' at {one.path}' if one.path else ''}: {one.message(reader='reading', writer='writing')}"
         for one in findings
     ]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}… ({len(text)} characters)"

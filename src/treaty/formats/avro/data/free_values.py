@@ -1,14 +1,14 @@
 """Values that take no bytes of an Avro payload: nulls, records of nothing else, fixed types of size 0, and defaults.
 
 A payload's size bounds all other values. These are charged to a count: that of a payload begins with AVRO_FREE_VALUES, and with
-AVRO_FREE_PER_BYTE more for each of its bytes. A record that makes few of them and takes bytes itself is not charged.
+AVRO_FREE_PER_BYTE more for each of its first AVRO_FREE_BYTES bytes. A record that makes few of them and takes bytes itself is not charged.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.limits import AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
+from treaty.core.limits import AVRO_FREE_BYTES, AVRO_FREE_PER_BYTE, AVRO_FREE_VALUES
 from treaty.formats.avro.model import (
     AbsentDefault,
     AvroArray,
@@ -29,13 +29,17 @@ FEW_DEFAULTS = 1_000
 """Defaults of one record that are not charged, if they are short."""
 _CHARACTERS = 32
 """Characters of a default that count as one value."""
-_CLAIM = AVRO_FREE_PER_BYTE - CONTAINER
+_CLAIM = CONTAINER
 """What one item may be charged with in an engine that does not count: it takes a byte, so that no payload gets past the limit."""
+_ONCE = AVRO_FREE_PER_BYTE - CONTAINER
+"""The same for a record that is no item."""
+ALLOWED = f"{AVRO_FREE_VALUES} + {CONTAINER} * z + {AVRO_FREE_PER_BYTE - CONTAINER} * min(z, {AVRO_FREE_BYTES})"
+"""`count_allowed` as a line of a program, of a payload of `z` bytes."""
 
 
 def count_allowed(size: int) -> int:
     """The free values that a payload of so many bytes may have."""
-    return AVRO_FREE_VALUES + AVRO_FREE_PER_BYTE * size
+    return AVRO_FREE_VALUES + CONTAINER * size + (AVRO_FREE_PER_BYTE - CONTAINER) * min(size, AVRO_FREE_BYTES)
 
 
 def weigh_defaults(defaults: Iterable[Any]) -> int:
@@ -109,12 +113,52 @@ def claims_much(writer: AvroSchema) -> bool:
 
 
 def gives_much(reader: AvroSchema) -> bool:
-    """Whether a record of a reader has defaults of so many values, or characters, that an engine has to count them."""
+    """Whether a record of a reader has defaults of so many values, or characters, that an engine has to count them; fewer suffice for
+    a record in lists and maps.
+    """
+    repeated = _list_inside(reader, [part for node in _list_nodes(reader) for part in _list_items(node)])
     return any(
-        weigh_defaults(one.default for one in record.fields if not isinstance(one.default, AbsentDefault)) > _CLAIM
+        weigh_defaults(one.default for one in record.fields if not isinstance(one.default, AbsentDefault))
+        > (_CLAIM if record.full in repeated else _ONCE)
         for record in reader.names.values()
         if isinstance(record, AvroRecord)
     )
+
+
+def _list_nodes(schema: AvroSchema) -> list[AvroType]:
+    """The root, and the types of all fields."""
+    return [
+        schema.root,
+        *(part.type for named in schema.names.values() if isinstance(named, AvroRecord) for part in named.fields),
+    ]
+
+
+def _list_items(node: AvroType) -> list[AvroType]:
+    """The types of items and of values of maps in a type, records left unopened."""
+    match node:
+        case AvroArray():
+            return [node.items, *_list_items(node.items)]
+        case AvroMap():
+            return [node.values, *_list_items(node.values)]
+        case AvroUnion():
+            return [item for branch in node.branches for item in _list_items(branch)]
+    return []
+
+
+def _list_inside(schema: AvroSchema, waiting: list[AvroType]) -> set[str]:
+    """The full names of all records in types."""
+    found: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, AvroArray | AvroMap):
+            continue  # their items are among the types
+        solid = schema.resolve(node)
+        if isinstance(solid, AvroUnion):
+            waiting += solid.branches
+        elif isinstance(solid, AvroRecord) and solid.full not in found:
+            found.add(solid.full)
+            waiting += [part.type for part in solid.fields]
+    return found
 
 
 def _list_repeated(schema: AvroSchema) -> list[AvroType]:
