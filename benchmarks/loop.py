@@ -27,7 +27,7 @@ from benchmarks.hostile import CostlyPair, costly_pairs, harmless_pairs
 from benchmarks.load import request
 from benchmarks.million import fill
 from benchmarks.row import Row
-from treaty.api.confluent.routes import PATHS
+from treaty.api.confluent.routes import TABLE
 from treaty.api.http_server import ListenerSettings
 from treaty.assemble.runtime import state_path
 from treaty.assemble.server import serve
@@ -238,7 +238,7 @@ def routes(server: TimedServer) -> Iterator[Row]:
             asked[f"{method} {shown}"] = max(turn, asked.get(f"{method} {shown}", 0.0))
             if took > SLOW_SECONDS:
                 break
-    missing = {f"{m} {p}" for p, ms in PATHS.items() for m in ms if p not in {"/subjects", "/schemas"}} - asked.keys()
+    missing = {f"{m} {p}" for p, ms in TABLE.items() for m in ms if p not in {"/subjects", "/schemas"}} - asked.keys()
     assert not missing, f"no request asks {missing}"
     for name, turn in sorted(asked.items(), key=lambda one: -one[1]):
         if turn > GOAL / 5:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from treaty.api.confluent.openapi.document import SAYS, name_segments, summary
-from treaty.api.confluent.openapi.parts import ApiParameter
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, DIALECTS, EVERYTHING, GROUPS, HEADERS, TABLE
+from treaty.api.confluent.routes import TABLE
+from treaty.api.dialects.description import ApiParameter
+from treaty.api.openapi.document import SAYS, name_segments, summary
+from treaty.api.openapi.table import COMMANDS, CONSISTENCY, DIALECTS, EVERYTHING, GROUPS, HEADERS
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.state.columns import SCALARS as _SCALARS

@@ -19,6 +19,7 @@ from treaty.log.urls import open_log
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
+from treaty.wire.native import PATH as NATIVE_PATH
 
 
 async def node_on(url: str) -> Node:
@@ -58,7 +59,9 @@ class Served:
         self.node, self.loop = node, asyncio.get_running_loop()
         internal = None if self._trust is None else PeerEndpoint(node.take, self._trust)
         app = build_application(node, internal=internal)
-        gate = app.dispatcher if self._native else replace(app.dispatcher, exact={})
+        dialects = app.dispatcher.mounted
+        others = tuple(dialect for dialect in dialects if NATIVE_PATH.encode() not in dialect.prefixes)
+        gate = replace(app.dispatcher, mounted=dialects if self._native else others)
         config = uvicorn.Config(gate, http=make_protocol(app.cache), ws="none", lifespan="off", log_config=None)
         config.load()
         uvicorn_server = uvicorn.Server(config)

@@ -13,10 +13,11 @@ from starlette.testclient import TestClient
 
 from tests.facades.twin import Fixed
 from treaty.api.application import build_application
-from treaty.api.confluent.openapi.document import document, name_segments
-from treaty.api.confluent.openapi.parts import ApiOperation
-from treaty.api.confluent.openapi.table import CONSISTENCY, EVERYTHING, TABLE
 from treaty.api.confluent.query import Query
+from treaty.api.confluent.routes import TABLE
+from treaty.api.dialects.description import ApiOperation
+from treaty.api.openapi.document import document, name_segments
+from treaty.api.openapi.table import CONSISTENCY, EVERYTHING
 from treaty.cli.main import group
 
 ROUTES = [(path, method, one) for path, methods in TABLE.items() for method, one in methods.items()]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, door, play
 from treaty.api.caller import RequestCaller, set_caller
-from treaty.api.confluent.routes import PATHS
+from treaty.api.confluent.routes import TABLE
 from treaty.api.protection import ProtectionSettings
 from treaty.core.refusals import Unauthenticated
 from treaty.core.requests import GetSchema, ListContexts, ListSubjects
@@ -133,7 +133,7 @@ def test_lists_show_what_may_be_read_page_by_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("who", [{}, basic("reader", "wrong"), basic("stranger")], ids=["none", "wrong", "unknown"])
 def test_nothing_is_told_to_who_does_not_come_in(tmp_path: Path, who: Mapping[str, str]) -> None:
     async def story(it: Door) -> None:
-        for path, methods in PATHS.items():
+        for path, methods in TABLE.items():
             for method in methods:
                 answer = await it.http.request(method, path.replace("{}", "1"), headers=dict(who))
                 assert answer.status_code == 401, (method, path)
@@ -260,7 +260,7 @@ def test_who_has_no_rights_comes_in_and_gets_nowhere(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
         guid = "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1"
         body = {"schema": STRING, "compatibility": "FULL", "mode": "READONLY"}
-        for path, methods in PATHS.items():
+        for path, methods in TABLE.items():
             for method in methods:
                 target = path.replace("guids/{}", f"guids/{guid}").replace("{}", "1")
                 code = await it.code(method, target, basic("nobody"), body if method in {"POST", "PUT"} else None)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.facades.doors import STRING, Door, basic, door, write_passwords
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.table import EVERYTHING
+from treaty.api.openapi.table import EVERYTHING
 from treaty.api.protection import ProtectionSettings
 
 RULES = '[basic]\nfile = "passwords"\nremember = 60\n[[rule]]\nwho = "anonymous"\nmay = "read"\nsubjects = "open*"\n'

@@ -12,7 +12,9 @@ import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
 from treaty.api import confluent
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, HEADERS, NATIVE, TABLE
+from treaty.api.confluent.routes import TABLE
+from treaty.api.native import TABLE as NATIVE
+from treaty.api.openapi.table import COMMANDS, CONSISTENCY, HEADERS
 from treaty.wire.peer.message import SECRET
 from treaty.wire.schemarepo.texts import MODEL
 
@@ -275,7 +277,7 @@ def test_every_parameter_that_is_read_is_described() -> None:
                     read |= {str(one.value) for one in args if isinstance(one.value, str) and one.value}
     words = {"0", "-1", "false"}
     assert {"alias", "afterVersion", "force"} <= read
-    assert read - described - words == set(), "describe them in src/treaty/api/confluent/openapi/"
+    assert read - described - words == set(), "describe them in src/treaty/api/openapi/"
 
 
 def test_every_header_of_ours_is_described() -> None:

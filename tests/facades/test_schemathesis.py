@@ -17,8 +17,9 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from tests.behaviours.served import Served, served
-from treaty.api.confluent.openapi.document import document
-from treaty.api.confluent.openapi.parts import AVRO, SHOWN
+from treaty.api.confluent.parameters import SHOWN
+from treaty.api.dialects.description import AVRO
+from treaty.api.openapi.document import document
 from treaty.log.memory import MemoryLog, MemoryStore
 from treaty.node.environment import real_environment
 from treaty.node.node import Node

@@ -42,8 +42,9 @@ BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
         (
             "dialects",
             "modules",
-            folders("api") - {"treaty.api.network"} | built("api.native", "api.peer"),
-        ),  # below them
+            folders("api") - {"treaty.api.dialects", "treaty.api.network", "treaty.api.openapi"}
+            | built("api.native", "api.peer"),
+        ),  # below and above them
         ("backends", "modules", BACKENDS),
     ],
     ids=["client side", "server side", "formats", "dialects", "backends"],

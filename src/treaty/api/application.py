@@ -4,20 +4,21 @@ import secrets
 from dataclasses import dataclass, field
 
 from treaty.api.auth.api_keys import finder_of
-from treaty.api.confluent.dialect import ConfluentDialect
-from treaty.api.confluent.openapi import cached_pages
+from treaty.api.confluent.dialect import make_confluent_dialect
 from treaty.api.confluent.server import LEVEL
+from treaty.api.dialects.dialect import DialectApplication
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
-from treaty.api.iglu.dialect import IgluDialect
+from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
 from treaty.api.metrics import ServerMetrics
-from treaty.api.native import NativeDialect
+from treaty.api.native import make_native_dialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
+from treaty.api.openapi import cached_pages
 from treaty.api.operator_pages import OperatorPages
-from treaty.api.pravega.dialect import PravegaDialect
+from treaty.api.pravega.dialect import PRAVEGA
 from treaty.api.protection import ActiveProtection
 from treaty.api.response_cache import ResponseCache
-from treaty.api.schemarepo.dialect import CONFIG, SchemaRepoDialect
+from treaty.api.schemarepo.dialect import CONFIG, SCHEMA_REPO
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -64,17 +65,20 @@ def build_application(
             protection.authenticator.forget = cache.forget
             protection.authenticator.find_key = finder_of(node)
     authenticate = protection.authenticate if protection is not None else None
-    native = NativeDialect(registry, incompatible)
-    repository = SchemaRepoDialect(registry)
+    repository = DialectApplication(SCHEMA_REPO, registry)
     dispatcher = RequestDispatcher(
-        ConfluentDialect(registry, incompatible),
+        DialectApplication(make_confluent_dialect(incompatible), registry),
         metrics,
-        {native.path: native},
         {**operator.paths(), **cached_pages.PAGES},
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
-        mounted=(PravegaDialect(registry), repository, IgluDialect(registry, iglu, validate_value)),
+        mounted=(
+            DialectApplication(make_native_dialect(incompatible), registry),
+            DialectApplication(PRAVEGA, registry),
+            repository,
+            DialectApplication(make_iglu_dialect(iglu, validate_value), registry),
+        ),
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),
     )

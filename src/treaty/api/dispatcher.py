@@ -82,14 +82,12 @@ class MountedDialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
-    """The server's ASGI application: pages of the operator and some dialects by exact path, others by prefix, everything
-    else to a dialect.
+    """The server's ASGI application: pages of the operator by exact path, dialects by prefix, everything else to one
+    dialect.
     """
 
     dialect: ASGIApp
     metrics: ServerMetrics
-    exact: Mapping[bytes, ASGIApp] = field(default_factory=dict)
-    """Dialects of one path, by it."""
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
     each: int = IN_FLIGHT_EACH
@@ -171,7 +169,7 @@ class RequestDispatcher:
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))
         try:
-            application = self.exact.get(scope["raw_path"]) or self._find_mounted(scope) or self.dialect
+            application = self._find_mounted(scope) or self.dialect
             await application(scope, receive, send)
         finally:
             self.in_flight_by_client[who] -= 1

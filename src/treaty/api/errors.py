@@ -34,42 +34,65 @@ class HttpError(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def error_response(
+def as_known(failure: Exception, where: str, *known: type[Exception]) -> Exception:
+    """Return a failure that has an answer of its own as it is; any other is logged with its place, and becomes 500."""
+    if isinstance(failure, (HttpError, RegistryError, *known)):
+        return failure
+    log.error("unhandled exception in %s", where[:200] or "a request", exc_info=failure)
+    return HttpError(500, "Internal Server Error")
+
+
+def failure_headers(failure: Exception) -> dict[str, str]:
+    """Return the headers of a failure, which are the same in every dialect."""
+    headers = dict(ALWAYS)
+    if isinstance(failure, HttpError):
+        headers |= failure.headers
+    if isinstance(failure, Unavailable):
+        headers["retry-after"] = str(max(1, math.ceil(failure.retry_after)))
+    if isinstance(failure, OutcomeUnknown):
+        headers[COMMAND] = failure.command_id
+    return headers
+
+
+def add_challenges(response: Response, failure: Exception) -> Response:
+    """Say in a response which kinds of credentials are accepted, where the caller has none."""
+    if isinstance(failure, Unauthenticated):
+        response.raw_headers.extend((b"www-authenticate", challenge.encode()) for challenge in failure.challenges)
+    return response
+
+
+def print_failure(
     failure: Exception,
     asked: Request[Any] | None = None,
     *,
-    media: str = V1,
     details: bool = False,
-    where: str = "",
     incompatible: int = INCOMPATIBLE,
     exact: bool = False,
-) -> Response:
-    """Return the response for a failure. Any other exception is logged with the place (`where`), and answered with 500.
+) -> tuple[int, bytes]:
+    """Return status and body of a known failure in the form of Confluent's dialect.
 
     `incompatible` is the code of a schema that breaks the policy. `exact` adds the error itself to Confluent's body.
     """
-    headers, beside = dict(ALWAYS), {}
-    if isinstance(failure, HttpError):
-        body, headers = ErrorBody(failure.status, str(failure)), headers | failure.headers
-    elif isinstance(failure, RegistryError):
+    beside: dict[str, Any] = {}
+    if isinstance(failure, RegistryError):
         body = error_body(failure, asked, details=details)
         if body.error_code == INCOMPATIBLE:
             body.error_code = incompatible
         elif isinstance(failure, UnknownOperationError):
             body.error_code = 404
         beside = error_members(failure) if exact else {}
-        if isinstance(failure, Unavailable):
-            headers["retry-after"] = str(max(1, math.ceil(failure.retry_after)))
-        if isinstance(failure, OutcomeUnknown):
-            headers[COMMAND] = failure.command_id
     else:
-        log.error("unhandled exception in %s", where[:200] or "a request", exc_info=failure)
-        body = ErrorBody(500, "Internal Server Error")
+        assert isinstance(failure, HttpError), "`as_known` leaves nothing else"
+        body = ErrorBody(failure.status, str(failure))
     printed = msgspec.json.encode({**msgspec.to_builtins(body), **beside} if beside else body)
-    response = Response(printed, status_of(body.error_code), headers, media)
-    if isinstance(failure, Unauthenticated):
-        response.raw_headers.extend((b"www-authenticate", one.encode()) for one in failure.challenges)
-    return response
+    return status_of(body.error_code), printed
+
+
+def error_response(failure: Exception, *, media: str = V1, where: str = "") -> Response:
+    """Return the response for a failure before any dialect, in the form of Confluent's."""
+    known = as_known(failure, where)
+    status, body = print_failure(known)
+    return add_challenges(Response(body, status, failure_headers(known), media), known)
 
 
 def refuse_connection(status: int, phrase: str, why: str = "") -> bytes:

@@ -68,11 +68,11 @@ class OperatorPages:
         return Response(None, 200, {"cache-control": "no-store"})
 
     async def answer_readiness(self, _accept_encoding: str) -> Response:
-        """Readiness: the log is reachable; 503 with the reason if not. A read-only server is ready."""
+        """Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`."""
         return await self._readiness(200)
 
     async def answer_write_readiness(self, _accept_encoding: str) -> Response:
-        """Readiness for writes: also 503 if changes are not written now."""
+        """Readiness for writes: the server accepts changes. If not, 503 with the reason."""
         return await self._readiness(503)
 
     async def _readiness(self, halted: int) -> Response:
@@ -86,7 +86,7 @@ class OperatorPages:
         return _json({"status": "ready", "sequence": reply.token.sequence})
 
     async def status(self, _accept_encoding: str) -> Response:
-        """The status of this worker and its log, the positions of the other workers, and the limits in force."""
+        """Position in the log, counts of what is stored, counters since the start, and the limits in force."""
         known = {
             name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
         }
@@ -106,7 +106,7 @@ class OperatorPages:
         return _json(members)
 
     async def answer_metrics(self, accept_encoding: str) -> Response:
-        """Numbers of all workers, for Prometheus."""
+        """Metrics of all workers, for Prometheus."""
         self.metrics.count_cache_hits(self.cache.hits)
         page = await asyncio.to_thread(self.metrics.page)  # it has a line for each bucket of each route
         response = Response(page, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -4,8 +4,8 @@ import json
 
 import click
 
-from treaty.api.confluent.openapi.document import document
-from treaty.api.confluent.openapi.page import page
+from treaty.api.openapi.document import document
+from treaty.api.openapi.page import page
 
 
 @click.command("openapi")

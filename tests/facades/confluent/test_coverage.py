@@ -9,8 +9,9 @@ from tests.facades.confluent.form import Conversation, FormError, Names, convers
 from tests.facades.confluent.sections import SECTIONS
 from treaty.api.confluent.paths import in_context
 from treaty.api.confluent.query import NONE
-from treaty.api.confluent.routes import PATHS, ROUTES
-from treaty.api.router import decode_path
+from treaty.api.confluent.routes import ROUTES
+from treaty.api.confluent.routes import TABLE as PATHS
+from treaty.api.dialects.router import decode_path
 from treaty.core.refusals import Invalid
 from treaty.wire.confluent.errors import TABLE
 

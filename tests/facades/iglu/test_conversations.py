@@ -9,8 +9,8 @@ import pytest
 
 from tests.facades.confluent.form import Conversation, conversations
 from tests.facades.confluent.peers import hold_with_application, hold_with_process
-from treaty.api.iglu.routes import PATHS, ROUTES
-from treaty.api.router import decode_path
+from treaty.api.dialects.router import decode_path
+from treaty.api.iglu.routes import ROUTES, TABLE
 
 ALL = conversations(Path(__file__).parents[2] / "cases" / "iglu")
 WITH_PROCESS = [one for one in ALL if one.name in {"keys", "bodies", "patches"}]
@@ -45,7 +45,7 @@ NEVER_REFUSED = {("/api/meta/health", "GET"), ("/api/meta/health/db", "GET"), ("
 
 
 def test_every_route_succeeds_and_is_refused() -> None:
-    routes = {(path, method) for path, methods in PATHS.items() for method in methods}
+    routes = {(path, method) for path, methods in TABLE.items() for method in methods}
     assert {(path, method) for path, method, status in SPOKEN if status in SUCCESS} == routes
     refused = {(path, method) for path, method, status in SPOKEN if status not in SUCCESS}
     assert routes - refused == NEVER_REFUSED

@@ -14,8 +14,8 @@ import pytest
 from tests.facades.confluent.form import Conversation, conversations
 from tests.facades.confluent.peers import asking, hold, hold_with_application
 from tests.real.running import Running, serving
-from treaty.api.pravega.routes import PATHS, ROUTES, in_namespace
-from treaty.api.router import decode_path
+from treaty.api.dialects.router import decode_path
+from treaty.api.pravega.routes import ROUTES, TABLE, in_namespace
 
 DATA = Path(__file__).parents[2] / "cases" / "pravega"
 ALL = conversations(DATA)
@@ -69,7 +69,7 @@ SUCCESS = frozenset({200, 201, 204})
 
 
 def test_every_route_succeeds_and_is_refused() -> None:
-    routes = {(path, method) for path, methods in PATHS.items() for method in methods}
+    routes = {(path, method) for path, methods in TABLE.items() for method in methods}
     assert {(path, method) for path, method, status in SPOKEN if status in SUCCESS} == routes
     refused = {(path, method) for path, method, status in SPOKEN if status not in SUCCESS}
     never = {("/v1/schemas/addedTo", "POST"), ("/v1/groups/{}", "DELETE")}

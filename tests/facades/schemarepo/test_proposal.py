@@ -11,7 +11,7 @@ import pytest
 from tests.facades.doors import Door, basic, play
 from tests.facades.schemarepo.conversations import repository
 from treaty.api.application import build_application
-from treaty.api.schemarepo.routes import PATHS
+from treaty.api.schemarepo.routes import TABLE
 from treaty.assemble import open_node
 
 ROOT = Path(__file__).parents[3]
@@ -216,7 +216,7 @@ WRITES = {
     "POST /avro-1124/schemas/open-n?schema=%22int%22&compatibility_model=FULL": ("config", None),
     "POST /avro-1124/schemas/open-a?schema=%22int%22&force_override=true": ("config", None),
 }
-READS = [path.replace("{}", "open-a", 1).replace("{}", "1") for path, methods in PATHS.items() if "GET" in methods]
+READS = [path.replace("{}", "open-a", 1).replace("{}", "1") for path, methods in TABLE.items() if "GET" in methods]
 MAY = {
     "register": {"root", "writer", "chief"},
     "config": {"root", "chief"},

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from tests.facades.twin import TOKEN, Fixed
 from treaty.api.application import build_application
 from treaty.api.network.hosts import AllowedHosts
-from treaty.api.schemarepo.routes import PATHS
+from treaty.api.schemarepo.routes import TABLE
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
@@ -198,9 +198,13 @@ def test_a_list_of_names_is_read_page_by_page(member: Fixed) -> None:
 
 def test_every_endpoint_answers_from_a_member(member: Fixed) -> None:
     http = TestClient(build_application(member).dispatcher)
-    for path, methods in PATHS.items():
+    for path, methods in TABLE.items():
         for method, route in methods.items():
             target = path.replace("{}", "s", 1).replace("{}", "2")
-            content, headers = (b"schema=%22int%22", FORM) if "form" in route.sent else (b'"int"', TEXT)
+            content, headers = (
+                (b"schema=%22int%22", FORM)
+                if "application/x-www-form-urlencoded" in route.sent_as
+                else (b'"int"', TEXT)
+            )
             got = http.request(method, target, content=None if method == "GET" else content, headers=headers)
             assert got.status_code == 200, (method, target, got.text)

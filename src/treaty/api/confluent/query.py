@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
+from treaty.api.errors import HttpError
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidVersion
@@ -12,10 +13,12 @@ from treaty.core.requests import LATEST, Visible
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
-class PathNotFoundError(ValueError):
-    """A number or a word in the path or query is not one: Confluent's registry has no such address then. The message
-    says why.
-    """
+class PathNotFoundError(HttpError):
+    """A number or a word in the path or query is not valid: Confluent's registry has no such address then."""
+
+    def __init__(self, why: str) -> None:
+        """Keep why."""
+        super().__init__(404, f"HTTP 404 Not Found: {why}")
 
 
 def integer(text: str) -> int:

@@ -1,65 +1,75 @@
 """Config and mode, at every scope."""
 
-from treaty.api.confluent.request_context import RequestContext
+from treaty.api.confluent.exchange import ConfluentExchange
+from treaty.api.confluent.parameters import PAGE, PREFIX, RESOLVED
+from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Table, flag
 from treaty.core import requests as q
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import InvalidSetting
-from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, scope_of, set_config_of, setting_body
+from treaty.wire.confluent.settings import (
+    ConfigBody,
+    ModeBody,
+    SettingBody,
+    config_body,
+    scope_of,
+    set_config_of,
+    setting_body,
+)
 
 
-def _scope(x: RequestContext) -> q.Scope:
+def _scope(x: ConfluentExchange) -> q.Scope:
     return scope_of(x.values[0] if x.values else None)
 
 
-async def get_config(x: RequestContext) -> object:
+async def get_config(x: ConfluentExchange) -> object:
     """The config of a scope; with `defaultToGlobal=true` including what it inherits.
 
     A policy without a level name is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
     contains the policy itself.
     """
-    stored = await x.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
+    stored = await x.registry.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
     return config_body(stored.config, details=x.details)
 
 
-async def put_config(x: RequestContext) -> object:
+async def put_config(x: ConfluentExchange) -> object:
     """Changes members of the config: null removes a member, absent members stay; answers the whole config.
 
     Putting back the level that a GET answered leaves the policy as it is; `treaty.policy` sets one that no level names.
     """
     body = await x.body(ConfigBody)
-    stored = await x.ask(set_config_of(_scope(x), body))
+    stored = await x.registry.ask(set_config_of(_scope(x), body))
     return config_body(stored.config, put=True, details=x.details)
 
 
-async def delete_config(x: RequestContext) -> object:
+async def delete_config(x: ConfluentExchange) -> object:
     """Removes the config of a scope; answers the removed config."""
-    return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
+    return config_body((await x.registry.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
 
 
-async def get_mode(x: RequestContext) -> object:
+async def get_mode(x: ConfluentExchange) -> object:
     """The mode of a scope; with `defaultToGlobal=true` the inherited one if it has none."""
-    stored = await x.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
+    stored = await x.registry.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
     return ModeBody(stored.mode)
 
 
-async def put_mode(x: RequestContext) -> object:
+async def put_mode(x: ConfluentExchange) -> object:
     """Sets the mode of a scope, or removes it with null; answers the request's mode."""
     body = await x.body(ModeBody)
     request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
-    x.asked = request
+    x.registry.asked = request
     if not isinstance(body.mode, str) and body.mode is not None:
         raise InvalidSetting.of("MODE", "the body names no mode", path="/mode", allowed="a mode, or null")
-    await x.ask(request)
+    await x.registry.ask(request)
     return body
 
 
-async def delete_mode(x: RequestContext) -> object:
+async def delete_mode(x: ConfluentExchange) -> object:
     """Removes the mode of a scope (`recursive=true`: of its subjects too); answers the removed mode."""
-    return ModeBody((await x.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
+    return ModeBody((await x.registry.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
 
 
-async def list_settings(x: RequestContext) -> object:
+async def list_settings(x: ConfluentExchange) -> object:
     """Configs and modes of contexts, of the registry and of subjects under `subjectPrefix`, in this order.
 
     Contexts come with the highest id assigned in them. The next page begins after `afterContext` and `afterSubject`.
@@ -71,4 +81,90 @@ async def list_settings(x: RequestContext) -> object:
         limit=x.query.limit(SETTINGS_PAGE),
         after=None if context is None else q.Scope(context, x.query.get("afterSubject")),
     )
-    return [setting_body(one) for one in (await x.ask(request)).settings]
+    return [setting_body(one) for one in (await x.registry.ask(request)).settings]
+
+
+_SCOPE = ApiParameter(
+    "subject", "A subject, a context (`:.context:`), or the whole registry (`:.__GLOBAL:`)", example="orders-value"
+)
+_CONFIG = ApiAnswer("The config", ConfigBody, example={"compatibilityLevel": "BACKWARD"})
+_PUT_CONFIG = ApiAnswer("The whole config, its level as `compatibility`", ConfigBody, example={"compatibility": "FULL"})
+_MODE = ApiAnswer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
+_PUT_MODE = ApiAnswer(
+    "The mode of the request",
+    whole={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
+    example={"mode": "READONLY"},
+)
+
+
+def _config(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
+    return {
+        "GET": ApiOperation(get_config, "config", _CONFIG, path, (RESOLVED,), errors=unset),
+        "PUT": ApiOperation(
+            put_config,
+            "config",
+            _PUT_CONFIG,
+            path,
+            sent=ConfigBody,
+            sent_example={"compatibility": "FULL"},
+            errors=(42203, 42205, 42208, 42209, 42210),
+            writes=True,
+        ),
+        "DELETE": ApiOperation(
+            delete_config,
+            "config",
+            ApiAnswer("The removed config", ConfigBody, example=_CONFIG.example),
+            path,
+            errors=(40401, 42205, 42208),
+            writes=True,
+        ),
+    }
+
+
+def _mode(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
+    force = flag("force", "Enter IMPORT although the scope has subjects")
+    below = flag("recursive", "Remove the modes of the context's subjects too")
+    return {
+        "GET": ApiOperation(get_mode, "mode", _MODE, path, (RESOLVED,), errors=unset),
+        "PUT": ApiOperation(
+            put_mode,
+            "mode",
+            _PUT_MODE,
+            path,
+            (force,),
+            ModeBody,
+            {"mode": "READONLY"},
+            (42204, 42205, 42206, 42208),
+            writes=True,
+        ),
+        "DELETE": ApiOperation(
+            delete_mode,
+            "mode",
+            ApiAnswer("The removed mode", ModeBody, example=_MODE.example),
+            path,
+            (below,),
+            errors=(40401, 42205, 42208),
+            writes=True,
+        ),
+    }
+
+
+ROUTES: Table = {
+    "/config": _config(()),
+    "/config/{}": _config((_SCOPE,), 40408),
+    "/mode": _mode(()),
+    "/mode/{}": _mode((_SCOPE,), 40409),
+    "/treaty/settings": {
+        "GET": ApiOperation(
+            list_settings,
+            "config",
+            ApiAnswer("Configs and modes", list[SettingBody], example=[{"context": ".", "mode": "READWRITE"}]),
+            query=(
+                PREFIX,
+                *PAGE,
+                ApiParameter("afterContext", "Begin after this context; replaces `offset`", example="."),
+                ApiParameter("afterSubject", "Begin after this subject of `afterContext`", example="orders-value"),
+            ),
+        )
+    },
+}

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
-from treaty.api.confluent.request_context import RequestContext
+from treaty.api.confluent.exchange import ConfluentExchange
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import RegistryError
@@ -30,7 +30,7 @@ def as_posted(text: str) -> str:
     return SERIALIZED if _BASE64.fullmatch(text) else ""
 
 
-def qualify_references(x: RequestContext, body: SchemaBody, context: str) -> SchemaBody:
+def qualify_references(x: ConfluentExchange, body: SchemaBody, context: str) -> SchemaBody:
     """Write out the subjects of references where ``referenceFormat=qualified`` asks for it; `context` is the schema's."""
     if x.query.get("referenceFormat", "reference_format") == "qualified" and context != DEFAULT_CONTEXT:
         for reference in body.references or ():
@@ -39,7 +39,7 @@ def qualify_references(x: RequestContext, body: SchemaBody, context: str) -> Sch
     return body
 
 
-async def apply_view(x: RequestContext, found: F, usual: str = "") -> F:
+async def apply_view(x: ConfluentExchange, found: F, usual: str = "") -> F:
     """Return an answer with its text as ``format=`` asks, or in the `usual` view where nothing is asked:
     ``resolved`` has every reference inlined.
 
@@ -52,7 +52,7 @@ async def apply_view(x: RequestContext, found: F, usual: str = "") -> F:
     if form is None or view is None:
         return found
     known: KnownSchemas = {}
-    meaning = await resolve_schema(x.registry, x.call, found, known)
+    meaning = await resolve_schema(x.registry.shared, x.registry.call, found, known)
     size = len(found.text) + sum(len(each.text) for each in known.values())
     parse = form.parse
 
@@ -65,7 +65,7 @@ async def apply_view(x: RequestContext, found: F, usual: str = "") -> F:
     return replace(found, text=print_it() if size <= VIEW_BYTES else await asyncio.to_thread(print_it))
 
 
-async def try_view(x: RequestContext, found: VersionFound, usual: str = "") -> VersionFound:
+async def try_view(x: ConfluentExchange, found: VersionFound, usual: str = "") -> VersionFound:
     """The same for what has been written: a view that can't be had now, or not by who asks, makes no refusal of it."""
     try:
         return await apply_view(x, found, usual)

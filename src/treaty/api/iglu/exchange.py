@@ -4,20 +4,18 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
 from treaty.api.caller import caller
+from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import ask_registry
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.names import EVERYWHERE
-from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
+from treaty.core.registry import CallOptions
 from treaty.core.schema_engine import ValidateValue, ValueValidated
-from treaty.core.state.commit import PositionToken
 from treaty.formats.jsonschema.data.draft4 import validate_text
 from treaty.wire.iglu.documents import (
     MALFORMED,
@@ -29,7 +27,6 @@ from treaty.wire.iglu.documents import (
     read_document,
 )
 
-A = TypeVar("A")
 JSON_MEDIA = "application/json"
 
 
@@ -49,7 +46,6 @@ class IgluAnswer:
     body: Any
     status: int = 200
     media: str = JSON_MEDIA
-    allow: str = ""
 
     @property
     def data(self) -> bytes:
@@ -67,23 +63,15 @@ def message(text: str, status: int = 200, **members: Any) -> IgluAnswer:
 
 @dataclass(slots=True)
 class IgluExchange:
-    """What an endpoint reads and asks. `asked` and `token` are of the last question."""
+    """One request of Iglu's API and its answer, as endpoints see them."""
 
-    registry: AsyncRegistry
-    settings: IgluSettings
-    validate: ValidateCall
+    registry: RequestRegistry
     http: HttpRequest
     values: tuple[str, ...]
     """Open segments of the path, decoded."""
+    settings: IgluSettings
+    validate: ValidateCall
     query: Mapping[str, str]
-    call: CallOptions
-    token: PositionToken | None = None
-
-    async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
-        """Ask the registry."""
-        reply = await ask_registry(self.http.scope, self.registry, request, call or self.call)
-        self.token = reply.token
-        return reply.answer
 
     async def data(self) -> bytes:
         """Read the body; raises `IgluBodyError` 413 past the limit."""

@@ -56,7 +56,7 @@ async def get_schema(x: IgluExchange) -> IgluAnswer:
 async def find_schema(x: IgluExchange, key: IgluKey) -> PublishedSchema | None:
     """Return a schema that the caller may read; None where there is none."""
     try:
-        return await x.ask(GetPublished(subject_of_key(key), str(key.version)))
+        return await x.registry.ask(GetPublished(subject_of_key(key), str(key.version)))
     except (NotFound, Forbidden):
         return None
 
@@ -85,7 +85,7 @@ async def _texts(x: IgluExchange, request: ListPublished, representation: Repres
     request = replace(request, limit=IGLU_PAGE)
     while True:
         try:
-            page = (await x.ask(request)).schemas
+            page = (await x.registry.ask(request)).schemas
         except Forbidden:
             return []
         texts.extend(schema_text(one, representation) for one in page)
@@ -128,7 +128,7 @@ def _lint_errors(x: IgluExchange, document: object) -> IgluAnswer | None:
 
 
 async def _publish(x: IgluExchange, key: IgluKey, request: Publish) -> IgluAnswer:
-    done = await x.ask(request)
+    done = await x.registry.ask(request)
     status = 201 if done.created else 200
     told = "Schema created" if done.created else "Schema updated"
     body: dict[str, Any] = {"message": told, "updated": not done.created, "location": str(key), "status": status}
@@ -148,7 +148,7 @@ async def delete_schema(x: IgluExchange) -> IgluAnswer:
     if not x.settings.patches_allowed:
         return message("DELETE is not allowed: the server was started without --iglu-patches", 405)
     with suppress(NotFound):
-        await x.ask(DeletePublished(subject_of_key(key), str(key.version)))
+        await x.registry.ask(DeletePublished(subject_of_key(key), str(key.version)))
     return message("Schema deleted")
 
 
@@ -167,7 +167,7 @@ async def get_draft(x: IgluExchange) -> IgluAnswer:
     """Return the text of a draft."""
     _, subject, number = _draft_of(x)
     try:
-        return IgluAnswer((await x.ask(GetDraft(subject, number))).text)
+        return IgluAnswer((await x.registry.ask(GetDraft(subject, number))).text)
     except (NotFound, Forbidden):
         return message(NO_SCHEMA, 404)
 
@@ -179,6 +179,6 @@ async def put_draft(x: IgluExchange) -> IgluAnswer:
     document = await x.document()
     if not isinstance(document.value, dict):
         raise IgluBodyError(400, "Cannot decode JSON schema: a draft is a JSON object")
-    await x.ask(PutDraft(subject, number, document.text, private))
+    await x.registry.ask(PutDraft(subject, number, document.text, private))
     location = f"iglu:{key.vendor}/{key.name}/{key.format}/{number}"
     return IgluAnswer({"message": "Schema created", "updated": False, "location": location, "status": 201}, 201)

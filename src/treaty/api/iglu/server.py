@@ -25,7 +25,7 @@ async def get_health(_x: IgluExchange) -> IgluAnswer:
 async def get_log_health(x: IgluExchange) -> IgluAnswer:
     """Say that the log is reachable; where it is not, the answer is 503."""
     with suppress(Forbidden):
-        await x.ask(ListPublished(limit=1))
+        await x.registry.ask(ListPublished(limit=1))
     return IgluAnswer("OK", media=_TEXT)
 
 
@@ -56,7 +56,7 @@ async def _count(x: IgluExchange) -> int:
     total, after = 0, None
     while True:
         try:
-            page = (await x.ask(ListPublished(after=after, limit=IGLU_PAGE))).schemas
+            page = (await x.registry.ask(ListPublished(after=after, limit=IGLU_PAGE))).schemas
         except Forbidden:
             return 0
         total += len(page)
@@ -76,7 +76,7 @@ async def generate_keys(x: IgluExchange) -> IgluAnswer:
         raise refuse_malformed()
     read, write = uuid4(), uuid4()
     keys = (NewApiKey(digest_of(read), "READ"), NewApiKey(digest_of(write), "CREATE_VENDOR"))
-    await x.ask(AddApiKeys(vendor.strip(), keys))
+    await x.registry.ask(AddApiKeys(vendor.strip(), keys))
     return IgluAnswer({"read": str(read), "write": str(write)})
 
 
@@ -86,5 +86,5 @@ async def delete_key(x: IgluExchange) -> IgluAnswer:
         digest = digest_of(UUID(x.query.get("key", "")))
     except ValueError:
         raise IgluBodyError(400, "The query member key is no UUID; allowed: the key to remove") from None
-    await x.ask(RemoveApiKey(digest))
+    await x.registry.ask(RemoveApiKey(digest))
     return message("Keys have been deleted")

@@ -67,7 +67,7 @@ async def _validate(x: IgluExchange, key: IgluKey, data: Any) -> IgluAnswer:
         return message(NO_SCHEMA, 404)
     value = json.dumps(data, separators=(",", ":")).encode()
     question = ValidateValue(ResolvedSchema("JSON", found.version.text), value, x.settings.depth)
-    validated = await x.validate(question, x.call)
+    validated = await x.validate(question, x.registry.call)
     if validated.too_costly:
         raise IgluBodyError(422, f"The instance can't be validated: {validated.too_costly}")
     if validated.issue:

@@ -26,7 +26,7 @@ async def all_with_descriptors(x: PravegaExchange, versions: Iterable[VersionFou
         if one.format != "PROTOBUF" or one.data is not None:
             made.append(one)
             continue
-        schema = await resolve_schema(x.registry, x.call, one, known)
+        schema = await resolve_schema(x.registry.shared, x.registry.call, one, known)
         size = len(one.text) + sum(len(each.text) for each in known.values())
         data = _descriptors(schema) if size <= VIEW_BYTES else await asyncio.to_thread(_descriptors, schema)
         made.append(replace(one, data=data))

@@ -17,13 +17,13 @@ async def get_encoding_id(x: PravegaExchange) -> PravegaAnswer:
         message, allowed = "The body has no member 'versionInfo'", "the version that a writer uses"
         raise Invalid.of("MEMBER", message, path="/versionInfo", new="null", allowed=allowed)
     codec = body.codec_type or NO_CODEC
-    assigned = await x.ask(AssignEncoding(x.subject, body.version_info.id, codec))
+    assigned = await x.registry.ask(AssignEncoding(x.subject, body.version_info.id, codec))
     return PravegaAnswer(200, bodies.EncodingIdBody(assigned.encoding_id))
 
 
 async def get_encoding(x: PravegaExchange) -> PravegaAnswer:
     """What an encoding id stands for; its version may be deleted."""
-    found = await x.ask(GetEncoding(x.subject, integer_of(x.values[1])))
+    found = await x.registry.ask(GetEncoding(x.subject, integer_of(x.values[1])))
     version = await with_descriptors(x, found.version)
     return PravegaAnswer(
         200, bodies.EncodingInfoBody(schema_body(version), version_body(version), _codec_body(found.codec))
@@ -32,7 +32,7 @@ async def get_encoding(x: PravegaExchange) -> PravegaAnswer:
 
 async def list_codecs(x: PravegaExchange) -> PravegaAnswer:
     """The codecs that were added to a group, by name."""
-    found = await x.ask(ListCodecs(x.subject))
+    found = await x.registry.ask(ListCodecs(x.subject))
     return PravegaAnswer(200, bodies.CodecTypesBody([_codec_body(one) for one in found.codecs]))
 
 
@@ -40,10 +40,10 @@ async def add_codec(x: PravegaExchange) -> PravegaAnswer:
     """Adds a codec to a group; 409 if the group has one of this name with other properties, which never change."""
     body = await x.body(bodies.CodecTypeBody)
     if body.name == NO_CODEC and not body.properties:  # serializers without a codec send it at their start
-        await x.ask(ListCodecs(x.subject))
+        await x.registry.ask(ListCodecs(x.subject))
         return PravegaAnswer(201)
     codec = Codec(body.name or "", tuple(sorted((body.properties or {}).items())))
-    await x.ask(AddCodec(x.subject, codec))
+    await x.registry.ask(AddCodec(x.subject, codec))
     return PravegaAnswer(201)
 
 

@@ -9,50 +9,40 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
+from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER, REQUEST_BYTES
 from treaty.core.messages.groups import GetOrdinal
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import Invalid, VersionNotFound
-from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
-from treaty.core.state.commit import PositionToken
 from treaty.node.large_work import run_by_size
 from treaty.wire.pravega.groups import context_of, subject_of
 from treaty.wire.pravega.policies import ordinals_in
 
-A = TypeVar("A")
 B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
 class PravegaAnswer:
-    """The answer of an endpoint: a status, and a body where there is one. `allow` are the methods of the path."""
+    """The answer of an endpoint: a status, and a body where there is one."""
 
     status: int
     body: object = None
-    allow: str = ""
 
 
 @dataclass(slots=True)
 class PravegaExchange:
-    """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""
+    """One request of Pravega's registry and its answer, as endpoints see them."""
 
-    registry: AsyncRegistry
+    registry: RequestRegistry
     http: HttpRequest
-    namespace: str
     values: tuple[str, ...]
     """Open segments of the path, decoded."""
+    namespace: str
     query: Mapping[str, str]
-    call: CallOptions
     details: bool = False
-    asked: Request[object] | None = None
-    token: PositionToken | None = None
-    size: int = 0
-    """Characters and bytes of the schemas in the last answer."""
 
     @property
     def context(self) -> str:
@@ -64,19 +54,12 @@ class PravegaExchange:
         """The subject of the group in the path; always its first open segment."""
         return subject_of(self.namespace, self.values[0])
 
-    async def ask(self, request: Request[A]) -> A:
-        """Ask the registry."""
-        self.asked = request
-        reply = await ask_registry(self.http.scope, self.registry, request, self.call)
-        self.token, self.size = reply.token, answer_size(reply.answer)
-        return reply.answer
-
     async def versions_named(self, subject: Subject, *levels: Level) -> dict[int, VersionFound]:
         """Return the versions that policies of a subject name, by ordinal; one that is gone is left out."""
         found: dict[int, VersionFound] = {}
         for ordinal in sorted({one for level in levels for one in ordinals_in(level)}):
             try:
-                found[ordinal] = await self.ask(GetOrdinal(subject, ordinal))
+                found[ordinal] = await self.registry.ask(GetOrdinal(subject, ordinal))
             except VersionNotFound:
                 continue
         return found

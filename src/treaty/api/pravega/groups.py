@@ -37,7 +37,7 @@ async def list_groups(x: PravegaExchange) -> PravegaAnswer:
     """Lists groups that the caller may read by name, with their properties; `continuationToken` of a page is that of the next one, and an empty page is the last."""
     context, limit = x.context, _limit(x.query.get("limit", ""))
     after = name_after(context, x.query.get("continuationToken", ""))
-    page = await x.ask(ListGroups(context, after, limit))
+    page = await x.registry.ask(ListGroups(context, after, limit))
     groups = {group_name(one.subject, context): await _describe_properties(x, one) for one in page.groups}
     return PravegaAnswer(200, GroupsPageBody(groups, page_token(context, page.last)))
 
@@ -64,7 +64,7 @@ async def _describe_properties(x: PravegaExchange, found: GroupFound) -> GroupPr
 async def create_group(x: PravegaExchange) -> PravegaAnswer:
     """Creates a group without schemas; 409 if there is one of this name, whose properties do not change."""
     request = create_of(x.namespace, await x.body(CreateGroupBody))
-    created = await x.ask(request)
+    created = await x.registry.ask(request)
     if created.created:
         return PravegaAnswer(201)
     message = f"The group '{request.subject.name}' exists"
@@ -74,12 +74,12 @@ async def create_group(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_group(x: PravegaExchange) -> PravegaAnswer:
     """The properties of a group."""
-    return PravegaAnswer(200, await _describe_properties(x, await x.ask(GetSubject(x.subject))))
+    return PravegaAnswer(200, await _describe_properties(x, await x.registry.ask(GetSubject(x.subject))))
 
 
 async def delete_group(x: PravegaExchange) -> PravegaAnswer:
     """Removes a group with its schemas, codecs and encodings; 204 also if there is none. 409 if schemas of others refer to its schemas."""
-    await x.ask(RemoveSubject(x.subject))
+    await x.registry.ask(RemoveSubject(x.subject))
     return PravegaAnswer(204)
 
 
@@ -90,14 +90,14 @@ async def update_compatibility(x: PravegaExchange) -> PravegaAnswer:
     previous = body.previous_compatibility
     expected = None if previous is None else level_of(previous, "/previousCompatibility")
     with suppress(Forbidden):  # who may change the policy may not always read it; additions are checked again
-        refuse_comparing(level, (await x.ask(GetSubject(x.subject))).format)
-    await x.ask(ChangeSubject(x.subject, level, expected))
+        refuse_comparing(level, (await x.registry.ask(GetSubject(x.subject))).format)
+    await x.registry.ask(ChangeSubject(x.subject, level, expected))
     return PravegaAnswer(200)
 
 
 async def get_history(x: PravegaExchange) -> PravegaAnswer:
     """The versions of a group in the order in which they were added, each with the policy that was in force; deleted ones are left out."""
-    found = await x.ask(GetHistory(x.subject))
+    found = await x.registry.ask(GetHistory(x.subject))
     named = await x.versions_named(x.subject, *map(policy_at, found.versions))
     versions = await all_with_descriptors(x, (one.version for one in found.versions))
     admitted = [replace(one, version=version) for one, version in zip(found.versions, versions, strict=True)]

@@ -40,7 +40,7 @@ from treaty.wire.pravega.policies import level_of, version_body
 
 async def list_newest(x: PravegaExchange) -> PravegaAnswer:
     """The newest schema of each format and type, by id; with `type` of this one alone."""
-    found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
+    found = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
     return PravegaAnswer(
         200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
     )
@@ -48,7 +48,7 @@ async def list_newest(x: PravegaExchange) -> PravegaAnswer:
 
 async def list_versions(x: PravegaExchange) -> PravegaAnswer:
     """The schemas of a group by id, without deleted ones; with `type` those of this type alone."""
-    found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
+    found = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
     return PravegaAnswer(
         200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
     )
@@ -57,7 +57,7 @@ async def list_versions(x: PravegaExchange) -> PravegaAnswer:
 async def add_schema(x: PravegaExchange) -> PravegaAnswer:
     """Adds a schema, unless the group has it; answers its version. 409 if the policy or the types of the group refuse it, 417 if its format does."""
     draft, properties = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
-    added = await x.ask(
+    added = await x.registry.ask(
         Register(x.subject, draft, properties=properties, create_with=SubjectCreation(ORIGIN), require_subject=True)
     )
     return PravegaAnswer(201, version_body(added.version))
@@ -71,12 +71,12 @@ async def _draft(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
 async def find_version(x: PravegaExchange) -> PravegaAnswer:
     """The newest version with this schema; its properties are not compared."""
     draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
-    return PravegaAnswer(200, version_body(await x.ask(FindSameVersion(x.subject, draft))))
+    return PravegaAnswer(200, version_body(await x.registry.ask(FindSameVersion(x.subject, draft))))
 
 
 async def get_schema(x: PravegaExchange) -> PravegaAnswer:
     """A schema by id, also a deleted one."""
-    found = await x.ask(GetOrdinal(x.subject, integer_of(x.values[1])))
+    found = await x.registry.ask(GetOrdinal(x.subject, integer_of(x.values[1])))
     return PravegaAnswer(200, schema_body(await with_descriptors(x, found)))
 
 
@@ -97,12 +97,12 @@ async def delete_version(x: PravegaExchange) -> PravegaAnswer:
 
 async def _typed_version(x: PravegaExchange) -> VersionFound:
     _, word, type_name, version = x.values
-    return await x.ask(GetTypedVersion(x.subject, format_in_path(word), type_name, integer_of(version)))
+    return await x.registry.ask(GetTypedVersion(x.subject, format_in_path(word), type_name, integer_of(version)))
 
 
 async def _delete(x: PravegaExchange, ordinal: int) -> PravegaAnswer:
     with suppress(AlreadyDeleted):
-        await x.ask(DeleteOrdinal(x.subject, ordinal))
+        await x.registry.ask(DeleteOrdinal(x.subject, ordinal))
     return PravegaAnswer(204)
 
 
@@ -111,19 +111,19 @@ async def validate(x: PravegaExchange) -> PravegaAnswer:
     body = await x.body(ValidateBody, OPAQUE_BODY_BYTES)
     draft, _ = await _draft(body.schema_info)
     level = None if body.compatibility is None else level_of(body.compatibility)
-    group = await x.ask(GetSubject(x.subject))
+    group = await x.registry.ask(GetSubject(x.subject))
     allowed = dict(group.properties).get(FORMAT, ANY_FORMAT)
     if allowed not in {ANY_FORMAT, draft.format}:
         reasons = [f"the group takes schemas of the format {allowed} only, not {draft.format}"] if x.details else []
         return PravegaAnswer(200, ValidBody(valid=False, reasons=reasons))
-    checked = await x.ask(Check(x.subject, draft, level=level))
+    checked = await x.registry.ask(Check(x.subject, draft, level=level))
     return PravegaAnswer(200, ValidBody(checked.compatible, _reasons(x, checked)))
 
 
 async def can_read(x: PravegaExchange) -> PravegaAnswer:
     """Says whether a reader with this schema can read what the policy of the group lets writers write."""
     draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
-    checked = await x.ask(CheckReading(x.subject, draft))
+    checked = await x.registry.ask(CheckReading(x.subject, draft))
     return PravegaAnswer(200, CanReadBody(checked.compatible, _reasons(x, checked)))
 
 
@@ -135,7 +135,7 @@ async def added_to(x: PravegaExchange) -> PravegaAnswer:
     """The groups of a namespace that have this schema, each with its newest version; deleted versions do not count."""
     context = x.context
     draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
-    found = await x.ask(FindSameSchema(context, draft))
+    found = await x.registry.ask(FindSameSchema(context, draft))
     return PravegaAnswer(
         200, AddedToBody({group_name(one.subject, context): version_body(one) for one in found.versions})
     )

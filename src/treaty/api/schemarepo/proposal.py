@@ -6,7 +6,7 @@ The scheme of its group says what the id of a schema is: its ordinal + 1, or wha
 from dataclasses import replace
 
 from treaty.api.errors import HttpError
-from treaty.api.schemarepo.request_context import SchemaRepoContext
+from treaty.api.schemarepo.exchange import SchemaRepoExchange
 from treaty.api.schemarepo.subjects import latest_version, subject_names
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
@@ -34,31 +34,31 @@ WORDS = frozenset({"latest", "groups"})
 """Words of paths, which no group has as its name."""
 
 
-async def list_groups(x: SchemaRepoContext) -> str | bytes:
+async def list_groups(x: SchemaRepoExchange) -> str | bytes:
     """Names of groups, one in each line."""
     return "".join([f"{name}\n" async for name in subject_names(x)])
 
 
-async def list_ids(x: SchemaRepoContext) -> str | bytes:
+async def list_ids(x: SchemaRepoExchange) -> str | bytes:
     """Ids of the schemas of a group, the oldest first, one in each line."""
     subject = subject_named(x.values[0])
-    scheme = id_scheme_of(await x.ask(GetSubject(subject)))
-    found = await x.ask(ListGroupVersions(subject))
+    scheme = id_scheme_of(await x.registry.ask(GetSubject(subject)))
+    found = await x.registry.ask(ListGroupVersions(subject))
     ids = dict.fromkeys(id_of(one, scheme) for one in found.versions)
     return "".join(f"{one}\n" for one in ids if one)
 
 
-async def get_schema(x: SchemaRepoContext) -> str | bytes:
+async def get_schema(x: SchemaRepoExchange) -> str | bytes:
     """The schema with this id, exactly as it was sent; also one that was deleted."""
-    return sent_text(await x.ask(GetNamedVersion(subject_named(x.values[0]), x.values[1])))
+    return sent_text(await x.registry.ask(GetNamedVersion(subject_named(x.values[0]), x.values[1])))
 
 
-async def get_latest(x: SchemaRepoContext) -> str | bytes:
+async def get_latest(x: SchemaRepoExchange) -> str | bytes:
     """The schema that was registered last."""
     return sent_text(await latest_version(x, subject_named(x.values[0])))
 
 
-async def register(x: SchemaRepoContext) -> str | bytes:
+async def register(x: SchemaRepoExchange) -> str | bytes:
     """Registers the parameter `schema` and answers its id; the group is created with its first schema.
 
     `compatibility_model` is the level of a new group (the default is NONE), or the name of a policy; for a group that exists it has no
@@ -77,54 +77,56 @@ async def register(x: SchemaRepoContext) -> str | bytes:
     group = await _find_group(x, subject)
     registered = await _create(x, request, model, scheme) if group is None else None
     if registered is None:
-        group = await x.ask(GetSubject(subject)) if group is None else group
+        group = await x.registry.ask(GetSubject(subject)) if group is None else group
         refuse_other_scheme(group, scheme)
         registered = await _add(x, request, model, group)
     return id_of(registered.version, scheme or SEQUENCE if group is None else id_scheme_of(group))
 
 
-async def _find_model(x: SchemaRepoContext, word: str) -> Config | None:
+async def _find_model(x: SchemaRepoExchange, word: str) -> Config | None:
     """Return the policy that a compatibility model names; None without one. Raises `InvalidSetting` for an unknown one."""
     model = model_of(word) if word else None
     if model is not None and model.follows is not None:
         try:
-            await x.ask(GetPolicy(model.follows))
+            await x.registry.ask(GetPolicy(model.follows))
         except SettingNotFound:
             raise unknown_model(word) from None
     return model
 
 
-async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
+async def _find_group(x: SchemaRepoExchange, subject: Subject) -> GroupFound | None:
     try:
-        return await x.ask(GetSubject(subject))
+        return await x.registry.ask(GetSubject(subject))
     except SubjectNotFound:
         return None
 
 
 async def _create(
-    x: SchemaRepoContext, request: Register, model: Config | None, scheme: str
+    x: SchemaRepoExchange, request: Register, model: Config | None, scheme: str
 ) -> RegisteredVersion | None:
     """Register the first schema of a group that does not exist; None where it exists by now."""
     new_subject_named(request.subject.name)
     made = group_creation(model, scheme)
     try:
-        return await x.ask(replace(request, create_with=made))
+        return await x.registry.ask(replace(request, create_with=made))
     except NotPermitted as refused:
         if refused.reason.rule == "CREATE_WITH_POLICY":
             return None
         if refused.reason.rule != "CREATE_WITH_CONFIG" or model is not None:
             raise
-    return await x.ask(replace(request, create_with=replace(made, policy=None)))  # the config that is there counts
+    return await x.registry.ask(
+        replace(request, create_with=replace(made, policy=None))
+    )  # the config that is there counts
 
 
-async def _add(x: SchemaRepoContext, request: Register, model: Config | None, group: GroupFound) -> RegisteredVersion:
+async def _add(x: SchemaRepoExchange, request: Register, model: Config | None, group: GroupFound) -> RegisteredVersion:
     """Register a schema in a group that exists, whose own policy counts."""
     theirs = model_word(group.config, group.level)
     if model is not None and theirs not in {model.level, model.follows}:
         x.ignored = theirs
     draft = replace(request.draft, format=ANY_FORMAT)
     made = replace(group_creation(None), policy=None)
-    return await x.ask(replace(request, draft=draft, create_with=made, require_subject=True))
+    return await x.registry.ask(replace(request, draft=draft, create_with=made, require_subject=True))
 
 
 def _group_named(name: str) -> Subject:

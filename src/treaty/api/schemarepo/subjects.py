@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from treaty.api.caller import caller
 from treaty.api.errors import HttpError
-from treaty.api.schemarepo.request_context import SchemaRepoContext
+from treaty.api.schemarepo.exchange import SchemaRepoExchange
 from treaty.core import limits
 from treaty.core.access.rights import Permission
 from treaty.core.answers import Config, VersionFound
@@ -36,30 +36,30 @@ from treaty.wire.schemarepo.requests import (
 from treaty.wire.schemarepo.texts import LineBreakError, entry_of, print_entries, print_entry, print_names, sent_text
 
 
-async def list_subjects(x: SchemaRepoContext) -> str | bytes:
+async def list_subjects(x: SchemaRepoExchange) -> str | bytes:
     """Names of subjects, sorted, one in each line, or as JSON; those without schemas are among them."""
     return print_names([name async for name in subject_names(x)], x.media)
 
 
-async def subject_names(x: SchemaRepoContext) -> AsyncIterator[str]:
+async def subject_names(x: SchemaRepoExchange) -> AsyncIterator[str]:
     """Return the names of all subjects that the caller may read, page by page."""
-    call, after = x.call, ""
+    call, after = x.registry.call, ""
     while True:
-        page = await x.ask(ListGroups(after=after, limit=GROUPS_PAGE), call)
+        page = await x.registry.ask(ListGroups(after=after, limit=GROUPS_PAGE), call)
         for group in page.groups:
             yield group.subject
         if not page.groups:
             return
-        after, call = page.last, replace(call, consistency="eventual", after=x.token)
+        after, call = page.last, replace(call, consistency="eventual", after=x.registry.token)
 
 
-async def show_subject(x: SchemaRepoContext) -> str | bytes:
+async def show_subject(x: SchemaRepoExchange) -> str | bytes:
     """Answers 200 with an empty body if the subject exists."""
-    await x.ask(GetSubject(subject_named(x.values[0])))
+    await x.registry.ask(GetSubject(subject_named(x.values[0])))
     return ""
 
 
-async def create_subject(x: SchemaRepoContext) -> str | bytes:
+async def create_subject(x: SchemaRepoExchange) -> str | bytes:
     """Creates a subject; the parameters are its configuration. A subject that exists keeps the one that it has.
 
     `repo.validators` names validators, with commas between them; `treaty.format` limits the subject to one format. Any schema may
@@ -67,11 +67,11 @@ async def create_subject(x: SchemaRepoContext) -> str | bytes:
     """
     request = create_subject_of(x.values[0], await x.form())
     try:
-        await x.ask(request)
+        await x.registry.ask(request)
     except NotPermitted as refused:
         if refused.reason.rule != "CREATE_WITH_CONFIG":
             raise
-        await x.ask(_without_level(request))
+        await x.registry.ask(_without_level(request))
     return x.values[0]
 
 
@@ -82,25 +82,25 @@ def _without_level(request: CreateSubject) -> CreateSubject:
     return replace(request, settings=replace(request.settings, policy=policy))
 
 
-async def get_config(x: SchemaRepoContext) -> str | bytes:
+async def get_config(x: SchemaRepoExchange) -> str | bytes:
     """The configuration of the subject, as properties in the form of Java."""
-    group = await x.ask(GetSubject(subject_named(x.values[0])))
+    group = await x.registry.ask(GetSubject(subject_named(x.values[0])))
     return print_properties(properties_of(group), "configuration of the subject")
 
 
-async def is_integral(x: SchemaRepoContext) -> str | bytes:
+async def is_integral(x: SchemaRepoExchange) -> str | bytes:
     """Answers `true`: ids of schemas are whole numbers."""
-    await x.ask(GetSubject(subject_named(x.values[0])))
+    await x.registry.ask(GetSubject(subject_named(x.values[0])))
     return "true"
 
 
-async def get_server_config(x: SchemaRepoContext) -> str | bytes:
+async def get_server_config(x: SchemaRepoExchange) -> str | bytes:
     """The configuration of the server, as properties in the form of Java: its release, and what holds where a subject names nothing.
 
     With `includeDefaults=true` also its limits. It needs the permission config on everything.
     """
     _refuse_unless_allowed("config")
-    config = (await x.ask(GetConfig(Scope(EVERYWHERE), resolve=True))).config
+    config = (await x.registry.ask(GetConfig(Scope(EVERYWHERE), resolve=True))).config
     properties = {
         "schema-repo.class": "treaty",
         "schema-repo.validation.default.validators": ",".join(config.validators or ()),
@@ -124,44 +124,44 @@ def _refuse_unless_allowed(permission: Permission) -> None:
 # --------------------------------------------------------------------------------------------------------- versions
 
 
-async def list_schemas(x: SchemaRepoContext) -> str | bytes:
+async def list_schemas(x: SchemaRepoExchange) -> str | bytes:
     """Schemas with their ids, the newest first: lines of id, tabulator and schema, or JSON.
 
     A schema with a line break is shown as JSON only; a list of lines is then answered with 406.
     """
-    found = await x.ask(ListGroupVersions(subject_named(x.values[0])))
+    found = await x.registry.ask(ListGroupVersions(subject_named(x.values[0])))
     try:
         return print_entries([entry_of(one) for one in reversed(found.versions)], x.media)
     except LineBreakError as wrong:
         raise HttpError(406, f"HTTP 406 Not Acceptable: {wrong}") from None
 
 
-async def get_latest(x: SchemaRepoContext) -> str | bytes:
+async def get_latest(x: SchemaRepoExchange) -> str | bytes:
     """The newest schema: its id, a tabulator, and the schema up to the end."""
     return print_entry(entry_of(await latest_version(x, subject_named(x.values[0]))))
 
 
-async def latest_version(x: SchemaRepoContext, subject: Subject) -> VersionFound:
+async def latest_version(x: SchemaRepoExchange, subject: Subject) -> VersionFound:
     """Return the latest live version. Raises `SchemaNotFound` for a subject without one."""
-    group = await x.ask(GetSubject(subject))
+    group = await x.registry.ask(GetSubject(subject))
     if group.latest < 0:
         raise no_schema(subject, "latest")
-    return await x.ask(GetOrdinal(subject, group.latest))
+    return await x.registry.ask(GetOrdinal(subject, group.latest))
 
 
-async def get_schema(x: SchemaRepoContext) -> str | bytes:
+async def get_schema(x: SchemaRepoExchange) -> str | bytes:
     """The schema with this id, exactly as it was sent; also one that was deleted."""
     subject = subject_named(x.values[0])
     return sent_text(await version_by_id(x, subject, x.values[1]))
 
 
-async def version_by_id(x: SchemaRepoContext, subject: Subject, id_: str) -> VersionFound:
+async def version_by_id(x: SchemaRepoExchange, subject: Subject, id_: str) -> VersionFound:
     """Return the version with this id, its ordinal. Raises `NotFound`."""
     ordinal = ordinal_of(id_)
     if ordinal is None:
-        await x.ask(GetSubject(subject))
+        await x.registry.ask(GetSubject(subject))
         raise no_schema(subject, id_)
-    return await x.ask(GetOrdinal(subject, ordinal))
+    return await x.registry.ask(GetOrdinal(subject, ordinal))
 
 
 def no_schema(subject: Subject, id_: str) -> SchemaNotFound:
@@ -171,38 +171,38 @@ def no_schema(subject: Subject, id_: str) -> SchemaNotFound:
     )
 
 
-async def find_schema(x: SchemaRepoContext) -> str | bytes:
+async def find_schema(x: SchemaRepoExchange) -> str | bytes:
     """The id of the newest schema with the posted text; 404 if there is none."""
     subject, text = subject_named(x.values[0]), await x.text()
-    group = await x.ask(GetSubject(subject))
+    group = await x.registry.ask(GetSubject(subject))
     for format_ in formats_to_find(group):
         try:
-            return str((await x.ask(FindSameVersion(subject, Draft(text, format_)))).ordinal)
+            return str((await x.registry.ask(FindSameVersion(subject, Draft(text, format_)))).ordinal)
         except (SchemaNotFound, InvalidSchema):
             continue
     raise no_schema(subject, "with this text")
 
 
-async def register(x: SchemaRepoContext) -> str | bytes:
+async def register(x: SchemaRepoExchange) -> str | bytes:
     """Registers the schema in a subject that exists; answers its id, for a text that is there already the old one."""
     subject, text = subject_named(x.values[0]), await x.text()
-    return str((await x.ask(register_of(subject, text))).version.ordinal)
+    return str((await x.registry.ask(register_of(subject, text))).version.ordinal)
 
 
-async def register_if_latest(x: SchemaRepoContext) -> str | bytes:
+async def register_if_latest(x: SchemaRepoExchange) -> str | bytes:
     """Registers the schema if the latest one has this id, or without an id if there is none; 409 if it is another one."""
     subject, text = subject_named(x.values[0]), await x.text()
     latest = x.values[1] if len(x.values) > 1 else ""
     expected = expected_of(latest)
     if expected is None:
-        await x.ask(GetSubject(subject))
+        await x.registry.ask(GetSubject(subject))
         raise no_schema(subject, latest)
     try:
-        found = await x.ask(register_of(subject, text, expected))
+        found = await x.registry.ask(register_of(subject, text, expected))
     except NotLatest:
-        refused = x.asked
+        refused = x.registry.asked
         if expected.value >= 0:
-            await x.ask(GetOrdinal(subject, expected.value))  # an id that no schema has is 404
-        x.asked = refused
+            await x.registry.ask(GetOrdinal(subject, expected.value))  # an id that no schema has is 404
+        x.registry.asked = refused
         raise
     return str(found.version.ordinal)

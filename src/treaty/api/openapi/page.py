@@ -8,8 +8,8 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from treaty.api.confluent.openapi.parts import Schema
-from treaty.api.confluent.openapi.shapes import PLACE
+from treaty.api.dialects.description import Schema
+from treaty.api.openapi.shapes import PLACE
 
 _TOP = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>

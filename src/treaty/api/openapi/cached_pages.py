@@ -9,8 +9,8 @@ import msgspec
 from starlette.responses import Response
 
 from treaty.api.compression import accepts_gzip, compress_gzip
-from treaty.api.confluent.openapi.document import document
-from treaty.api.confluent.openapi.page import page
+from treaty.api.openapi.document import document
+from treaty.api.openapi.page import page
 
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"

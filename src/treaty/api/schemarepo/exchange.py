@@ -2,20 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import announced_bytes, read_body
+from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import answer_size, ask_registry
-from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
-from treaty.core.state.commit import PositionToken
 from treaty.wire.schemarepo.texts import TEXT
-
-A = TypeVar("A")
 
 FORM = "application/x-www-form-urlencoded"
 """The media type of parameters in a body."""
@@ -27,29 +21,17 @@ CHARSETS = {
 
 
 @dataclass(slots=True)
-class SchemaRepoContext:
-    """What an endpoint reads and asks. `asked` and `token` are of the last question, for errors and headers."""
+class SchemaRepoExchange:
+    """One request of schema-repo's API or that of AVRO-1124 and its answer, as endpoints see them."""
 
-    registry: AsyncRegistry
+    registry: RequestRegistry
     http: HttpRequest
     values: tuple[str, ...]
     """Open segments of the path, decoded."""
-    call: CallOptions
     media: str = TEXT
     """The media type of the answer."""
-    asked: Request[object] | None = None
-    token: PositionToken | None = None
-    size: int = 0
-    """Characters and bytes of the schemas in the last answer."""
     ignored: str = ""
     """The policy in force, where the request named another one without effect."""
-
-    async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
-        """Ask the registry."""
-        self.asked = request
-        reply = await ask_registry(self.http.scope, self.registry, request, call or self.call)
-        self.token, self.size = reply.token, answer_size(reply.answer)
-        return reply.answer
 
     async def text(self) -> str:
         """Read the body as a schema; raises `HttpError` 400 where it is empty or is no text in its encoding."""

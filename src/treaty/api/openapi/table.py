@@ -1,11 +1,18 @@
-"""The table of all routes: every path of the dialect has its entry, and a test says where one is missing."""
+"""The table of all routes of a server."""
 
 from collections.abc import Mapping
 
-from treaty.api.confluent.openapi import associations, iglu, pravega, schemarepo, schemas, server, settings, subjects
-from treaty.api.confluent.openapi.parts import ApiDialect, ApiOperation, ApiParameter, Table
+from treaty.api.confluent.routes import TABLE as CONFLUENT
+from treaty.api.dialects.description import ApiDescription, ApiOperation, ApiParameter, Table
+from treaty.api.iglu.routes import DESCRIPTION as IGLU
+from treaty.api.native import TABLE as NATIVE
+from treaty.api.openapi.pages import PAGES
+from treaty.api.pravega.routes import DESCRIPTION as PRAVEGA
+from treaty.api.schemarepo.routes import DESCRIPTION as SCHEMA_REPO
 from treaty.core.registry import CONSISTENCIES
 
+DIALECTS: tuple[ApiDescription, ...] = (PRAVEGA, SCHEMA_REPO, IGLU)
+"""Dialects with their own bodies of errors."""
 GROUPS: Mapping[str, str] = {
     "subjects": "A subject is a named list of versions of a schema.",
     "schemas": "Schemas by id, which records carry, or by guid.",
@@ -15,21 +22,17 @@ GROUPS: Mapping[str, str] = {
     "contexts": "A context is a namespace: schema ids and subject names are unique within it.",
     "associations": "The subjects of a topic's keys and values.",
     "server": "Facts about the server that clients ask for.",
-    **pravega.GROUPS,
-    **schemarepo.GROUPS,
-    **iglu.GROUPS,
+    **{group: says for dialect in DIALECTS for group, says in dialect.groups.items()},
     "operation": "Pages for operators.",
 }
 """Groups of routes, in the order in which they are shown."""
 
-TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TABLE, **associations.TABLE}
-"""Routes of the dialect."""
-
-NATIVE = server.NATIVE
-PAGES = server.PAGES
-DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT, schemarepo.DIALECT, iglu.DIALECT)
-"""Dialects with their own bodies of errors."""
-EVERYTHING: Table = {**TABLE, **NATIVE, **{path: one for each in DIALECTS for path, one in each.table.items()}, **PAGES}
+EVERYTHING: Table = {
+    **CONFLUENT,
+    **NATIVE,
+    **{path: methods for dialect in DIALECTS for path, methods in dialect.table.items()},
+    **PAGES,
+}
 
 CONSISTENCY = ApiParameter(
     "consistency", "The same as the header `Treaty-Consistency`; takes precedence over it", choices=CONSISTENCIES
@@ -70,7 +73,7 @@ STATUSES_EVERYWHERE = (400, 401, 403, 404, 405, 429, 500, 503)
 STATUSES_WITH_BODY = (413, 415)
 
 
-def dialect_of(path: str) -> ApiDialect | None:
+def dialect_of(path: str) -> ApiDescription | None:
     """Return the dialect that a path belongs to; None for Confluent's, Treaty's own path, and pages."""
     return next((one for one in DIALECTS if path in one.table), None)
 

@@ -1,18 +1,18 @@
-"""Paths to endpoints: segments are taken apart before they are decoded, so that a name may hold any character."""
+"""Paths to entries of a table: segments are taken apart before they are decoded, so that a name may hold any character."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch(Generic[E]):
-    """A path that fits: endpoints by method, and the values of its open segments, in order."""
+    """A path that fits: its pattern and entry by method, and the values of its open segments, in order."""
 
-    methods: Mapping[str, E]
+    methods: Mapping[str, tuple[str, E]]
     values: tuple[str, ...]
 
     @property
@@ -24,9 +24,11 @@ class RouteMatch(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class RouteTable(Generic[E]):
-    """A table of paths. Build it with `routes`."""
+    """A table of paths. Build it with `build_routes`."""
 
-    by_length: Mapping[int, Sequence[tuple[tuple[str | None, ...], Mapping[str, E]]]] = field(default_factory=dict)
+    by_length: Mapping[int, Sequence[tuple[tuple[str | None, ...], Mapping[str, tuple[str, E]]]]] = field(
+        default_factory=dict
+    )
 
     def find(self, segments: tuple[str, ...]) -> RouteMatch[E] | None:
         """Return what is at a path, or None. Paths written first win."""
@@ -41,11 +43,12 @@ class RouteTable(Generic[E]):
 
 
 def build_routes(table: Mapping[str, Mapping[str, E]]) -> RouteTable[E]:
-    """Build a table from paths such as ``/subjects/{}/versions`` to endpoints by method."""
-    by_length: dict[int, list[tuple[tuple[str | None, ...], Mapping[str, E]]]] = {}
+    """Build a table from paths such as ``/subjects/{}/versions`` to entries by method."""
+    by_length: dict[int, list[tuple[tuple[str | None, ...], Mapping[str, tuple[str, E]]]]] = {}
     for path, methods in table.items():
         pattern = tuple(None if part == "{}" else part for part in split_path(path))
-        by_length.setdefault(len(pattern), []).append((pattern, methods))
+        entries = {method: (path, entry) for method, entry in methods.items()}
+        by_length.setdefault(len(pattern), []).append((pattern, entries))
     return RouteTable(by_length)
 
 
@@ -64,3 +67,8 @@ def decode_path(raw_path: bytes) -> tuple[str, ...]:
         unquote(part, errors="strict") if "%" in part else part
         for part in split_path(raw_path.decode("ascii", "strict"))
     )
+
+
+def first_members(query_string: bytes) -> dict[str, str]:
+    """Return the members of a query; of several with one name the first one counts."""
+    return dict(reversed(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)))

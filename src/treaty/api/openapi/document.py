@@ -6,23 +6,22 @@ from http import HTTPStatus
 from typing import Any
 
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.parts import ApiAnswer, ApiDialect, ApiOperation, ApiParameter, Schema
-from treaty.api.confluent.openapi.shapes import PLACE, shapes
-from treaty.api.confluent.openapi.table import (
+from treaty.api.confluent.server import LEVEL, RELEASE
+from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, ApiParameter, Schema
+from treaty.api.native import TABLE as NATIVE
+from treaty.api.openapi.pages import PAGES
+from treaty.api.openapi.shapes import PLACE, shapes
+from treaty.api.openapi.table import (
     COMMANDS,
     CONSISTENCY,
     DIALECTS,
     EVERYTHING,
     GROUPS,
     HEADERS,
-    NATIVE,
-    PAGES,
     codes,
     dialect_of,
     statuses,
 )
-from treaty.api.confluent.routes import PATHS
-from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
 from treaty.wire.confluent.headers import COMMAND as COMMAND_NAME
@@ -64,29 +63,9 @@ SAYS = {
 
 def summary(path: str, method: str) -> tuple[str, str]:
     """Return the first sentence of what a route says of itself, and all of it."""
-    endpoint = PATHS[path][method] if path in PATHS else None
-    dialect = dialect_of(path)
-    if endpoint is not None:
-        text = " ".join((endpoint.__doc__ or "").split())
-    else:
-        text = _OPERATION[path] if dialect is None else dialect.sentences[path, method]
+    text = EVERYTHING[path][method].text
     first = re.split(r"(?<=[.?])\s|;", text)[0].rstrip(".;")
     return first, text
-
-
-_OPERATION = {
-    "/healthz": "Liveness: the process answers.",
-    "/readyz": "Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`.",
-    "/readyz/writes": "Readiness for writes: the server accepts changes. If not, 503 with the reason.",
-    "/ping": "Liveness, as clients of Pravega's registry ask for it: no body.",
-    "/status": "Position in the log, counts of what is stored, counters since the start, and the limits in force.",
-    "/metrics": "Metrics of all workers, for Prometheus.",
-    "/openapi.json": "The OpenAPI document.",
-    "/docs": "The OpenAPI document as a page, which loads nothing from other hosts.",
-    "/treaty/v1/ask": "Any operation of the registry, by name, and its whole answer. The reference of operations lists the members of "
-    "requests and answers. `request` may be left out if none of its members is required. An error also has the member `error`, "
-    "which contains all its facts.",
-}
 
 
 def name_segments(path: str, operation: ApiOperation) -> str:
@@ -258,7 +237,7 @@ def _errors(path: str, one: ApiOperation) -> Iterator[tuple[str, int, Schema]]:
         yield "-".join([*map(str, listed), *(("exact",) if exact else ())]), status, _error(status, listed, exact=exact)
 
 
-def _dialect_error(dialect: ApiDialect, status: int) -> Schema:
+def _dialect_error(dialect: ApiDescription, status: int) -> Schema:
     name = dialect.error.__name__.removesuffix("Body")
     text = {dialect.text: {"schema": {"type": "string"}}} if dialect.text else {}
     return {

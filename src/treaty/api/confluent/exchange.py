@@ -10,15 +10,12 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
 from treaty.api.confluent.query import Query
+from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.api.errors import HttpError
-from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.names import Subject, subject_of
-from treaty.core.registry import AsyncRegistry, CallOptions
-from treaty.core.requests import Request
-from treaty.core.state.commit import PositionToken
 from treaty.node.large_work import run_by_size
+from treaty.wire.confluent.headers import V1
 
-A = TypeVar("A")
 B = TypeVar("B")
 
 
@@ -31,9 +28,7 @@ class PlainText:
 
 @dataclass(frozen=True, slots=True)
 class NoContent:
-    """An answer without a body: 204. `allow` are the methods of the path, where somebody asked for them."""
-
-    allow: str = ""
+    """An answer without a body: 204."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +46,26 @@ class MultiStatus:
 
 
 @dataclass(slots=True)
-class RequestContext:
-    """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""
+class ConfluentExchange:
+    """One request of Confluent's dialect and its answer, as endpoints see them."""
 
-    registry: AsyncRegistry
+    registry: RequestRegistry
     http: HttpRequest
     values: tuple[str, ...]
     """Open segments of the path, decoded."""
     query: Query
-    call: CallOptions
+    media: str = V1
+    """The media type of the answer."""
     details: bool = False
     printing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a part of a list is printed; all requests of a server share it."""
-    asked: Request[object] | None = None
-    token: PositionToken | None = None
-    size: int = 0
-    """Characters of the schemas in the last answer."""
-    hot: bool = field(default=False)
+    hot: bool = False
     """Whether the same request may be answered with the same bytes until the next commit."""
 
     @property
     def subject(self) -> Subject:
         """The subject in the path; always its first open segment."""
         return subject_of(self.values[0])
-
-    async def ask(self, request: Request[A]) -> A:
-        """Ask the registry."""
-        self.asked = request
-        reply = await ask_registry(self.http.scope, self.registry, request, self.call)
-        self.token, self.size = reply.token, answer_size(reply.answer)
-        return reply.answer
 
     async def body(self, kind: type[B]) -> B:
         """Read the body as JSON of this kind.

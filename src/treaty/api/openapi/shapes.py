@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from treaty.api.confluent.openapi.parts import ApiAnswer, ApiOperation, Schema
+from treaty.api.dialects.description import ApiAnswer, ApiOperation, Schema
 from treaty.wire.confluent.errors import ErrorBody
 
 PLACE = "#/components/schemas/"

@@ -1,0 +1,34 @@
+"""The registry as the endpoint of one request asks it."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.types import Scope
+
+from treaty.api.request_scope import answer_size, ask_registry
+from treaty.core.registry import AsyncRegistry, CallOptions
+from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
+
+A = TypeVar("A")
+
+
+@dataclass(slots=True)
+class RequestRegistry:
+    """The registry with the options of a request. `asked` and `token` are of the last question, for errors and headers."""
+
+    shared: AsyncRegistry
+    """The registry of all requests."""
+    scope: Scope
+    call: CallOptions
+    asked: Request[object] | None = None
+    token: PositionToken | None = None
+    size: int = 0
+    """Characters and bytes of the schemas in the last answer."""
+
+    async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
+        """Ask the registry, with the options of the request or with others. Raises the registry's refusals."""
+        self.asked = request
+        reply = await ask_registry(self.scope, self.shared, request, call or self.call)
+        self.token, self.size = reply.token, answer_size(reply.answer)
+        return reply.answer
