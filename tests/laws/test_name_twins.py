@@ -5,15 +5,18 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.frames import record
+from treaty.arrow import decode
 from treaty.assemble import connect
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import PlanError
+from treaty.plan.rows import Names
 from treaty.plan.strictness import find_case_twins
 from treaty.plan.value import DecodePlan
 
@@ -116,3 +119,24 @@ def test_names_are_looked_at_in_lists_maps_and_members_of_unions() -> None:
     ):
         assert find_case_twins(kind) == (f"{path}Id and {path}id",)
     assert find_case_twins("STRUCT<`a`: STRUCT<`Id`: INT>, `b`: STRUCT<`id`: INT>, `A1`: INT>") == ()
+
+
+@pytest.mark.parametrize("flatten", [False, True])
+@pytest.mark.parametrize("beside", ["value", "record", "error", "x", "p_x", "id", "p_error"])
+@pytest.mark.parametrize("names", [Names(), Names(prefix="p_"), Names(schema_id="id"), Names(record="x", error="")])
+def test_a_column_of_the_frame_is_refused_where_decoding_adds_one_of_its_name_and_else_kept(
+    names: Names, beside: str, *, flatten: bool
+) -> None:
+    with connect("memory:") as registry:
+        registry.register("s", Draft(record(("x", "int"))))
+        plan = make_plan(registry, "s")
+    added = [f"{names.prefix}x"] if flatten else [names.record]
+    added += [one for one in (names.error, names.schema_id) if one]
+    frames = pa.table({beside: ["kept"], "frames": pa.array([b"\0\0\0\0\1\2"], pa.binary())})
+    if beside in added or len({*added}) < len(added):
+        with pytest.raises(PlanError, match="two columns would be called"):
+            decode(frames, plan, column="frames", names=names, flatten=flatten)
+    else:
+        table = decode(frames, plan, column="frames", names=names, flatten=flatten)
+        assert {*table.column_names} >= {beside, *added}
+        assert table[beside].to_pylist() == ["kept"]

@@ -73,6 +73,9 @@ def test_columns_of_one_name_are_refused_or_get_a_prefix(spark: SparkSession, re
     assert found.asDict() == {
         "value": value, "ID": 1, "error": "mine", "why": None, "order_id": 7, "order_value": "x",
     }  # fmt: skip
+    beside = rows.select("value", F.lit("mine").alias("record"))
+    (seen,) = from_registry(beside, registry, "a", names=Names(prefix="order_"), flatten=True).collect()
+    assert seen.asDict() == {"value": value, "record": "mine", "order_id": 7, "order_value": "x", "error": None}
     view(rows.drop("error", "ID"), registry, "a", "orders")
     (seen,) = spark.sql("select * from orders").collect()
     assert seen.asDict() == {"id": 7, "value": "x", "error": None}, "a field may have the name of the column of frames"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -52,6 +53,10 @@ def from_registry(
     return decode(frames, plan, column=column, names=names, flatten=flatten)
 
 
+FLATTENED = "\0record"
+"""A record until its fields are columns: the frame may have a column called as records are."""
+
+
 def decode(
     frames: Frames,
     plan: DecodePlan,
@@ -74,6 +79,8 @@ def decode(
     _require_frames(table, column)
     refuse_part(part)
     refuse_twins(table.column_names, names, [name for name, _ in plan.columns] if flatten else (), exact=True)
+    is_flat = flatten and bool(plan.columns)
+    names = replace(names, record=FLATTENED) if is_flat else names
     kind = find_record_type(plan)
     wanted = table.column_names
     made: list[pa.RecordBatch] = []
@@ -87,7 +94,7 @@ def decode(
             columns = [*batch.columns, *(added[name] for name in kept)]
             made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
     found = pa.Table.from_batches(made) if made else _make_empty(table, plan, kind, names)
-    return _flatten(found, names) if flatten and plan.columns else found
+    return _flatten(found, names) if is_flat else found
 
 
 def _to_table(frames: Frames, column: str) -> pa.Table:

@@ -46,6 +46,8 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
 """Decode engines by format and name; those of plug-ins are read by Python workers."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
+FLATTENED = "_treaty_flattened"
+"""A record until its fields are columns: the frame may have a column called as records are."""
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 ROW, FRAMES = "_treaty_row", "_treaty_frames"
 BLIND = (("AVRO", "spark"), ("JSON", "spark"))
@@ -121,11 +123,13 @@ def decode(
     if analyze:
         require_frames(frame, column)
         refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
+    elif find_twins(flat):
+        refuse_twins((), names, flat, exact=has_exact_names(frame.sparkSession))
+    names = replace(names, record=FLATTENED) if flat else names
+    if analyze:
         plan = fit_to_names(plan, frame.sparkSession)
         result = _add_record(frame, frame.columns, plan, names, _FrameColumns(column, column, headers, part))
     else:
-        if find_twins(flat):
-            refuse_twins((), names, flat, exact=has_exact_names(frame.sparkSession))
         plan = fit_to_names(plan, frame.sparkSession, is_analyzed=False)
         result = _add_record_unseen(frame, plan, names, _FrameColumns(column, column, headers, part))
     if not flat:
