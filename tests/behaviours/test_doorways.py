@@ -109,7 +109,11 @@ def test_a_negative_id_is_called_what_it_is(registry: Connection) -> None:
     assert [row["error"]["schema_id"] for row in found] == [None, 99]
 
 
-@pytest.mark.parametrize("written", [str, lambda url: url.removeprefix("http://")], ids=["url", "host and port"])
+@pytest.mark.parametrize(
+    "written",
+    [str, lambda url: url.removeprefix("http://"), lambda url: url.replace("http", "HTTP")],
+    ids=["url", "host and port", "capitals"],
+)
 def test_an_address_is_taken_wherever_a_registry_is(written: Callable[[str], str]) -> None:
     columns = (Column("id", Scalar("int32")),)
     with served("memory:") as running, connect(running.url) as far:

@@ -22,10 +22,11 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.frames import encode_id
-from treaty.client.serializers.message_indexes import FIRST, encode_path, split_path
+from treaty.client.serializers.message_indexes import FIRST, MAX_INDEX, Path, encode_path, split_path
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
 from treaty.client.serializers.settings import AutoRegister, MustExist, SerializerSettings, UseId, UseLatest
 from treaty.client.serializers.subject_names import record_name, topic_record_name
+from treaty.core.limits import SCHEMA_DEPTH
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.schema import Draft, Reference
 
@@ -181,6 +182,26 @@ def test_entries_of_maps_count_as_pythons_clients_count_them(connection: Connect
 def test_paths_of_message_indexes_come_back(path: tuple[int, ...], rest: bytes) -> None:
     assert split_path(encode_path(path) + rest, 1) == (path, rest)
     assert encode_path(FIRST) == b"\x00"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_valid"),
+    [
+        ((1,) * SCHEMA_DEPTH, True),
+        ((1,) * (SCHEMA_DEPTH + 1), False),
+        ((MAX_INDEX, 0, MAX_INDEX), True),
+        ((0, MAX_INDEX + 1), False),
+        ((-1,), False),
+    ],
+    ids=["deepest", "too deep", "largest", "too large", "negative"],
+)
+def test_paths_are_read_up_to_their_limits(path: Path, is_valid: bool) -> None:  # noqa: FBT001 (a parameter)
+    data = encode_path(path) if min(path) >= 0 else b"\2\1"
+    if is_valid:
+        assert split_path(data + b"x", 1) == (path, b"x")
+    else:
+        with pytest.raises(BadRecordError, match=r"^MALFORMED: "):
+            split_path(data + b"x", 1)
 
 
 def place(topic: str) -> SerializationContext:

@@ -1,5 +1,6 @@
 """Plans over time: whatever is registered, imported and deleted behind them, what a plan reads is read alike by the plans that follow it."""
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,13 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.frames import record
 from tests.living_plans import STEPS, Step, live
 from tests.plan_worlds import NOBODY, SHAPES, PlanWorld, read_rows
 from treaty.assemble import connect
+from treaty.core.answers import Config
+from treaty.core.schema import Draft
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.format_plans import SHAPES as SHAPES_OF_TYPES
 from treaty.plan.value import DecodePlan
 
+HEAD = 'syntax = "proto3"; package shop;'
 CONTEXTS = (".", ".shop")
 
 
@@ -75,6 +80,35 @@ def test_a_plan_that_is_extended_keeps_what_was_asked_of_it(
             ids.append(world.register(place, shape) or pytest.fail("refused"))
             plan = extend(DecodePlan.from_json(plan.to_json()), registry, ids)
         assert plan == make_plan(registry, name, reader=reader, ids=ids, **choices)
+
+
+RECURSIVE = {
+    "AVRO": [record(("next", ["null", "shop.Order"], None), *more) for more in ((), (("y", "int", 1),))],
+    "JSON": [
+        json.dumps(
+            {"type": "object", "properties": {"next": {"$ref": "#"}} | {one: {"type": "integer"} for one in names}}
+        )
+        for names in ("x", "xy")
+    ],
+    "PROTOBUF": [f"{HEAD} message Order {{ Order next = 1; int32 x = 2; {more} }}" for more in ("", "int32 y = 3;")],
+}
+
+
+@pytest.mark.parametrize("depth", [1, 5])
+@pytest.mark.parametrize("reader", ["union", "latest", 1])
+@pytest.mark.parametrize("format_", [*RECURSIVE])
+def test_a_plan_that_is_extended_opens_records_as_deep(format_: str, reader: str | int, depth: int) -> None:
+    old, new = RECURSIVE[format_]
+    with connect("memory:") as registry:
+        registry.set_config("s", Config(level="NONE"))
+        registry.register("s", Draft(old, format_))
+        plan = make_plan(registry, "s", reader=reader, depth=depth)
+        late = registry.register("s", Draft(new, format_)).version.schema_id
+        longer = extend(plan, registry, [late])
+        assert longer == make_plan(registry, "s", reader=reader, depth=depth)
+        assert plan.depth == depth
+        assert longer.type.count("`next`") == plan.type.count("`next`")
+        assert longer.type != make_plan(registry, "s", reader=reader, depth=3).type
 
 
 def test_a_plan_of_a_group_that_is_extended_keeps_encodings_and_keys() -> None:
@@ -139,3 +173,25 @@ def test_the_reader_of_a_plan_stays_when_its_version_is_deleted(reader: str | in
             assert longer.reader == plan.reader
             assert longer.known >= {1, other}
             assert read_rows(longer, world.sent)[1] == rows[1]
+
+
+def test_a_version_that_was_deleted_softly_is_neither_the_latest_nor_the_format() -> None:
+    """Its rows are read all the same, and it has no part in what the latest version decides."""
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, "AVRO")
+        name = str(world.subject)
+        first, twins, deleted = (world.register(world.subject, shape) for shape in (0, 4, 1))
+        world.delete(world.subject, 3)
+        bare = make_plan(registry, name, framing="none")
+        assert [one.schema_id for one in bare.writers] == [twins]
+        assert dict(bare.columns).keys() == {"x", "X"}
+        plan = make_plan(registry, name, case_sensitive=False)
+        assert [one.schema_id for one in plan.rejected] == [twins]
+        assert [one.schema_id for one in plan.writers] == [first, deleted]
+        assert dict(plan.columns).keys() == {"x"}
+        other = PlanWorld(registry, "JSON").register(world.subject, 0)
+        world.delete(world.subject, 4)
+        for reader in ("latest", "union"):
+            plan = make_plan(registry, name, reader=reader)
+            assert plan.format == "AVRO"
+            assert [(one.schema_id, one.code) for one in plan.rejected] == [(other, "RESOLUTION")]

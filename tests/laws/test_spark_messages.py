@@ -87,6 +87,21 @@ def test_a_number_that_became_narrow_keeps_its_wide_values(
     assert rows == [{"n": value}, {"n": 7}]
 
 
+@pytest.mark.parametrize("older_name", ["OLD", "GONE", "NEW_1"])
+def test_a_number_of_an_enum_keeps_its_value_whatever_names_moved(older_name: str, registry: Connection) -> None:
+    """The newest name of a number counts; one whose name is another number's by now has its number behind it."""
+    texts = [
+        f"{HEAD} message Order {{ Kind kind = 5; enum Kind {{ {values} }} }}"
+        for values in (f"NEW = 0; {older_name} = 1;", "NEW = 0; OLD = 2; GONE = 3;")
+    ]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, "orders-value", reader="union")
+    assert plan.rejected == ()
+    rows = [read(plan, header(one) + b"\0\x28" + bytes([number]))[0] for one in ids for number in (1, 2, 3)]
+    mine = {"OLD": "OLD_1", "GONE": "GONE_1", "NEW_1": "NEW_1"}[older_name]
+    assert rows == [{"kind": mine}, {"kind": "OLD"}, {"kind": "GONE"}] * 2
+
+
 @pytest.mark.parametrize(
     "place", ["int32 n = 2;", "Line line = 3; message Line { int32 n = 1; }", "map<string, int32> n = 2;"]
 )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.frames import frame, header, record
+from treaty.arrow import decode
 from treaty.arrow.codecs import make_unpacker
 from treaty.arrow.framings import make_reframer
 from treaty.assemble import connect
@@ -85,6 +86,18 @@ def test_a_table_of_encodings_is_a_framing(registry: Connection) -> None:
     ):
         found, why = reframe(value, None)
         assert (found, why and why.partition(":")[0]) == expected, value
+
+
+def test_what_is_said_of_a_frame_that_the_plan_does_not_know(registry: Connection) -> None:
+    (first,) = put(registry, V1)
+    values = pa.array([b"\1\xff\xff\xff\xfe", encoded(5, b""), encoded(2**31 - 1, b"x")], pa.binary())
+    found = decode(values, make_plan(registry, "o-value", framing={0: (first, "")})).to_pylist()
+    numbers = (-2, 5, 2**31 - 1)
+    assert [row["error"]["message"] for row in found] == [
+        f"the group has no encoding {number}, or the plan was made before it" for number in numbers
+    ]
+    heads = decode(pa.array([b"\6\2a"], pa.binary()), make_plan(registry, "o-value", framing="version")).to_pylist()
+    assert heads[0]["error"]["message"] == "no schema of the plan has this head (framing version)"
 
 
 def test_codecs_that_nobody_knows_and_a_missing_table_are_told(registry: Connection) -> None:

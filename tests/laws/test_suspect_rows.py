@@ -84,6 +84,16 @@ def test_defaults_that_were_made_of_another_type_are_found() -> None:
     assert "lack s" in failed.sentence
 
 
+def test_of_several_wrong_parts_of_a_default_no_row_is_empty_instead_of_null() -> None:
+    """Java's reader fails at the second one whatever it makes of the first: every row is bad, and no query looks for empty lists."""
+    texts = [
+        record(("id", "int"), ("s", {"type": "record", "name": "S", "fields": [{"name": one, "type": kind} for one in "xy"]}, {"x": value, "y": value}))
+        for kind, value in ((LIST, []), (["null", LIST], None))
+    ]  # fmt: skip
+    found = find(BASE, *texts)
+    assert [(one.condition, one.bad) for one in found] == [("code = 'MALFORMED'", True)]
+
+
 def test_defaults_that_were_right_or_never_needed_are_not_found() -> None:
     q = inner("q", name="Q")
     assert find(nested(q, {"x": {"q": 1}}), nested(["null", q], {"x": None})) == ()
