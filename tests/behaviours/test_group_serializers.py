@@ -289,3 +289,18 @@ def test_a_set_of_descriptors_with_imports_of_its_own_is_read_without_classes(re
     GroupSerializer(registry, "g", draft, GroupWriterSettings(register_schema=True))
     texts = GroupDeserializer(registry, "g", settings=GroupReaderSettings(as_json=True))
     assert texts(encode_encoding(0) + b"\x12\2\x08\7") == '{"in":{"n":7}}'
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("Arvo", "AVRO"), ("protobuff", "PROTOBUF"), ("Jsn", "JSON"), ("ayn", "any")]
+)
+def test_a_custom_format_that_looks_like_a_known_one_is_a_warning(word: str, meant: str) -> None:
+    with pytest.warns(UserWarning, match=f"{word}.* is a custom format.* did you mean {meant}") as given:
+        pravega_group(word)
+    assert given[0].filename == __file__
+
+
+@pytest.mark.parametrize("word", ["CSV", "Thrift", "AVRO", "Json", "any"])
+def test_other_formats_are_no_warning(word: str, recwarn: pytest.WarningsRecorder) -> None:
+    pravega_group(word)
+    assert not recwarn.list

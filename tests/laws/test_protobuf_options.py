@@ -2,7 +2,10 @@
 
 import base64
 import random
+import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import pytest
 from google.protobuf import text_format
@@ -218,3 +221,49 @@ def test_options_are_read_beside_a_default_that_a_pool_refuses() -> None:
         'string s = 50001; } option (s) = "kept"; message M { optional float f = 1 [default = 1.4e-45]; }'
     )
     assert '(s) = "kept"' in print_file(read(serialize_descriptor(model(text))).file)
+
+
+# ------------------------------------------------------------------------------------------------------------ costs
+
+USES: dict[str, Callable[[int], str]] = {
+    "values of an enum": lambda n: (
+        f"enum E {{ {' '.join(f'V{at} = {at};' for at in range(n))} }} extend google.protobuf.MessageOptions {{ E o = 50001; }} "
+        + " ".join(f"message M{at} {{ option (o) = V{at}; }}" for at in range(n))
+    ),
+    "values inside messages": lambda n: (
+        f"enum E {{ {' '.join(f'V{at} = {at};' for at in range(n))} }} message A {{ E e = 1; }} "
+        "extend google.protobuf.MessageOptions { A o = 50001; } "
+        + " ".join(f"message M{at} {{ option (o) = {{ e: V{at} }}; }}" for at in range(n))
+    ),
+    "targets": lambda n: (
+        f"extend google.protobuf.MessageOptions {{ string o = 50001 [{', '.join(['targets = TARGET_TYPE_MESSAGE'] * n)}]; }} "
+        + " ".join(f'message M{at} {{ option (o) = "x"; }}' for at in range(n))
+    ),
+}
+
+
+def count_lines(text: str) -> int:
+    """The lines of the module of options that run while a text is read."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        del argument
+        if frame.f_code.co_filename.endswith("validation/options.py"):
+            lines += event == "line"
+            return trace
+        return None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        model(f'syntax = "proto3"; import "google/protobuf/descriptor.proto"; {text}')
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("name", USES)
+def test_using_options_takes_time_in_proportion_to_their_number(name: str) -> None:
+    few, many = (count_lines(USES[name](count)) for count in (20, 160))
+    assert 0 < many < 10 * few

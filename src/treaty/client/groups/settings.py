@@ -1,5 +1,7 @@
 """Settings of a group's serializers and deserializers (Pravega, SerializerConfig)."""
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treaty.client.groups.codecs import PayloadCodec
@@ -72,6 +74,8 @@ def pravega_group(
     exact = _find_level(level) if isinstance(level, str) else level
     known = {word.upper(): word for word in (*PARSED.values(), ANY_FORMAT)}
     word, kept = (known[format_.upper()], ()) if format_.upper() in known else custom_format(format_)
+    if word not in known.values():
+        warn_of_slip(format_, known.values())
     return GroupSettings(
         ORIGIN,
         types="many" if many_types else "one",
@@ -79,6 +83,12 @@ def pravega_group(
         policy=Config(exact_level=exact, partition=BY_TYPE),
         properties=tuple(sorted((*properties, *kept, (FORMAT, word)))),
     )
+
+
+def warn_of_slip(format_: str, known: Iterable[str]) -> None:
+    """Warn of a custom format whose name looks like one of the known."""
+    if hint := suggest(format_, known):
+        warnings.warn(f"{format_[:100]!r} is a custom format, whose schemas are not compared; {hint}", stacklevel=3)
 
 
 def _find_level(word: str) -> Level:

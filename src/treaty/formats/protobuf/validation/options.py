@@ -75,6 +75,7 @@ class OptionResolver:
         self.descriptor = get_descriptor_schema(schema)
         self.validator = ConstantValidator(schema, self.descriptor)
         self.edition = _DIALECTS[schema.file.dialect]
+        self.lifetimes = OptionLifetimes(self.edition)
         self.legacy = not schema.file.edition
 
     def resolve_all(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[ResolvedOption]:
@@ -155,9 +156,7 @@ class OptionResolver:
         if isinstance(value, IdentifierValue):
             target = slot.type if slot.field.type not in ("bool", "float", "double") else None
             if target is not None and isinstance(target.node, Enum):
-                for one in target.node.values:
-                    if one.name == value.text and one.options:
-                        self.check_lifetime(one.options, f"{target.scope}.{one.name}", full, option)
+                self.add_lifetimes(self.lifetimes.of_value(target.node, target.scope, value.text), full, option)
         elif isinstance(value, AggregateValue):
             target = slot.type
             if target is not None and not isinstance(target.node, Enum):
@@ -171,28 +170,62 @@ class OptionResolver:
         """Targets and lifetime of one field."""
         if not slot.field.options:
             return
-        targets = {
-            one.value.text
-            for one in slot.field.options
-            if one.name == ("targets",) and isinstance(one.value, IdentifierValue)
-        }
+        targets, sentences = self.lifetimes.of_field(slot)
         if targets and f"TARGET_TYPE_{kind.replace(' ', '_').upper()}" not in targets:
             meant = ", ".join(sorted(one.removeprefix("TARGET_TYPE_").lower().replace("_", " ") for one in targets))
             message = f"{slot.full} on this {kind} is meant for other definitions"
             self.add("OPTION_TARGET", full, message, option, f"{slot.full} on: {meant}")
-        self.check_lifetime(slot.field.options, slot.full, full, option)
+        self.add_lifetimes(sentences, full, option)
 
-    def check_lifetime(self, options: Iterable[ProtoOption], name: str, full: str, option: ProtoOption) -> None:
-        """Since when there is an option, and until when."""
+    def add_lifetimes(self, sentences: Iterable[str], full: str, option: ProtoOption) -> None:
+        """The faults of what is used and is not there in this edition."""
+        for one in sentences:
+            self.add("OPTION_LIFETIME", full, one, option)
+
+
+class OptionLifetimes:
+    """Targets of options, and the editions that they and values of enums are there in: each is looked at once, however often it is used."""
+
+    def __init__(self, edition: int) -> None:
+        """For a file of this edition."""
+        self.edition = edition
+        self.fields: dict[int, tuple[Field, frozenset[str], tuple[str, ...]]] = {}
+        self.enums: dict[int, tuple[Enum, dict[str, tuple[str, ...]]]] = {}
+
+    def of_field(self, slot: FieldSlot) -> tuple[frozenset[str], tuple[str, ...]]:
+        """The targets of a field, and what is wrong with using it."""
+        if id(slot.field) not in self.fields:
+            targets = frozenset(
+                one.value.text
+                for one in slot.field.options
+                if one.name == ("targets",) and isinstance(one.value, IdentifierValue)
+            )
+            self.fields[id(slot.field)] = slot.field, targets, self._list_sentences(slot.field.options, slot.full)
+        _, targets, sentences = self.fields[id(slot.field)]
+        return targets, sentences
+
+    def of_value(self, enum: Enum, scope: str, name: str) -> tuple[str, ...]:
+        """What is wrong with using a value of an enum."""
+        if id(enum) not in self.enums:
+            found = {
+                one.name: self._list_sentences(one.options, f"{scope}.{one.name}") for one in enum.values if one.options
+            }
+            self.enums[id(enum)] = enum, found
+        return self.enums[id(enum)][1].get(name, ())
+
+    def _list_sentences(self, options: Iterable[ProtoOption], name: str) -> tuple[str, ...]:
+        """Why there is no such option or value in this edition, each reason once."""
+        found: dict[str, None] = {}
         for one in options:
             if one.name != ("feature_support",) or not isinstance(one.value, AggregateValue):
                 continue
             for member, value in one.value.members:
                 at = _NUMBERS.get(value.text, _LATER) if isinstance(value, IdentifierValue) else 0
                 if member == "edition_introduced" and self.edition < at:
-                    self.add("OPTION_LIFETIME", full, f"{name} comes with a later edition", option)
+                    found[f"{name} comes with a later edition"] = None
                 elif member == "edition_removed" and self.edition >= at:
-                    self.add("OPTION_LIFETIME", full, f"{name} was removed from this edition", option)
+                    found[f"{name} was removed from this edition"] = None
+        return tuple(found)
 
 
 def _join_name(option: ProtoOption) -> str:
