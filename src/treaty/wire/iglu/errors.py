@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from treaty.core import refusals as r
-from treaty.core.finding import Finding
-from treaty.core.limits import ERROR_CHARACTERS, FINDINGS_CHARACTERS
+from treaty.core.finding import Finding, shorten_text
+from treaty.core.limits import ERROR_CHARACTERS, FAULT_CHARACTERS, FINDINGS_CHARACTERS
 from treaty.core.refusals import Refusal, RegistryError
 from treaty.wire.iglu.lint import LintFinding
 
@@ -117,11 +117,12 @@ def print_findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
 
 
 def print_lint(findings: Iterable[LintFinding]) -> list[dict[str, str]]:
-    """Return findings of the linter in the form of a report; those past FINDINGS_CHARACTERS are left out."""
+    """Return findings of the linter in the form of a report; those past FINDINGS_CHARACTERS are left out, and long texts are cut."""
     left, report = FINDINGS_CHARACTERS, list[dict[str, str]]()
     for one in findings:
-        left -= len(one.message) + len(one.pointer)
-        if left < 0 and report:
+        message, pointer = (shorten_text(text, FAULT_CHARACTERS) for text in (one.message, one.pointer))
+        left -= len(message) + len(pointer)
+        if left < 0:
             break
-        report.append({"message": one.message, "level": one.level, "pointer": one.pointer or "/"})
+        report.append({"message": message, "level": one.level, "pointer": pointer or "/"})
     return report

@@ -10,8 +10,10 @@ from typing import Any
 
 import jsonschema_rs
 
+from treaty.core.finding import shorten_text
 from treaty.core.iglu_key import SELF_DESCRIBING
 from treaty.core.limits import (
+    FAULT_CHARACTERS,
     FAULTS,
     REGEXES,
     VALUE_COMPARISONS,
@@ -64,12 +66,17 @@ class SchemaIssue:
     path: str
     message: str
 
+    def __post_init__(self) -> None:
+        """Cut what is longer than FAULT_CHARACTERS: a path has names of any length."""
+        for name in ("path", "message"):
+            object.__setattr__(self, name, shorten_text(getattr(self, name), FAULT_CHARACTERS))
+
 
 class SchemaIssuesError(ValueError):
     """A document is no schema that values can be validated with."""
 
     def __init__(self, issues: tuple[SchemaIssue, ...]) -> None:
-        super().__init__("; ".join(f"{one.path}: {one.message}" for one in issues))
+        super().__init__("; ".join(f"{one.path}: {one.message}" for one in issues[:FAULTS]))
         self.issues = issues
 
 
