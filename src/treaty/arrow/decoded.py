@@ -7,6 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from treaty.core.finding import shorten_text
+from treaty.core.limits import FAULT_CHARACTERS
+
 RowResult = tuple[Any, str | None, str | None]
 """A record as Arrow takes it, or the code and the sentence of a bad row; three times None where the id is not the
 plan's.
@@ -82,7 +85,7 @@ def collect_rows(rows: Iterable[RowResult], kind: pa.DataType) -> DecodedBatch:
     bad: dict[int, tuple[str, str | None]] = {}
     for record, code, said in rows:  # no row is kept beside its record: the collector of garbage would walk it
         if code is not None:
-            bad[len(records)] = code, said
+            bad[len(records)] = code, said if said is None else shorten_text(said, FAULT_CHARACTERS)
         records.append(record)
     try:
         made = pa.array(records, kind)

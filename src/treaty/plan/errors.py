@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from treaty.core.finding import Finding
+from treaty.core.finding import Finding, shorten_text
+from treaty.core.limits import ERROR_CHARACTERS, FAULT_CHARACTERS
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import RejectedSchema
 
 RESOLUTION = "RESOLUTION"
+FINDING_CHARACTERS = FAULT_CHARACTERS // 2
+"""Characters of what a comparison found, in the sentence of a bad row: each row of a writer may have it."""
 WRONG_SUBJECT = "WRONG_SUBJECT"
 
 
@@ -14,7 +17,7 @@ class PlanError(ValueError):
     """No plan can be made: the sentence says what is missing and what would help. `rejected` are ids that no row could be read of."""
 
     def __init__(self, message: str, rejected: Sequence[RejectedSchema] = ()) -> None:
-        super().__init__(message)
+        super().__init__(shorten_text(message, ERROR_CHARACTERS))
         self.rejected = tuple(rejected)
 
 
@@ -33,7 +36,7 @@ def refuse_value(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
 def _first(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
     messages = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
-    return f"{messages[0]}{more}"
+    return f"{shorten_text(messages[0], FINDING_CHARACTERS)}{more}"
 
 
 def reject_schema(one: RegisteredSchema, why: object) -> RejectedSchema:

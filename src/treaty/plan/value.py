@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from treaty.core.finding import shorten_text
+from treaty.core.limits import FAULT_CHARACTERS
 from treaty.plan.ddl import struct_ddl
 from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, PREFIX, FrameFormat, encodings_of
@@ -52,11 +54,15 @@ class WriterSchema:
 
 @dataclass(frozen=True, slots=True)
 class RejectedSchema:
-    """A schema id whose rows are bad, every one, with the code and the sentence that says why."""
+    """A schema id whose rows are bad, every one, with the code and the sentence that says why, cut at FAULT_CHARACTERS."""
 
     schema_id: int
     code: str
     message: str
+
+    def __post_init__(self) -> None:
+        """Cut a sentence that is too long: each bad row has it."""
+        object.__setattr__(self, "message", shorten_text(self.message, FAULT_CHARACTERS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from treaty.arrow.decoded import list_frames
 from treaty.arrow.documents.exclusions import BatchBytes, Mask, find_uncheckable
 from treaty.arrow.documents.proof import Prove, make_proof
-from treaty.core.finding import Diagnostic
+from treaty.core.finding import Diagnostic, shorten_text
+from treaty.core.limits import FAULT_CHARACTERS
 from treaty.formats.jsonschema.data.value import get_validator
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.envelope import make_header
@@ -46,7 +47,7 @@ def _print_first(faults: tuple[Diagnostic, ...]) -> str | None:
     if not faults:
         return None
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return f"{faults[0]}{more}"
+    return f"{shorten_text(str(faults[0]), FAULT_CHARACTERS - len(more))}{more}"
 
 
 FindInvalid = Callable[[pa.Array, pa.StructArray], Mask | None]

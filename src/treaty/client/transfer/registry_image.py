@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from treaty.client.transfer.policies import EXACT, begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
+from treaty.core.finding import shorten_text
 from treaty.core.limits import PROBLEM_CHARACTERS, TRANSFER_PROBLEMS
 from treaty.core.messages.api_keys import ApiKeyFound
 from treaty.core.messages.policies import PolicyFound
@@ -40,11 +41,16 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TransferProblem:
-    """Something that could not be taken over: where it was found, what it is, and why."""
+    """Something that could not be taken over: where it was found, what it is, and why, each cut at PROBLEM_CHARACTERS."""
 
     where: str
     what: str
     why: str
+
+    def __post_init__(self) -> None:
+        """Cut what is too long: an import may have a problem with each of its rows."""
+        for name in ("where", "what", "why"):
+            object.__setattr__(self, name, shorten_text(getattr(self, name), PROBLEM_CHARACTERS))
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}: {self.why}"
@@ -193,7 +199,7 @@ class ImageBuilder:
         if len(self.problems) >= TRANSFER_PROBLEMS:
             self.more_problems += 1
         else:
-            self.problems.append(TransferProblem(where, what[:PROBLEM_CHARACTERS], why[:PROBLEM_CHARACTERS]))
+            self.problems.append(TransferProblem(where, what, why))
 
     def mark(self, mark: RecordExtras) -> None:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
