@@ -13,10 +13,13 @@ SERVER_EXTRAS := kafka postgres auth encryption
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
-PARTS := simulation examples data facades servers jvm spark
+PARTS := simulation examples data facades servers jvm spark mutants
 PART ?= $(PARTS)
 SOAK_SEEDS ?= 4000
 FIRST_SEED ?= 150
+MUTANTS = $(BIN)/python -m tests.mutants --workers $(WORKERS)
+MUTANTS_SEED ?= $(SEED)
+COUNT ?= 60
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 # A worker gets a test or two at a time: the long ones come first. `loadgroup` would count all tests that a worker has had after each one.
 IN_TURN = --dist load --maxschedchunk 2
@@ -40,7 +43,7 @@ IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install jars demo quick test check bench soak serve reference oracle pins
+.PHONY: help install jars demo quick test check bench soak mutants serve reference oracle pins
 
 help: ## Print this list
 	@sed -n -e 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' -e 's/^#: /	  /p' $(MAKEFILE_LIST) | expand -t 18
@@ -110,6 +113,7 @@ soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jv
 #: servers     20 min: 200 kills of servers on SQLite and on PostgreSQL
 #: jvm         95 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
 #: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
+#: mutants     60 min: the share of small mistakes that the tests find; below tests/mutants/rate.toml it fails
 	@$(BIN)/python -m tests.servers.jars && $(BIN)/python -m tests.servers.archive || true; \
 	failed=""; \
 	for part in $(PART); do more=""; \
@@ -121,6 +125,8 @@ soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jv
 	    servers) where=tests/real; what="soak and not jvm" ;; \
 	    jvm) where="$(JVM_TESTS)"; what="soak and jvm" ;; \
 	    spark) where="tests/real tests/docs"; what="jvm and (rest or not soak)"; export SPARK_SETTINGS=own ;; \
+	    mutants) echo "== soak: mutants"; \
+	      $(MUTANTS) --seed $(MUTANTS_SEED) --count 200 --minutes 90 --gate || failed="$$failed mutants"; continue ;; \
 	    *) echo "no part $$part: there are $(PARTS)" >&2; exit 2 ;; \
 	  esac; \
 	  echo "== soak: $$part"; \
@@ -128,6 +134,9 @@ soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jv
 	    --seeds=$(SOAK_SEEDS) --first-seed=$(FIRST_SEED) $$more || failed="$$failed $$part"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "== soak failed:$$failed" >&2; exit 1; fi
+
+mutants: $(STAMP) ## Measure which small mistakes the tests find: COUNT=300 MUTANTS_SEED=7 ROOMS=core,node
+	@$(MUTANTS) --seed $(MUTANTS_SEED) --count $(COUNT) $(if $(ROOMS),--rooms $(ROOMS))
 
 serve: $(STAMP) ## Run a registry on this machine
 	$(BIN)/treaty serve

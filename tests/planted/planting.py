@@ -156,7 +156,7 @@ def _edited(module: ModuleType, path: str, edit: Edit, mark: str) -> CodeType:
     at = next((at for at in range(start, stop) if source[at] != changed[at : at + 1]), stop)
     line = changed.count("\n", 0, at) + 1
     column = len(changed[changed.rfind("\n", 0, at) + 1 : at].encode())
-    _note(_definition(tree, path), (line, column), mark)
+    _note(definition_of(tree, path), (line, column), mark)
     code = compile(ast.fix_missing_locations(tree), module.__file__ or "", "exec", dont_inherit=True)
     return _code(code, path)
 
@@ -166,7 +166,7 @@ def place_of(source: str, path: str, old: str) -> tuple[int, int]:
 
     Raises `TargetMovedError`.
     """
-    begin, end = _span(source, _definition(ast.parse(source), path))
+    begin, end = span_of(source, definition_of(ast.parse(source), path))
     pattern = re.compile(r"\s+".join(map(re.escape, old.split())))
     places = [(one.start(), one.end()) for one in pattern.finditer(source, begin, end)]
     if len(places) != 1:
@@ -174,7 +174,7 @@ def place_of(source: str, path: str, old: str) -> tuple[int, int]:
     return places[0]
 
 
-def _definition(tree: ast.Module, path: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+def definition_of(tree: ast.Module, path: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     body: list[ast.stmt] = tree.body
     found: ast.stmt | None = None
     for name in path.split("."):
@@ -186,7 +186,7 @@ def _definition(tree: ast.Module, path: str) -> ast.FunctionDef | ast.AsyncFunct
     return found
 
 
-def _span(source: str, node: ast.stmt) -> tuple[int, int]:
+def span_of(source: str, node: ast.stmt) -> tuple[int, int]:
     lines = source.splitlines(keepends=True)
     begin = sum(map(len, lines[: node.lineno - 1]))
     return begin, begin + sum(map(len, lines[node.lineno - 1 : node.end_lineno]))

@@ -1,0 +1,134 @@
+"""The tests that are nearest to a mutant: of those that run its block, the ones that run least beside it, from different files."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.recording import RECORD, block_around
+from tests.mutants.sample import ROOT, SOURCES, Mutant
+
+STORE = ROOT / ".mutants"
+"""What was measured: not part of the repository."""
+RECORDED = STORE / "coverage.json"
+QUICK = ("-m", "not jvm and not slow and not soak", "--hypothesis-profile=quick", "--cases")
+NO_FINDERS = ("tests/house", "tests/planted", "tests/mutants")
+"""Tests of the text of the code, and of mistakes that are known: they find an edit for another reason than its mistake."""
+LIVES = (
+    "tests/simulation/test_simulation.py",
+    "tests/simulation/kafka/test_any.py",
+    "tests/simulation/kafka/owner/test_owner.py",
+)
+NEAR_TESTS, NEAR_SECONDS = 40, 5.0
+"""How many tests are nearest at most, and what they may take together without the mutant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What tests run: by block the numbers of tests, by test its seconds and how many blocks it runs."""
+
+    tests: Sequence[str]
+    seconds: Sequence[float]
+    sizes: Sequence[int]
+    by_block: dict[str, list[int]]
+
+    def of(self, mutant: Mutant) -> list[int]:
+        """The tests that run the block of a mutant."""
+        block = block_around((SOURCES / mutant.file).read_text(), mutant.line)
+        return self.by_block.get(f"{mutant.file}:{block}", [])
+
+    def nearest(self, mutant: Mutant) -> list[str]:
+        """The nearest tests of a mutant, the nearest first."""
+        by_file: defaultdict[str, list[int]] = defaultdict(list)
+        for one in sorted(self.of(mutant), key=lambda one: (self.sizes[one], self.seconds[one])):
+            by_file[file_of(self.tests[one])].append(one)
+        queues, seconds = [*by_file.values()], 0.0
+        chosen: list[int] = []
+        while queues and len(chosen) < NEAR_TESTS and seconds < NEAR_SECONDS:
+            for queue in queues:
+                one = queue.pop(0)
+                chosen.append(one)
+                seconds += self.seconds[one]
+            queues = [queue for queue in queues if queue]
+        return [self.tests[one] for one in chosen[:NEAR_TESTS]]
+
+
+def fingerprint() -> str:
+    """What the code and the tests are: verdicts hold for no other."""
+    files = [file for folder in ("src", "tests") for file in sorted((ROOT / folder).rglob("*.py"))]
+    names = [str(file.relative_to(ROOT)) for file in files]
+    text = "".join(f"{name} {_digest(name)}" for name in names if not name.startswith(NO_FINDERS))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _digest(name: str) -> str:
+    file = ROOT / name
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+
+def coverage(workers: int, *, anew: bool = False) -> Coverage:
+    """What the quick tests run, as it was recorded last; it is recorded now where it never was, or `anew`.
+
+    An old record only makes another choice of nearest tests. Those whose file has changed since are in no choice.
+    """
+    if anew or not RECORDED.exists():
+        STORE.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            command = pytest_command(*QUICK, "-p", "tests.mutants.recording", "--assert=plain", "-n", str(workers))
+            environment = {**os.environ, RECORD: folder}
+            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=False)
+            parts = [one.read_text() for one in sorted(Path(folder).glob("*.jsonl"))]
+        keep(parts)
+    members = json.loads(RECORDED.read_text())
+    return read_coverage(
+        members["parts"], [name for name, digest in members["files"].items() if _digest(name) != digest]
+    )
+
+
+def keep(parts: Sequence[str]) -> None:
+    """Keep a record, with what the files of its tests are."""
+    files = {file_of(json.loads(line)["test"]) for part in parts for line in part.splitlines()}
+    part = RECORDED.with_suffix(".part")
+    part.write_text(json.dumps({"files": {name: _digest(name) for name in sorted(files)}, "parts": parts}))
+    part.rename(RECORDED)
+
+
+def file_of(test: str) -> str:
+    """The file of a test, by its node id."""
+    return test.partition("::")[0]
+
+
+def read_coverage(parts: Iterable[str], changed: Collection[str] = ()) -> Coverage:
+    """What tests run, from the lines of several processes; each numbers the blocks in its own way.
+
+    Tests of files that have `changed` since are left out.
+    """
+    tests: list[str] = []
+    seconds: list[float] = []
+    sizes: list[int] = []
+    by_block: defaultdict[str, list[int]] = defaultdict(list)
+    for part in parts:
+        names: list[str] = []
+        for line in part.splitlines():
+            row = json.loads(line)
+            names += row["new"]
+            if file_of(row["test"]) in changed:
+                continue
+            for number in row["ran"]:
+                by_block[names[number]].append(len(tests))
+            tests.append(row["test"])
+            seconds.append(row["seconds"])
+            sizes.append(len(row["ran"]))
+    return Coverage(tests, seconds, sizes, dict(by_block))
+
+
+def pytest_command(*options: str) -> list[str]:
+    """Pytest over all tests that may find a mutant."""
+    left_out = [f"--ignore={one}" for one in NO_FINDERS]
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *left_out, *options]

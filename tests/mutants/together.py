@@ -1,0 +1,142 @@
+"""What the nearest tests do not find is planted together in one copy of the tree, and everything is run there once.
+
+Each failure is then attributed: the tests that failed run with each mutant that they cover alone, and with none.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tests.mutants.nearest import LIVES, QUICK, Coverage, pytest_command
+from tests.mutants.recording import FAILED
+from tests.mutants.results import Verdict
+from tests.mutants.sample import ROOT, SOURCES, Mutant
+from tests.mutants.worker import Order, Worker
+from tests.planted.planting import TargetMovedError, place_of
+
+TESTS = 60
+"""How many of the tests that failed are run with one mutant, those first that run least."""
+
+
+def copy_tree(target: Path) -> None:
+    """Copy what git has of the checkout, as it is now, and lend it the environment."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    (target / ".venv").symlink_to(ROOT / ".venv")
+
+
+def plant(tree: Path, mutants: Iterable[Mutant]) -> list[Mutant]:
+    """Write edits into a copy of the tree; returns those that met another one and are left out."""
+    left: list[Mutant] = []
+    for one in mutants:
+        file = tree / "src" / "treaty" / one.file
+        source = file.read_text()
+        try:
+            begin, end = place_of(source, one.function, one.old)
+            changed = source[:begin] + one.new + source[end:]
+            compile(changed, one.file, "exec", dont_inherit=True)
+        except (TargetMovedError, SyntaxError):
+            left.append(one)
+            continue
+        file.write_text(changed)
+    return left
+
+
+def failing_tests(tree: Path, workers: int, seconds: float) -> list[str]:
+    """The tests of `make quick`, and the lives of `make test`, that fail in a copy of the tree."""
+    failed = tree / ".failed"
+    environment = {**os.environ, FAILED: str(failed), "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
+    plugin = ("-p", "tests.mutants.recording", "--tb=no", "-n", str(workers))
+    runs = ((*QUICK, *plugin), ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES))
+    for options in runs:
+        try:
+            subprocess.run(
+                pytest_command(*options),
+                cwd=tree,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            continue
+    return [*dict.fromkeys(json.loads(line) for line in failed.read_text().splitlines())] if failed.exists() else []
+
+
+def attribute(
+    mutants: Sequence[Mutant], failed: Sequence[str], known: Coverage, worker: Worker, report: Callable[[Verdict], None]
+) -> set[str]:
+    """Say of each mutant which of the tests that failed finds it alone. Returns the tests that nothing explains."""
+    numbers = {test: number for number, test in enumerate(known.tests)}
+    clean = worker.ask(Order(failed, all=True)) if failed else None
+    broken = set(clean.failed) if clean else set()
+    left = {test for test in failed if test not in broken}
+    for one in mutants:
+        covering = {known.tests[number] for number in known.of(one)}
+        near = [test for test in failed if test not in broken and (test in covering or test not in numbers)]
+        near.sort(key=lambda test: known.sizes[numbers[test]] if test in numbers else len(known.by_block))
+        came = worker.ask(Order(near[:TESTS], one.edit)) if near else None
+        found = came is not None and (came.failed or came.hung)
+        report(Verdict(one.key, "all", (came.failed[0] if came.failed else "hang") if found and came else ""))
+        if found and came and came.failed:
+            left -= set(worker.ask(Order(near, one.edit, all=True)).failed)
+    return left
+
+
+def run_together(
+    mutants: Sequence[Mutant],
+    known: Coverage,
+    worker: Worker,
+    report: Callable[[Verdict], None],
+    *,
+    workers: int,
+    seconds: float,
+) -> set[str]:
+    """Plant mutants together, run everything, and attribute what fails. Those that meet another one come in a tree of their own.
+
+    Returns the tests that failed and that no mutant explains alone.
+    """
+    unexplained: set[str] = set()
+    waiting = [*mutants]
+    while waiting:
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            copy_tree(tree)
+            left = plant(tree, waiting)
+            planted = [one for one in waiting if one not in left]
+            if not planted:
+                break
+            failed = failing_tests(tree, workers, seconds)
+        unexplained |= attribute(planted, failed, known, worker, report)
+        waiting = left
+    return unexplained
+
+
+def breaks_imports(mutant: Mutant) -> bool:
+    """Whether Treaty can't be imported with a mutant that no test runs: it may run when modules are loaded."""
+    program = (
+        "import importlib, pkgutil, treaty\n"
+        "for one in pkgutil.walk_packages(treaty.__path__, 'treaty.'):\n"
+        "    if not one.name.endswith('__main__'):\n"
+        "        importlib.import_module(one.name)\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        shutil.copytree(SOURCES, tree / "src" / "treaty")
+        if plant(tree, [mutant]):
+            return False
+        environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+        command = [str(ROOT / ".venv" / "bin" / "python"), "-c", program]
+        return subprocess.run(command, env=environment, capture_output=True, check=False).returncode != 0

@@ -1,0 +1,183 @@
+"""Runs tests with mutants, each in a process that is forked from one where everything is imported. `python -m tests.mutants.worker`.
+
+Reads orders as JSON, one a line, and writes what came of each as JSON.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from tests.mutants.sample import ROOT
+from tests.planted.bug import Edit
+from tests.planted.planting import TargetMovedError, changed
+
+OPTIONS = (
+    "-q",
+    "-x",
+    "--assert=plain",
+    "--tb=no",
+    "--no-header",
+    "--timeout=0",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:randomly",
+)
+HANG_SECONDS = 90
+"""A mutant whose tests take more processor time, or four times as long by the clock, hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Tests to run, with an edit or with none."""
+
+    tests: Sequence[str]
+    edit: Edit | None = None
+    all: bool = False
+    """Whether tests behind a failure are run too."""
+
+
+@dataclass(slots=True)
+class Came:
+    """What came of an order."""
+
+    failed: list[str] = field(default_factory=list)
+    passed: int = 0
+    ran: bool = False
+    """Whether the changed code ran."""
+    hung: bool = False
+    moved: str = ""
+    """Why the edit could not be planted."""
+    seconds: float = 0.0
+
+
+class _Recorder:
+    def __init__(self, came: Came) -> None:
+        self.came = came
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and report.nodeid not in self.came.failed:
+            self.came.failed.append(report.nodeid)
+        self.came.passed += report.passed and report.when == "call"
+
+
+def run(order: Order) -> Came:
+    """Plant the edit here, and run the tests."""
+    came = Came()
+    try:
+        with nullcontext(set[int]()) if order.edit is None else changed("a mutant", [order.edit]) as ran:
+            options = [one for one in OPTIONS if one != "-x"] if order.all else OPTIONS
+            pytest.main([*options, "--hypothesis-profile=quick", *order.tests], plugins=[_Recorder(came)])
+            came.ran = bool(ran)
+    except TargetMovedError as moved:
+        came.moved = str(moved)
+    came.seconds = round(time.process_time(), 2)
+    return came
+
+
+def forked(order: Order) -> Came:
+    """`run` in a child that may take so long and no longer."""
+    with tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (HANG_SECONDS, HANG_SECONDS + 5))
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for one in (0, 1, 2):
+                os.dup2(nowhere, one)
+            try:
+                answer.write(json.dumps(asdict(run(order))).encode())
+                answer.flush()
+            finally:
+                os._exit(0)
+        hung = not _ends(child, time.monotonic() + 4 * HANG_SECONDS)
+        answer.seek(0)
+        told = answer.read()
+    return Came(**json.loads(told)) if told and not hung else Came(hung=True, ran=True)
+
+
+def _ends(child: int, until: float) -> bool:
+    """Wait for a child; one that takes too long is ended with all that it started."""
+    while time.monotonic() < until:
+        done, _ = os.waitpid(child, os.WNOHANG)
+        if done:
+            _end_group(child)
+            return True
+        time.sleep(0.02)
+    _end_group(child)
+    os.waitpid(child, 0)
+    return False
+
+
+def _end_group(child: int) -> None:
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Worker:
+    """A process that runs orders; it begins with the first one, and again after it was ended."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            with self._process:
+                assert self._process.stdin is not None
+                self._process.stdin.close()
+
+    def ask(self, order: Order) -> Came:
+        """Have an order run."""
+        if self._process is None:
+            command = [sys.executable, "-m", "tests.mutants.worker", *self._files]
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, start_new_session=True
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(asdict(order)), file=self._process.stdin, flush=True)
+        return Came(**json.loads(self._process.stdout.readline()))
+
+
+def read_order(members: dict[str, Any]) -> Order:
+    """An order from JSON."""
+    edit = Edit(**members["edit"]) if members["edit"] else None
+    return Order(members["tests"], edit, members["all"])
+
+
+def main() -> None:
+    """Import what tests import, then answer orders until nobody asks any more."""
+    os.chdir(ROOT)
+    stdout = os.dup(1)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    import treaty.assemble  # noqa: F401, PLC0415 - what most tests need, before any fork
+
+    pytest.main([*OPTIONS, "--collect-only", *sys.argv[1:]])
+    sys.stdout.flush()
+    os.dup2(stdout, 1)
+    for line in sys.stdin:
+        print(json.dumps(asdict(forked(read_order(json.loads(line))))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
