@@ -70,7 +70,7 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 	$(BIN)/python -m tests.servers.jars
 
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
-	$(BIN)/treaty demo
+	$(BIN)/python -m examples.demo
 
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick

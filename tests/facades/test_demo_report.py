@@ -8,12 +8,12 @@ import pytest
 from click import UsageError
 from rich.console import Console
 
-from treaty.cli.demo.charts import ChartBar, draw_vertical_bars
-from treaty.cli.demo.demo_run import DemoResult
-from treaty.cli.demo.entry import empty_folder
-from treaty.cli.demo.page import build_page
-from treaty.cli.demo.progress import print_report, show_progress
-from treaty.spark.demo_data.schemas import VERSIONS
+from examples.demo.charts import ChartBar, draw_vertical_bars
+from examples.demo.command import empty_folder
+from examples.demo.demo_run import DemoResult
+from examples.demo.page import build_page
+from examples.demo.progress import print_report, show_progress
+from examples.demo.schemas import VERSIONS
 
 PROOF = {"expected": 30, "good": 28, "bad": 2, "distinct": 30, "rows": 30, "misplaced": 0, "holds": True}
 AIRLINES = ["AirTran Airways Corporation", "ExpressJet Airlines Inc.", "Southwest Airlines Co."]

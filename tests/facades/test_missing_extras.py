@@ -38,7 +38,6 @@ place = "{folder}/bad"
 SERVE = 78
 """Exit code of `treaty serve` for settings that can not be used."""
 NEEDS = {
-    "demo": "spark",
     "password ann": "auth",
     "serve --port 0 --log memory: --auth {folder}/rights.toml": "auth",
     "serve --port 0 --log postgresql://ann@127.0.0.1:1/none": "postgres",
@@ -154,5 +153,5 @@ def test_every_command_has_a_line() -> None:
         "encoding",
         "promote",
     }  # these ask a registry and nothing else
-    spark = {one for one in walk(group, "") if one.split()[0] in {"pipeline", "table", "spark", "demo"}}
+    spark = {one for one in walk(group, "") if one.split()[0] in {"pipeline", "table", "spark"}}
     assert all(any(line.startswith(one) for line in NEEDS) for one in spark)

@@ -10,15 +10,17 @@ import pytest
 from tests.servers.small import WORDS
 from tests.shares import REST
 
+ROOT = Path(__file__).parents[2]
+
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, *REST]
 
 
 @pytest.mark.timeout(400)
 def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    words = [sys.executable, "-m", "treaty.cli.main", "demo", "--rows", "3000", "--folder", str(folder)]
+    words = [sys.executable, "-m", "examples.demo", "--rows", "3000", "--folder", str(folder)]
     environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{WORDS} {os.environ['PYSPARK_SUBMIT_ARGS']}"}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=380)
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=380)
     log = (folder / "job.log").read_text()[-3000:] if (folder / "job.log").exists() else ""
     assert done.returncode == 0, done.stdout + done.stderr + log
     for told in (

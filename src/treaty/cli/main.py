@@ -26,7 +26,6 @@ COMMANDS = {
     "serve": CommandEntry("treaty.cli.serve", "Run a registry on this machine."),
     "openapi": CommandEntry("treaty.cli.openapi", "Print the description of the HTTP interface."),
     "password": CommandEntry("treaty.cli.password", "Print a line for a password file."),
-    "demo": CommandEntry("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
     "check": CommandEntry("treaty.cli.schemas.check", "Check whether a schema is compatible with earlier ones."),
     "diff": CommandEntry("treaty.cli.schemas.diff", "Show all differences between two schemas."),
     "lint": CommandEntry("treaty.cli.schemas.lint", "Lint schemas."),

@@ -12,8 +12,8 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treaty.spark.demo_data.data import Row
-from treaty.spark.demo_data.schemas import VERSIONS
+from examples.demo.data import Row
+from examples.demo.schemas import VERSIONS
 
 SEED = 2013
 DAMAGED = 0.01

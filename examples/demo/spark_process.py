@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from examples.demo.dimensions import DIMENSIONS
+from examples.demo.join import list_airlines
+from examples.demo.paths import DemoPaths
+from examples.demo.proof import check_tables, read_figures
+from examples.demo.streams import dimensions, run
 from treaty.assemble import connect
-from treaty.spark.demo_data.dimensions import DIMENSIONS
-from treaty.spark.demo_data.job import dimensions, run
-from treaty.spark.demo_data.join import list_airlines
-from treaty.spark.demo_data.paths import DemoPaths
-from treaty.spark.demo_data.proof import check_tables, read_figures
 from treaty.spark.pipelines.value import BatchEvent
 from treaty.spark.session import QUICK_START, session
 

@@ -6,10 +6,10 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from treaty.cli.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
-from treaty.cli.demo.demo_run import DemoResult
-from treaty.spark.demo_data.dimensions import DIMENSIONS
-from treaty.spark.demo_data.schemas import STORY, V4, VERSIONS
+from examples.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
+from examples.demo.demo_run import DemoResult
+from examples.demo.dimensions import DIMENSIONS
+from examples.demo.schemas import STORY, V4, VERSIONS
 
 SENTENCES = {
     "TOO_SHORT": "shorter than the five bytes of a frame header",

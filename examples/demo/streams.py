@@ -5,10 +5,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from examples.demo.dimensions import DIMENSIONS
+from examples.demo.paths import DemoPaths
+from examples.demo.schemas import SUBJECT
 from treaty.core.registry import Registry
-from treaty.spark.demo_data.dimensions import DIMENSIONS
-from treaty.spark.demo_data.paths import DemoPaths
-from treaty.spark.demo_data.schemas import SUBJECT
 from treaty.spark.pipelines.runner import start
 from treaty.spark.pipelines.value import OnEvent, Pipeline
 

@@ -7,16 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from treaty.cli.demo.processes import ChildProcess, start_job
+from examples.demo import data, dimensions, schemas
+from examples.demo.dimensions import DIMENSIONS
+from examples.demo.events import PHASES, DemoEvent, add_damage, events, write
+from examples.demo.processes import ChildProcess, start_job
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible
 from treaty.core.registry import Registry
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark.demo_data import data, dimensions, schemas
-from treaty.spark.demo_data.dimensions import DIMENSIONS
-from treaty.spark.demo_data.events import PHASES, DemoEvent, add_damage, events, write
 from treaty.spark.session import list_missing_packages
 
 FILES_PER_PHASE = 2

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from examples.demo.demo_run import DemoRun
+from examples.demo.page import build_page
+from examples.demo.processes import find_free_port, start_server, wait_for_server
+from examples.demo.progress import print_report, show_progress
 from treaty.assemble import connect
-from treaty.cli.demo.demo_run import DemoRun
-from treaty.cli.demo.page import build_page
-from treaty.cli.demo.processes import find_free_port, start_server, wait_for_server
-from treaty.cli.demo.progress import print_report, show_progress
 
 
 def run_demo(folder: Path, rows: int, *, stay: bool) -> bool:

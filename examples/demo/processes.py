@@ -71,7 +71,7 @@ def start_server(log: str, port: int, output: IO[str]) -> ChildProcess:
 
 def start_job(folder: Path, url: str, total: int, output: IO[str]) -> ChildProcess:
     """Start the streaming job."""
-    words = [sys.executable, "-m", "treaty.cli.demo.job", str(folder), url, str(total)]
+    words = [sys.executable, "-m", "examples.demo.spark_process", str(folder), url, str(total)]
     pipe = subprocess.PIPE
     return ChildProcess(
         subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=output, text=True, start_new_session=True)  # noqa: S603
