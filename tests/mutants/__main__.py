@@ -113,10 +113,7 @@ class Run:
         self.console.print(
             f"{len(left)} were not found by the nearest tests: they are planted together, and everything is run"
         )
-        with Worker(()) as worker:
-            unexplained = run_together(
-                left, known, worker, self.report, workers=self.choices.workers, seconds=max(60.0, seconds)
-            )
+        unexplained = run_together(left, known, self.report, workers=self.choices.workers, seconds=max(60.0, seconds))
         for test in sorted(unexplained):
             self.console.print(f"failed with all of them, and with none of them alone: {test}", markup=False)
 

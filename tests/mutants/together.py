@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tests.mutants.nearest import LIVES, QUICK, Coverage, pytest_command
+from tests.mutants.nearest import LIVES, QUICK, Coverage, file_of, pytest_command
 from tests.mutants.recording import FAILED
 from tests.mutants.results import Verdict
 from tests.mutants.sample import ROOT, SOURCES, Mutant
@@ -58,7 +58,7 @@ def failing_tests(tree: Path, workers: int, seconds: float) -> list[str]:
     """The tests of `make quick`, and the lives of `make test`, that fail in a copy of the tree."""
     failed = tree / ".failed"
     environment = {**os.environ, FAILED: str(failed), "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
-    plugin = ("-p", "tests.mutants.recording", "--tb=no", "-n", str(workers))
+    plugin = ("-p", "tests.mutants.recording", "--tb=no", "--timeout=300", "-n", str(workers))
     runs = ((*QUICK, *plugin), ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES))
     for options in runs:
         try:
@@ -76,33 +76,42 @@ def failing_tests(tree: Path, workers: int, seconds: float) -> list[str]:
 
 
 def attribute(
-    mutants: Sequence[Mutant], failed: Sequence[str], known: Coverage, worker: Worker, report: Callable[[Verdict], None]
+    mutants: Sequence[Mutant], failed: Sequence[str], known: Coverage, report: Callable[[Verdict], None]
 ) -> set[str]:
-    """Say of each mutant which of the tests that failed finds it alone. Returns the tests that nothing explains."""
-    numbers = {test: number for number, test in enumerate(known.tests)}
-    clean = worker.ask(Order(failed, all=True)) if failed else None
-    broken = set(clean.failed) if clean else set()
-    left = {test for test in failed if test not in broken}
-    for one in mutants:
-        covering = {known.tests[number] for number in known.of(one)}
-        near = [test for test in failed if test not in broken and (test in covering or test not in numbers)]
-        near.sort(key=lambda test: known.sizes[numbers[test]] if test in numbers else len(known.by_block))
-        came = worker.ask(Order(near[:TESTS], one.edit)) if near else None
-        found = came is not None and (came.failed or came.hung)
-        report(Verdict(one.key, "all", (came.failed[0] if came.failed else "hang") if found and came else ""))
-        if found and came and came.failed:
-            left -= set(worker.ask(Order(near, one.edit, all=True)).failed)
-    return left
+    """Say of each mutant which of the tests that failed finds it alone. Returns the tests that nothing explains.
+
+    A test that fails without any mutant too explains nothing.
+    """
+    sizes = {test: known.sizes[number] for number, test in enumerate(known.tests)}
+    left = set(failed)
+    broken: set[str] = set()
+    with Worker(sorted({file_of(test) for test in failed})) as worker:
+        for one in mutants:
+            covering = {known.tests[number] for number in known.of(one)}
+            near = [test for test in failed if test in covering or test not in sizes]
+            near.sort(key=lambda test: sizes.get(test, len(known.by_block)))
+            found = _first_failure(worker, near[:TESTS], one, broken)
+            report(Verdict(one.key, "all", found))
+            if found:
+                left -= set(near)
+    return left - broken
+
+
+def _first_failure(worker: Worker, tests: Sequence[str], mutant: Mutant, broken: set[str]) -> str:
+    """The first test that fails with a mutant and passes without one; empty where there is none."""
+    while waiting := [test for test in tests if test not in broken]:
+        came = worker.ask(Order(waiting, mutant.edit))
+        if came.hung or not came.failed:
+            return "hang" if came.hung else ""
+        clean = worker.ask(Order(came.failed[:1]))
+        if not clean.failed:
+            return came.failed[0]
+        broken.update(clean.failed)
+    return ""
 
 
 def run_together(
-    mutants: Sequence[Mutant],
-    known: Coverage,
-    worker: Worker,
-    report: Callable[[Verdict], None],
-    *,
-    workers: int,
-    seconds: float,
+    mutants: Sequence[Mutant], known: Coverage, report: Callable[[Verdict], None], *, workers: int, seconds: float
 ) -> set[str]:
     """Plant mutants together, run everything, and attribute what fails. Those that meet another one come in a tree of their own.
 
@@ -119,7 +128,7 @@ def run_together(
             if not planted:
                 break
             failed = failing_tests(tree, workers, seconds)
-        unexplained |= attribute(planted, failed, known, worker, report)
+        unexplained |= attribute(planted, failed, known, report)
         waiting = left
     return unexplained
 

@@ -57,8 +57,9 @@ def record_outcome(
     """Add the outcome of a command to a decision that writes, and delete outcomes older than OUTCOMES commits.
 
     An outcome without changes is stored if another node may be executing the command. Empty commits delete nothing, so
-    a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first. One about a
-    private subject says so, because the subject may be gone when somebody asks for it.
+    a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first. The command
+    has none among them: while its outcome is there it is answered from that, and decides nothing. One about a private
+    subject says so, because the subject may be gone when somebody asks for it.
     """
     if not decision.rows and not command.again:
         return decision
@@ -68,7 +69,7 @@ def record_outcome(
     rows = (
         *decision.rows,
         make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members, private)),
-        *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence) if key != command.outcome_key),
+        *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence)),
     )
     return Decision(rows, decision.answer)
 

@@ -289,7 +289,7 @@ def of_set_config(request: q.SetConfig) -> Required:
 
 def of_set_mode(request: q.SetMode) -> Required:
     """Entering IMPORT purges what is softly deleted."""
-    purging = (request.mode or "").upper() == "IMPORT" and not request.force
+    purging = request.mode == "IMPORT" and not request.force
     return of_scope("mode")(request) + (of_scope("delete")(request) if purging else ())
 
 
