@@ -1,17 +1,34 @@
 """What importers ask: subjects, versions and encodings with their numbers, mostly in a context that takes them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from tests.simulation.asker import Asker, level
+from tests.simulation.asker import MOST_IDS, Asker, level
 from tests.simulation.group_workload import IDENTITIES, SPELLED, TYPES, draft, ordinal, properties
-from treaty.core.answers import Config, ForcedRegistration
+from tests.simulation.texts import AVRO, OUTER, TOY
+from tests.worlds.drafts import described
+from treaty.core.answers import Config, ForcedRegistration, Resource
 from treaty.core.messages import groups as grouped
 from treaty.core.messages import transfers as carried
+from treaty.core.messages.associations import Associate, AssociationSpec
 from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding
+from treaty.core.messages.schemaver import DeletePublished, GetPublished, Publish
 from treaty.core.names import Subject
-from treaty.core.requests import Register, Request, Scope, SetMode
-from treaty.core.schema import Draft
+from treaty.core.policy import Level, VersionRange
+from treaty.core.requests import (
+    DeleteSubject,
+    DeleteVersion,
+    GetSchema,
+    ListVersions,
+    ReferencedBy,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.schema import Draft, Reference
 from treaty.core.state.values import PolicyValue
 
 
@@ -56,6 +73,8 @@ def import_version(ask: Asker) -> Request[Any]:
         ask.properties(),
         ask.chance.choice([(("old", "x"),), (("old", "y"),), (("old", "z"), ("old", "x"))]) if ask.often(0.2) else (),
         ask.chance.choice([0, 0, 7, -5]) if ask.often(0.3) else 0,
+        revision=ask.chance.choice([0, 0, 1]) if ask.often(0.2) else 0,
+        revision_of=ordinal(ask) if ask.often(0.1) else -1,
         superseded_by=ordinal(ask) if ask.often(0.1) else -1,
     )
 
@@ -124,5 +143,85 @@ def move_in(ask: Asker) -> list[Request[Any]]:
     ]
 
 
-ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {"moved in": (2, move_in)}
+def _needed(ask: Asker, subject: Subject, number: int) -> list[Request[Any]]:
+    """What makes others need a version: references, in any state and context, encodings, an alias, a topic, a range, labels."""
+    text, kind, name = OUTER
+    user = ask.chance.choice([Subject(".", "t"), Subject(".x", "s"), subject])
+    draft = Draft(text, kind, (Reference(name, f":{subject.context}:{subject.name}", number),))
+    refer: Request[Any] = Register(user, draft)
+    topic = Resource("t1", "ns", "id-t1")
+    level = Config(exact_level=Level(VersionRange("till", number - 1)))
+    return ask.chance.choice(
+        [
+            [refer],
+            [refer, DeleteSubject(user)],
+            [refer, DeleteVersion(user, -1), DeleteVersion(user, ask.number(), permanent=True)],
+            [refer, Register(user, ask.record())],
+            [AssignEncoding(subject, number - 1)],
+            [AssignEncoding(subject, number - 1), DeleteVersion(subject, number), refer],
+            [SetConfig(Scope(".", "a"), Config(alias=subject.name)), refer],
+            [Associate(topic, (AssociationSpec("value", subject, ask.chance.choice(["STRONG", "WEAK"])),))],
+            [SetConfig(Scope(*subject), level)],
+            [DeleteVersion(subject, number), Register(subject, ask.record()), refer],
+        ]
+    )
+
+
+def import_over(ask: Asker) -> list[Request[Any]]:
+    """Have three versions that others need, and import versions over them by number and by ordinal; go on with who needs them."""
+    subject, number = ask.subject(), ask.chance.choice([1, 2, 2, 3])
+    drafts = [Draft(text, "AVRO") for text in AVRO[:3]]
+    other = ask.chance.choice([Draft(AVRO[3], "AVRO"), Draft(AVRO[4], "AVRO"), *drafts])
+    again = Register(subject, other, number=number, schema_id=ask.chance.choice([MOST_IDS, MOST_IDS + 1, 1, 2]))
+    grouped_ = carried.ImportVersion(subject, other, ordinal(ask), number, state=ask.chance.choice(["live", "hidden"]))
+    alias: list[Request[Any]] = [replace(again, subject=Subject(".", "a"))] if ask.often(0.2) else []
+    return [
+        *([DeleteSubject(subject), DeleteSubject(subject, permanent=True)] if ask.often(0.6) else []),
+        SetConfig(Scope(*subject), Config(level="NONE")),
+        *(Register(subject, one) for one in drafts),
+        *_needed(ask, subject, number),
+        SetMode(Scope(*subject), "IMPORT", force=True),
+        *ask.chance.sample([again, grouped_, replace(again, number=ask.chance.choice([1, 2, 3, 5])), *alias], 3),
+        SetMode(Scope(*subject), None),
+        ReferencedBy(subject, number, ask.often(0.5)),
+        ListVersions(subject, "all"),
+        *_needed(ask, subject, ask.chance.choice([1, 2, 3])),
+        GetSchema(ask.chance.randint(1, 4)),
+    ]
+
+
+def import_over_labels(ask: Asker) -> list[Request[Any]]:
+    """Labels with rules and metadata that were patched and superseded, then deleted or imported over, and what is left."""
+    name = Subject(".", ask.chance.choice(["v/n/toy", "v/m/toy"]))
+    texts = [described(Draft(one, "TOY"), ask.chance.choice("12")) for one in TOY[3:7]]
+    number, label = ask.chance.choice([1, 2, 3]), ask.chance.choice(["1-0-0", "1-0-1", "1-0-2"])
+    draft = Draft('["a"]', "TOY", (Reference("n", name.name, number),))
+    over = Register(name, Draft('["c"]', "TOY"), number=number, schema_id=MOST_IDS + 2, names=(("schemaver", "1-0-7"),))
+    steps: list[Request[Any]] = [
+        Publish(name, label, ask.chance.choice(texts), patch=True),
+        DeletePublished(name, label),
+        Register(Subject(".", "t"), draft),
+        AssignEncoding(name, number - 1),
+        DeleteVersion(name, number, permanent=True, force=ask.often(0.5)),
+    ]
+    return [
+        *([grouped.RemoveSubject(name)] if ask.often(0.7) else []),
+        Publish(name, "1-0-0", texts[0]),
+        Publish(name, "1-0-1", texts[1], supersedes=("1-0-0",)),
+        Publish(name, "1-0-2", texts[2], supersedes=("1-0-1",)),
+        *ask.chance.sample(steps, 3),
+        SetMode(Scope(*name), "IMPORT", force=True),
+        *ask.chance.sample([over, Publish(name, label, texts[3], supersedes=("1-0-0",)), *steps[:2]], 2),
+        SetMode(Scope(*name), None),
+        carried.ExportVersions(Subject(".", name.name)),
+        *(GetPublished(name, one) for one in ("1-0-0", "1-0-1", "1-0-2")),
+        Publish(name, label, texts[3]),
+    ]
+
+
+ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
+    "moved in": (2, move_in),
+    "imported over": (3, import_over),
+    "imported over labels": (2, import_over_labels),
+}
 """Errands by what is counted: how often, and what is asked."""

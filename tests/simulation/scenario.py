@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from tests.simulation.asker import Asker
+from tests.simulation.clients.beginning import begin
 from tests.simulation.clients.callers import Callers
 from tests.simulation.clients.errands import errand
 from tests.simulation.clients.front import is_hot
@@ -92,18 +93,16 @@ class Scenario:
         self.turns = max(3, chance.choice([5, 10, 20]) // store.brevity)
         self.clients = chance.choice([4, 8, 12])
         self.purging = chance.choice([0, 0.05, 0.2])
-        self.lifetime = chance.choice([100, 400, 2_000])
-        """How many steps of the log go by between two kills, on average."""
+        self.lifetime = chance.choice([100, 400, 2_000])  # steps of the log between two kills, on average
         self.tokens: list[PositionToken] = []
-        self.reread: Request[Any] | None = None
-        """What was asked again and again the last time."""
+        self.reread: Request[Any] | None = None  # what was asked again and again the last time
         self._ids = 0
         others = random.Random(f"state/{seed}")  # of its own, so that older seeds keep their lives
         self.site.standing = others.choice([0.0, 0.0, 0.5, 1.0])
         self.site.net.bad(others, random.Random(f"lines/{seed}"))
         pause = self.weather.latency * others.choice([10, 40, 150])
-        self.inspecting = random.Random(f"inspecting/{seed}")
         self.plot = Plot(self.site, random.Random(f"plot/{seed}"), pause)
+        self.inspecting = random.Random(f"inspecting/{seed}")
 
     # ---------------------------------------------------------------------------------------------------- record
 
@@ -295,8 +294,9 @@ class Scenario:
     async def _main(self) -> None:
         for member in self.members:
             await self.site.start(member)
-        sql = self.log in {"rows", "appends"}
-        chaos = [asyncio.create_task(self.kill()), asyncio.create_task(self.plot.play(sql=sql))]
+        await begin(self)
+        plot = self.plot.play(sql=self.log in {"rows", "appends"})
+        chaos = [asyncio.create_task(self.kill()), asyncio.create_task(plot)]
         if self.site.standing:
             chaos.append(asyncio.create_task(self.restand()))
         await self.together([*(self.client() for _ in range(self.clients)), *private_clients(self, self.seed)])

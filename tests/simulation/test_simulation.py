@@ -18,7 +18,7 @@ from tests.simulation.scenario import run
 from tests.simulation.workload import made_of_types
 from treaty.core.operations import OPERATIONS
 
-SEEDS = 150
+SEEDS = 230
 QUICK = 14
 """The last seeds, which `make quick` runs too."""
 WANTED = (
@@ -39,6 +39,7 @@ WANTED = (
     "empty subjects",
     "counters lowered",
     "states accepted",
+    "worlds begun",
 )
 """What has to happen in some of the seeds, besides every event and every errand."""
 BLOCK = 34

@@ -47,9 +47,13 @@ class Setting:
     """Of a history of neighbours: its context alone counts, and the name begins all names."""
     dice: random.Random
     drafts: Drafts = toys
+    pool: tuple[Subject, ...] = ()
+    """Subjects that others use, too: one of them in the place of each name."""
 
     def named(self, name: str) -> Subject:
-        """A subject of this context."""
+        """A subject of this context, or one of the pool."""
+        if self.pool:
+            return self.dice.choice(self.pool)
         return Subject(self.subject.context, f"{self.subject.name}{name}")
 
     def versions(self, count: int) -> list[Draft]:

@@ -4,7 +4,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -39,13 +39,16 @@ class World:
     neighbours: tuple[str, ...] = tuple(NEIGHBOURS)
     former: str = "nothing"
     pages: tuple[tuple[str, int], ...] = ()
-    place: Subject = field(default=AWAY)
+    place: Subject = AWAY
+    pool: tuple[Subject, ...] = ()
+    """Subjects in which the histories of neighbours happen, where they may be refused; none: each in one of its own."""
 
     def requests(self, subject: Subject | None = None, drafts: Drafts = toys) -> Requests:
         """All requests of the histories, those of `subject` last."""
         asked: Requests = []
         for name in self.neighbours:
-            asked += NEIGHBOURS[name](Setting(self.place, random.Random(f"{self.seed}/{name}"), drafts))
+            dice = random.Random(f"{self.seed}/{name}")
+            asked += NEIGHBOURS[name](Setting(self.place, dice, drafts, self.pool))
         if subject is not None:
             asked += FORMER[self.former](Setting(subject, random.Random(f"{self.seed}/{self.former}"), drafts))
         return asked

@@ -10,6 +10,7 @@ from functools import lru_cache
 import pytest
 
 from tests.simulation.members import HANDED
+from tests.worlds.world import PAGES
 from treaty.core import limits, outcomes
 from treaty.core.state import rows, tables
 from treaty.log.maintenance import restore
@@ -28,6 +29,8 @@ ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DRO
         "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5}  # fmt: skip
 NARROW = 0.5
 """In how many lives with handed commands few of them travel at once: `PEER_BATCH` in one batch, `PEER_REQUESTS` batches."""
+PAGED = 0.3
+"""In how many lives pages are small."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for; lives make much of it and hold little."""
 
@@ -52,6 +55,9 @@ def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
         if random.Random(f"room/{seed}").random() < TIGHT:
             for name, most in ROOM.items():
                 patch.setattr(limits, name, most)
+        if random.Random(f"pages/{seed}").random() < PAGED:
+            for name, (least, _) in PAGES.items():
+                patch.setattr(limits, name, least)
         narrow = random.Random(f"batches/{seed}")
         if hands_over and narrow.random() < NARROW:
             patch.setattr(peer_batches, "PEER_BATCH", narrow.choice([1, 2, 3]))

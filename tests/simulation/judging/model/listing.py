@@ -5,9 +5,8 @@ from tests.simulation.judging.model.associating import is_listed, listed_associa
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.selecting import STATES, describe
 from tests.simulation.judging.model.settings import own_config, own_mode, told
-from treaty.core import answers
+from treaty.core import answers, limits
 from treaty.core import requests as q
-from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import Subject, subject_of
 from treaty.core.schema import RuleSet
 
@@ -96,7 +95,7 @@ def list_settings(past: Past, asking: Asking, request: q.ListSettings) -> Yes:
     if request.after is not None:
         scopes = [one for one in scopes if _place(one) > _place(request.after)]
     offset = request.offset if request.after is None else 0
-    page = scopes[offset : offset + min(request.limit, SETTINGS_PAGE)]
+    page = scopes[offset : offset + min(request.limit, limits.SETTINGS_PAGE)]
     return Yes((), answers.ScopeSettings(tuple(_setting(past, one) for one in page)))
 
 
