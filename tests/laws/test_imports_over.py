@@ -32,6 +32,8 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
+from treaty.core.state.schemaver_tables import SUPERSEDED
+from treaty.core.state.state_tables import VERSION
 
 USER, AWAY, ALIAS = Subject(".", "user"), Subject(".x", "user"), Subject(".", "alias")
 FIRST, SECOND, THIRD, OTHER = toy("a"), toy("a", "b?"), toy("a", "b?", "c?"), toy("z")
@@ -193,4 +195,7 @@ def test_a_deleted_version_neither_supersedes_nor_is_superseded(
         bench.do(DeleteVersion(NAME, number, permanent=True))
     found = {label: bench.do(GetPublished(NAME, label)) for label in left}
     assert {label: (one.supersedes, one.superseded_by) for label, one in found.items()} == left
+    kept = {key.ordinal for key in bench.tables.keys(VERSION) if key.subject == NAME.name}
+    rows = [bench.tables.get(SUPERSEDED, key) for key in bench.tables.keys(SUPERSEDED) if key.subject == NAME.name]
+    assert {row.ordinal for row in rows if row is not None} <= kept, "no row leads to a version that is gone"
     assert [str(one) for one in find_violations(bench.tables)] == []

@@ -8,11 +8,19 @@ from tests.worlds.world import World
 from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.handlers.versions import schema_row
 from treaty.core.invariants import find_violations
-from treaty.core.messages.encodings import AssignEncoding
+from treaty.core.messages.encodings import AssignEncoding, GetEncoding
 from treaty.core.messages.schemaver import Publish
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, Referenced
-from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, GetVersion, Register
+from treaty.core.requests import (
+    DeleteSubject,
+    DeleteVersion,
+    ForceReason,
+    GetVersion,
+    ListVersions,
+    ReferencedBy,
+    Register,
+)
 
 USER, AWAY = Subject(".", "user"), Subject(".x", "user")
 FORCE = ForceReason("ann", "another one")
@@ -99,3 +107,45 @@ def test_former_texts_and_hidden_versions_are_kept_for_who_refers_to_them(bench:
         bench.do(DeleteSubject(name, permanent=True))
     bench.do(DeleteSubject(name, permanent=True, force=True))
     assert [*find_violations(bench.tables)] == []
+
+
+def test_payloads_keep_the_text_of_their_encoding(bench: Bench) -> None:
+    """Of three texts of one label, each with an encoding of its own."""
+    name = Subject(".", "v/n/toy")
+    texts = [described(toy("a"), "1"), described(toy("a"), "2"), described(toy("a", "b?"), "3")]
+    ids = []
+    for at, text in enumerate(texts):
+        bench.do(Publish(name, "1-0-0", text, patch=at > 0))
+        ids.append(bench.do(AssignEncoding(name, 0)).encoding_id)
+    found = [bench.do(GetEncoding(name, one)).version for one in ids]
+    assert [(one.text, one.metadata, one.rules) for one in found] == [
+        (shown, text.metadata, text.rules) for shown, text in zip(('["a"]', '["a"]', '["a","b?"]'), texts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_a_deleted_version_that_is_referred_to_is_never_hidden(bench: Bench, which: int) -> None:
+    """It keeps its number for who refers to it when its schema is registered again."""
+    texts = [toy("a", *(f"f{at}?" for at in range(count))) for count in range(3)]
+    for text in texts:
+        bench.do(Register(S, text))
+    bench.do(Register(USER, referring(toy("a"), "s", which)))
+    bench.do(DeleteSubject(USER))
+    bench.do(DeleteSubject(S))
+    again = [bench.do(Register(S, text)).version.number for text in texts]
+    assert again == [4, 5, 6]
+    assert bench.do(ListVersions(S, "all")).numbers == (which, 4, 5, 6)
+    assert bench.do(GetVersion(S, which, deleted=True)).deleted
+    assert bench.do(ReferencedBy(S, which, deleted=True)).ids != ()
+
+
+def test_a_user_of_a_former_text_holds_nothing_else(bench: Bench) -> None:
+    """The version itself has another text since, to which nobody refers: it may be deleted softly."""
+    name = Subject(".", "v/n/toy")
+    bench.do(Publish(name, "1-0-0", described(toy("a"), "1")))
+    bench.do(Register(USER, referring(toy("u"), name.name, 1)))
+    bench.do(Publish(name, "1-0-0", described(toy("a", "b?"), "2"), patch=True))
+    bench.do(DeleteVersion(name, 1))
+    assert meaning(bench, USER, 1) == ("u", "a")
+    with pytest.raises(Referenced):
+        bench.do(DeleteVersion(name, 1, permanent=True))

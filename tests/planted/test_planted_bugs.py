@@ -26,14 +26,10 @@ def forge() -> Iterator[Forge]:
 
 
 OPEN = {
-    "missed: a page of encoding ids is cut before it is sorted",
-    "missed: a range is held against version numbers",
     "missed: an extended plan forgets further ids",
-    "missed: an import replaces a version that others refer to",
     "missed: replies that get ready while others are sent",
     "missed: the first batch after a restart is planned anew",
     "missed: the groups of a later token",
-    "missed: the last id of a reserved range",
 }
 """Bugs that wait for their finder. Take a name out with the test that finds it; none may come in."""
 
