@@ -69,6 +69,8 @@ CASES: dict[str, tuple[str, Sequence[str], dict[str, Any]]] = {
     "many versions": ("AVRO", growing(61, 50), {}),
     "as wide as whole-stage code may be": ("AVRO", growing(92, 30), {}),
     "wider than whole-stage code may be": ("AVRO", growing(101, 30), {}),
+    "with a field that is never null": ("AVRO", [wide(at, ("id", "long")) for at in range(18, 48)], {}),
+    "with one that is never null, and many texts": ("AVRO", [wide(at, ("id", "long")) for at in range(62, 92)], {}),
     "in a record that may be null": ("AVRO", [nested(20), nested(85)], {}),
     "converted times": ("AVRO", [at_scale("millis", 20), at_scale("micros", 20)], {}),
     "a choice of records": (

@@ -16,6 +16,7 @@ from treaty.plan.avro.conversions import LeafConversion, explain_overflow, list_
 from treaty.plan.avro.envelope import WHOLE, encode_branch, make_ending, make_header, nest_record
 from treaty.plan.avro.limited import strip_limits, strip_to_limits
 from treaty.plan.avro.logical import WALLS
+from treaty.plan.avro.sealed import SealedSchemas, seal_schemas
 from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
@@ -200,6 +201,8 @@ UNFIT = "a value does not fit its column, one of "
 SHOWN_JSON = 300
 WRONG_TEXT = "_treaty_wrong_text"
 """The column that says whether a text of the envelope is no UTF-8."""
+SEALED = "_treaty_sealed"
+"""The column with what was read by sealed schemas."""
 
 
 def read_avro_part(plan: DecodePlan) -> AvroFormatPlan:
@@ -224,27 +227,51 @@ def make_ending_bytes(plan: DecodePlan) -> bytes:
     return make_ending(read_avro_part(plan).ending, key=SECRET)
 
 
+@lru_cache(PLANS_KEPT)
+def _seal_part(part: AvroFormatPlan) -> SealedSchemas | None:
+    return seal_schemas(wrap_fields(part), make_ending(part.ending, key=SECRET))
+
+
 def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
-    plan = fit_plan(plan)
-    decoded = frame.withColumn(DECODED, barrier(decode_envelope(plan, F.col(column))))
+    assert isinstance(plan.recipe, AvroFormatPlan)
+    value, sealed, plan = F.col(column), _seal_part(plan.recipe), fit_plan(plan)
+    if sealed:
+        decoded = _decode_sealed(frame, plan, value, sealed)
+    else:
+        decoded = frame.withColumn(DECODED, barrier(decode_envelope(plan, value)))
     wrong = find_wrong_text_apart(read_avro_part(plan).reader_text, F.col(DECODED))
     # A step of its own: it is asked for in several places, and each of them would be planned with all texts of the record.
     return decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong is None else wrong)
 
 
+def _decode_sealed(frame: DataFrame, plan: DecodePlan, value: Column, sealed: SealedSchemas) -> DataFrame:
+    """The frame with the envelopes; a payload that the seal refuses is read once more, for its tail."""
+    recipe, record = read_avro_part(plan), F.col(SEALED)
+    schemas = replace(recipe, writer_text=sealed.writer, reader_text=sealed.reader)
+    read = frame.withColumn(SEALED, barrier(_read_payload(plan, value, schemas, sealed.seal)))
+    whole = F.struct(record.alias(recipe.whole), F.lit(_read_ending(plan)).alias(recipe.tail))
+    # One column of all fields at a time: Spark leaves steps of more than a hundred out of whole-stage code.
+    envelope = F.when(record[sealed.sure].isNull(), decode_envelope(plan, value)).otherwise(whole)
+    return read.withColumn(DECODED, envelope).drop(SEALED)
+
+
 def decode_envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column:
     """The envelope of the record, null or with a wrong tail for a bad row; `reader` is read in place of the plan's."""
     recipe = read_avro_part(plan)
-    options = {"avroSchema": reader or recipe.reader_text, "mode": "PERMISSIVE"}
-    if not recipe.union:
+    schemas = replace(recipe, reader_text=reader) if reader else recipe
+    return _read_payload(plan, value, schemas, make_ending_bytes(plan))
+
+
+def _read_payload(plan: DecodePlan, value: Column, schemas: AvroFormatPlan, ending: bytes) -> Column:
+    """What two schemas read of a frame with these bytes behind it."""
+    options = {"avroSchema": schemas.reader_text, "mode": "PERMISSIVE"}
+    if not schemas.union:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
         heads = [make_header(one.schema_id) for one in plan.writers]
         mine = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
-        return F.when(mine, from_avro(F.concat(value, F.lit(make_ending_bytes(plan))), recipe.writer_text, options))
-    numbers = {one.schema_id: encode_branch(recipe.branch(place)) for place, one in enumerate(plan.writers)}
-    return from_avro(
-        F.concat(map_frame_id(value, numbers), value, F.lit(make_ending_bytes(plan))), recipe.writer_text, options
-    )
+        return F.when(mine, from_avro(F.concat(value, F.lit(ending)), schemas.writer_text, options))
+    numbers = {one.schema_id: encode_branch(schemas.branch(place)) for place, one in enumerate(plan.writers)}
+    return from_avro(F.concat(map_frame_id(value, numbers), value, F.lit(ending)), schemas.writer_text, options)
 
 
 def is_good_envelope(plan: DecodePlan, made: Column) -> Column:
@@ -273,7 +300,13 @@ def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None) -> 
 
 
 def _has_tail(plan: DecodePlan, made: Column) -> Column:
-    return made[read_avro_part(plan).tail].eqNullSafe(F.lit(unpack("<d", make_ending_bytes(plan))[0]))
+    return made[read_avro_part(plan).tail].eqNullSafe(F.lit(_read_ending(plan)))
+
+
+def _read_ending(plan: DecodePlan) -> float:
+    """The bytes behind a payload as the tail of an envelope has them."""
+    found: float = unpack("<d", make_ending_bytes(plan))[0]
+    return found
 
 
 def read_envelope(plan: DecodePlan, made: Column, value: Column) -> Column:

@@ -1,6 +1,6 @@
 """Texts that are none: Spark takes any bytes for a string of Avro, which fail later readers of its column.
 
-Texts in lists are joined and tested once, and so are more than `FEW` fields: a test of its own for each would be an expression of a
+Texts in lists are joined and tested once, and so are more than `FEW` fields, or `FEW_APART`: a test of its own for each would be an expression of a
 thousand terms, which neither Spark's analyzer nor its generated code is made for. An ASCII character between them keeps a cut character from being completed by
 the next text, so the whole is UTF-8 exactly when each part is. `concat_ws` leaves nulls out.
 """
@@ -27,8 +27,8 @@ from treaty.spark.engines.engine import join_conditions
 from treaty.spark.engines.method_size import leave_whole_stage
 
 BETWEEN = "\x00"
-FEW = 16
-"""Fields that are tested one by one, which saves a copy of their texts."""
+FEW, FEW_APART = 16, 100
+"""Fields that are tested one by one, which saves a copy of their texts: within whole-stage code, and in a step that is left out of it."""
 
 
 def find_wrong_text(reader_text: str, value: Column) -> Column | None:
@@ -42,11 +42,12 @@ def find_wrong_text_apart(reader_text: str, value: Column) -> Column | None:
     reader = parse_avro(reader_text)
     texts = _TextCollector(reader.names)
     texts.add(reader.root, value)
-    wrong = texts.condition()
+    wrong = texts.condition(FEW_APART)
     if wrong is None or len(texts.texts) + len(texts.lists) <= FEW:
-        return wrong
-    # Where nothing was decoded, no text is wrong: no good row pays for leaving.
-    return F.when(value.isNull(), leave_whole_stage()).otherwise(wrong)
+        return texts.condition()
+    # The test comes first: Spark takes the record out of its envelope once for all texts of what is computed in any case,
+    # and for each anew in what may be left out. Where nothing was decoded, no text is wrong: no good row pays for leaving.
+    return F.when(wrong, F.lit(True)).when(value.isNull(), leave_whole_stage()).otherwise(F.lit(False))
 
 
 def _test_texts(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:
@@ -138,9 +139,9 @@ class _TextCollector:
         if found:
             self.tests.append(made)
 
-    def condition(self) -> Column | None:
-        """Whether one of the texts is no UTF-8; None where there is none."""
-        single = self.texts if len(self.texts) <= FEW else []
+    def condition(self, few: int = FEW) -> Column | None:
+        """Whether one of the texts is no UTF-8; None where there is none. Up to so many `few` are tested one by one."""
+        single = self.texts if len(self.texts) <= few else []
         joined = [*([] if single else self.texts), *self.lists]
         tests = [*map(_is_wrong, single), *self.tests]
         if joined:
