@@ -180,7 +180,14 @@ def test_a_decimal_is_exact_or_refused() -> None:
         ("DATE", "2026-01-31", date(2026, 1, 31)),
         ("DATE", "31.1.2026", CastError),
         ("INT", 2**31, CastError),
+        ("INT", 2**31 - 1, 2**31 - 1),
+        ("INT", -(2**31), -(2**31)),
+        ("INT", -(2**31) - 1, CastError),
         ("INT", True, CastError),
+        ("BIGINT", 2**63, CastError),
+        ("BIGINT", 2**63 - 1, 2**63 - 1),
+        ("BIGINT", -(2**63), -(2**63)),
+        ("BIGINT", -(2**63) - 1, CastError),
         ("BIGINT", 1.0, CastError),
         ("DOUBLE", 10**400, CastError),
         ("DECIMAL(9, 2)", 1.25, Decimal("1.25")),
@@ -197,6 +204,15 @@ def test_values_fit_or_are_refused(kind: str, value: object, made: object) -> No
             cast(value)
     else:
         assert cast(value) == made
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(79, True), (80, True), (81, False)])
+def test_a_refusal_shows_eighty_characters_of_a_value(length: int, *, is_whole: bool) -> None:
+    text = "x" * (length - 2)
+    with pytest.raises(CastError) as refused:
+        make_cast(LeafType("DATE"))(text)
+    shown = json.dumps(text)
+    assert str(refused.value).startswith(f"{shown} " if is_whole else f"{shown[:80]}… ")
 
 
 def documents() -> Mapping[IgluKey | str, Any]:

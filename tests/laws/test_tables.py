@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import product
 from typing import TypeVar
 
 from hypothesis import given
@@ -34,7 +35,7 @@ from treaty.core.state.state_tables import (
     AnyTable,
     TopicKey,
 )
-from treaty.core.state.table import Key
+from treaty.core.state.table import Key, may_lie_between
 from treaty.core.state.tables import DictTables
 from treaty.core.state.view import Tables, View, after, count_group, index_entries, past, span
 
@@ -349,3 +350,26 @@ def test_settings_and_subjects_that_cannot_be_read_are_in_no_order() -> None:
         assert orders.pop("config") == "unreadable", "it is one of them, and nobody knows what it says"
         assert set(map(str, orders.values())) == {"[]"}, "no key of a subject is like that one"
     assert len(tables.quarantine) == 2
+
+
+def test_an_entry_that_lies_between_bounds_may_lie_there() -> None:
+    """Bounds of no part, of some and of all; a pattern whose open part comes before, at and behind the part in which they differ."""
+    parts = range(3)
+    bounds = [bound for length in range(3) for bound in product(parts, repeat=length)]
+    for pattern in product((None, *parts), repeat=2):
+        entries = [
+            one
+            for one in product(parts, repeat=2)
+            if all(want in {None, at} for want, at in zip(pattern, one, strict=True))
+        ]
+        for low, high in product(bounds, repeat=2):
+            if any(low <= one < high for one in entries):
+                assert may_lie_between(pattern, low, high), (pattern, low, high)
+
+
+def test_a_pattern_without_open_parts_lies_between_bounds_or_not() -> None:
+    parts = range(3)
+    bounds = [bound for length in range(4) for bound in product(parts, repeat=length)]
+    for entry in product(parts, repeat=2):
+        for low, high in product(bounds, repeat=2):
+            assert may_lie_between(entry, low, high) == (low <= entry < high), (entry, low, high)
