@@ -23,7 +23,7 @@ from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import make_room
 from treaty.api.network.hosts import is_loopback
 from treaty.api.response_cache import ResponseCache
-from treaty.api.tls import TlsError, TlsFiles
+from treaty.api.tls import ShownCertificate, TlsFiles
 from treaty.node.status import LogReporter, Status
 
 log = logging.getLogger("treaty.server")
@@ -171,17 +171,10 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
     tls = listening.tls
     if tls is None or context is None:
         return
-    shown = tls.stamp()
+    shown = ShownCertificate(tls, context)
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        now = tls.stamp()
-        if now and now != shown:
-            shown = now
-            try:
-                tls.show(context)
-                log.info("the certificate was reloaded")
-            except TlsError as wrong:
-                log.error("the certificate could not be reloaded; the old one stays in use: %s", wrong)
+        shown.look()
 
 
 async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:

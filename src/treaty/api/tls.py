@@ -1,8 +1,13 @@
 """TLS of a server: its certificate, and the CAs of client certificates."""
 
+import logging
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from treaty.api.auth.watched_file import signature_of
+
+log = logging.getLogger("treaty.server")
 
 
 class TlsError(Exception):
@@ -44,12 +49,40 @@ class TlsFiles:
             raise TlsError(message) from None
 
     def stamp(self) -> tuple[int, ...]:
-        """A number of the files' present state; it changes when a certificate is renewed."""
+        """The present state of the files; it changes when a certificate is renewed, whatever time its files say."""
         paths = filter(None, (self.certificate, self.key))
         try:
-            return tuple(path.stat().st_mtime_ns for path in paths)
+            return tuple(number for path in paths for number in signature_of(path.stat()))
         except OSError:
             return ()
+
+
+@dataclass(slots=True)
+class ShownCertificate:
+    """The certificate that a context presents; `look` has it follow the files."""
+
+    files: TlsFiles
+    context: ssl.SSLContext
+    shown: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The context has just read the files."""
+        self.shown = self.files.stamp()
+
+    def look(self) -> None:
+        """Read changed files; with unusable ones the old certificate stays in use, and the log says so."""
+        now = self.files.stamp()
+        if not now or now == self.shown:
+            return
+        self.shown = now
+        try:
+            self.files.show(
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            )  # a context that reads half of a pair loses its key
+            self.files.show(self.context)
+            log.info("the certificate was reloaded")
+        except TlsError as wrong:
+            log.error("the certificate could not be reloaded; the old one stays in use: %s", wrong)
 
 
 def _no_password() -> str:

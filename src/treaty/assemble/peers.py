@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator
-from treaty.api.tls import TlsError, TlsFiles
+from treaty.api.tls import ShownCertificate, TlsError, TlsFiles
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import refuse_open
 from treaty.client.settings import tls_of
@@ -110,9 +110,10 @@ def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> "HttpPeerTransp
             context = tls_of(peering.ca, *((shown.certificate, shown.key) if shown is not None else ()))
         except ValueError as wrong:
             raise TlsError(str(wrong)) from None
-    from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials  # noqa: PLC0415 (most servers have no peers)
+    from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials, do_nothing  # noqa: PLC0415 (most servers have no peers)
 
-    return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, request_id))
+    renew = do_nothing if context is None or shown is None else ShownCertificate(shown, context).look
+    return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, renew, request_id))
 
 
 def address_of(peering: PeerSettings, place: tuple[str, int], tls: TlsFiles | None, own: int = 0) -> str:

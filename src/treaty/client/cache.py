@@ -18,7 +18,7 @@ from treaty.client.cache_policy import (
     weigh_reply,
 )
 from treaty.core.operations import is_command
-from treaty.core.refusals import NotFound
+from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 
@@ -78,6 +78,17 @@ class LoadingCache(Generic[K, V]):
             if load.error is not None:
                 raise load.error
             return cast("V", load.value)
+
+    def get_or_expired(self, key: K, make: Callable[[], V], *, ttl: float) -> V:
+        """Return the value as `get` does; an expired one where `make` raises `Unavailable`."""
+        try:
+            return self.get(key, make, ttl=ttl)
+        except Unavailable:
+            with self._lock:
+                expired = self._entries.find_expired(key)
+            if expired is None:
+                raise
+            return expired
 
     def clear(self) -> None:
         """Clear the cache, and discard the results of running loads."""

@@ -91,6 +91,11 @@ class LruEntries(Generic[K, V]):
         self._entries.move_to_end(key)
         return entry.value
 
+    def find_expired(self, key: K) -> V | None:
+        """Return the value of a key, expired or not; None without one, or for a cached refusal."""
+        entry = self._entries.get(key)
+        return None if entry is None or isinstance(entry.value, NotFound) else entry.value
+
     def store(self, key: K, value: V | NotFound, ttl: TimeToLive, generation: int) -> None:
         """Cache a value, unless the cache was cleared since its `generation`, its time to live is zero, or it is too
         large.

@@ -103,12 +103,12 @@ class _TokenFile:
     """The token last read from a file, and the state of the file then."""
 
     def __init__(self) -> None:
-        self._last: tuple[tuple[int, int, int], Headers] | None = None
+        self._last: tuple[tuple[int, int, int, int], Headers] | None = None
 
     def headers(self, place: Path) -> Headers:
         try:
             found = place.stat()
-            state = (found.st_mtime_ns, found.st_size, found.st_ino)
+            state = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
             last = self._last
             if last is None or last[0] != state:
                 last = self._last = (state, bearer_headers(place.read_text("utf-8").strip()))

@@ -26,6 +26,10 @@ def no_request_id() -> str:
     return ""
 
 
+def do_nothing() -> None:
+    """Renew nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class PeerCredentials:
     """The secret and certificates by which nodes authenticate each other."""
@@ -35,6 +39,8 @@ class PeerCredentials:
     tls: ssl.SSLContext | None = None
     """None: the system's CAs, and no client certificate."""
     plaintext: bool = False
+    renew: Callable[[], None] = do_nothing
+    """Called before each request: has new connections present the certificate that is in the files now."""
     request_id: Callable[[], str] = no_request_id
     """Return the id of the current request, for the log lines of the other node."""
 
@@ -61,6 +67,7 @@ class HttpPeerTransport:
         Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `heard` raises.
         """
         headers = self._headers(address, request_id)
+        self._credentials.renew()
         wait = {**dict.fromkeys(("read", "write", "pool"), timeout), "connect": min(CONNECT_SECONDS, timeout)}
         url = f"{address.rstrip('/')}{PATH}"
         try:

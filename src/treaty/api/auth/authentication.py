@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -148,34 +149,36 @@ class RequestAuthenticator:
     async def follow(self) -> None:
         """Reload changed files until cancelled; each authenticator has its own interval."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow_file())
+            group.create_task(_repeat(self._look_at_file))
             for name in _SECTIONS:
-                group.create_task(self._follow_method(name))
+                group.create_task(_repeat(partial(self._look_at_method, name)))
 
-    async def _follow_file(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if not self.watched.changed():
-                continue
-            try:
-                settings = read_settings(self.watched.read(), self.watched.path)
-                self.take(settings)
-            except AuthFileError as wrong:
-                log.error("the rights do not change: %s", wrong)
-            except Exception:
-                log.exception("the rights do not change: %s could not be read again", self.watched.path)
-            else:
-                log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
+    async def look(self) -> None:
+        """Look at all files once; a file that is being written is read at the next look."""
+        await self._look_at_file()
+        for name in _SECTIONS:
+            await self._look_at_method(name)
 
-    async def _follow_method(self, name: str) -> None:
-        while True:
-            method = self.methods.get(name)
-            try:
-                if method is not None and await method.refresh():
-                    self.forget()
-            except Exception:
-                log.exception("the files of [%s] could not be checked", name)
-            await asyncio.sleep(LOOK_SECONDS)
+    async def _look_at_file(self) -> None:
+        if not self.watched.changed():
+            return
+        try:
+            settings = read_settings(self.watched.read(), self.watched.path)
+            self.take(settings)
+        except AuthFileError as wrong:
+            log.error("the rights do not change: %s", wrong)
+        except Exception:
+            log.exception("the rights do not change: %s could not be read again", self.watched.path)
+        else:
+            log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
+
+    async def _look_at_method(self, name: str) -> None:
+        method = self.methods.get(name)
+        try:
+            if method is not None and await method.refresh():
+                self.forget()
+        except Exception:
+            log.exception("the files of [%s] could not be checked", name)
 
     def take(self, settings: AuthSettings) -> None:
         """Apply new settings; an unchanged section keeps its state. Raises `AuthFileError`."""
@@ -206,6 +209,12 @@ class RequestAuthenticator:
         """Stop threads."""
         for one in self.methods.values():
             one.close()
+
+
+async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await look()
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 _METHODS: dict[str, Callable[[Any], AuthenticationMethod]] = {

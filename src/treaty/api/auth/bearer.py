@@ -39,6 +39,7 @@ def bearer(settings: BearerSettings, clock: Callable[[], float] = time.monotonic
     """Build the authenticator; raises `AuthFileError` for an unusable key file."""
     tokens = _Tokens(settings, clock, KeySet(settings.keys, settings.ca, clock))
     tokens.keys.open()
+    tokens.verified_with = tokens.keys.data
     return AuthenticationMethod(b"bearer", f'Bearer realm="{settings.realm}"', tokens.check, tokens.refresh)
 
 
@@ -48,26 +49,35 @@ class _Tokens:
     clock: Callable[[], float]
     keys: KeySet
     known: CredentialCache[AuthenticatedPrincipal] = field(init=False)
+    verified_with: bytes = b""
+    """The keys of cached verifications, as JWKS."""
     rotated: bool = False
-    """Whether a token had an unknown key, so that keys were fetched; the next `refresh` clears cached verifications."""
+    """Whether cached verifications were dropped since the last `refresh`: other caches have to follow."""
 
     def __post_init__(self) -> None:
         self.known = CredentialCache(self.clock)
 
     async def refresh(self) -> bool:
-        changed = await self.keys.refresh() or self.rotated
-        if changed:
-            self.known.forget()
-            self.rotated = False
+        await self.keys.refresh()
+        self._drop_earlier()
+        changed, self.rotated = self.rotated, False
         return changed
 
+    def _drop_earlier(self) -> None:
+        """Drop what was verified with earlier keys, whoever had others fetched: the request may be gone meanwhile."""
+        if self.keys.data != self.verified_with:
+            self.known.forget()
+            self.verified_with, self.rotated = self.keys.data, True
+
     async def check(self, credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
+        self._drop_earlier()
         digest = self.known.digest(credentials.authorization)
         known = self.known.get(digest)
         if known is not None:
             return known
         _, _, word = credentials.authorization.partition(b" ")
         verdict = await self._verified(word.strip())
+        self._drop_earlier()
         if isinstance(verdict, AuthenticatedPrincipal):
             self.known.put(digest, verdict, verdict.until)
         return verdict
@@ -84,9 +94,7 @@ class _Tokens:
                 return AuthenticationFailure(f"the token is not signed with one of {', '.join(settings.algorithms)}")
             if "crit" in head or not isinstance(kid, str):
                 return AuthenticationFailure("the token's header has unknown critical members")
-            before = self.keys.data
             key = await self.keys.find(kid, algorithm)
-            self.rotated = self.rotated or self.keys.data != before
             if key is None:
                 return AuthenticationFailure("the token is not signed with a known key")
             claims = jwt.decode(

@@ -29,7 +29,7 @@ class WatchedFile:
         """Read all of it; raises `AuthFileError`."""
         try:
             with self.path.open("rb") as file:
-                self.read_in = self.last_seen = _signature(os.fstat(file.fileno()))
+                self.read_in = self.last_seen = signature_of(os.fstat(file.fileno()))
                 data = file.read(RIGHTS_BYTES + 1)
         except OSError as reason:
             raise AuthFileError(self.path, 0, f"it can't be read ({reason.strerror})", "give a file") from None
@@ -40,12 +40,13 @@ class WatchedFile:
     def changed(self) -> bool:
         """Return whether it has changed, and has been at rest since the last look: half a file is not read."""
         try:
-            now = _signature(self.path.stat())
+            now = signature_of(self.path.stat())
         except OSError:
             now = ()
         rested, self.last_seen = now == self.last_seen, now
         return rested and bool(now) and now != self.read_in
 
 
-def _signature(status: os.stat_result) -> Signature:
+def signature_of(status: os.stat_result) -> Signature:
+    """Return what differs between two states of a file: written in place, replaced, or with the time of another one."""
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

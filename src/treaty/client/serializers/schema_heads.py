@@ -1,5 +1,6 @@
 """Heads of AVRO-1124 and of Avro itself: a version or a fingerprint before each payload, which means a schema of a subject."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -12,7 +13,7 @@ from treaty.core.limits import ENCODINGS_CACHED
 from treaty.core.messages.groups import GetOrdinal
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound
-from treaty.core.registry import Registry
+from treaty.core.registry import CALL, CallOptions, Registry
 from treaty.core.requests import GetVersion, ListVersions
 from treaty.core.schema import Reference
 from treaty.formats.avro.fingerprint import crc64, md5
@@ -31,6 +32,9 @@ FINGERPRINTS: Mapping[str, Callable[[AvroSchema], bytes]] = {
 """Heads that follow from an Avro schema, by framing."""
 LENGTHS = {"md5": 16, "single-object": 10}
 MAX_ORDINAL = 2**31 - 2
+_NOW = CallOptions(consistency="latest")
+HEAD_SECONDS = 60.0
+"""Seconds for which a reader takes a head for what it meant: a subject that is made anew counts its versions anew."""
 
 
 def encode_ordinal(ordinal: int) -> bytes:
@@ -53,20 +57,23 @@ def make_head(
 
 
 class SubjectHeads:
-    """Finds the schema ids that heads mean in a subject. Thread-safe; a head that means nothing is looked up again."""
+    """Finds the schema ids that heads mean in a subject. Thread-safe; a head that means nothing is looked up again.
 
-    def __init__(self, registry: Registry, framing: str) -> None:
-        """Ask this registry for versions of subjects, once for each."""
+    A version's number may be given again after the version was removed for good: what was known of it ends then.
+    """
+
+    def __init__(self, registry: Registry, framing: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Ask this registry what heads mean; `clock` is a monotonic clock in seconds."""
         self._registry = registry
         self._framing = framing
-        self._ids: LoadingCache[tuple[Subject, bytes], int] = LoadingCache(ENCODINGS_CACHED)
-        self._heads: dict[Subject, dict[int, tuple[bytes, int]]] = {}
+        self._ids: LoadingCache[tuple[Subject, bytes], int] = LoadingCache(ENCODINGS_CACHED, clock=clock)
+        self._heads: LoadingCache[tuple[Subject, int], tuple[bytes, int]] = LoadingCache(ENCODINGS_CACHED, clock=clock)
 
     def split(self, data: bytes, subject: Subject) -> Frame:
         """Return payload and schema id of a record. Raises `BadRecordError`: TOO_SHORT, BAD_MAGIC or UNKNOWN_ID."""
         head = self._read_head(data)
         try:
-            schema_id = self._ids.get((subject, head), lambda: self._find(subject, head))
+            schema_id = self._ids.get_or_expired((subject, head), lambda: self._find(subject, head), ttl=HEAD_SECONDS)
         except NotFound as missing:
             message = f"{subject} has no version with the head {head.hex()} (framing {self._framing})"
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data) from missing
@@ -94,21 +101,32 @@ class SubjectHeads:
             if zigzag % 2 or not 0 <= ordinal <= MAX_ORDINAL:
                 raise _no_head(head)
             return self._registry.ask(GetOrdinal(subject, ordinal)).answer.schema_id
-        for known, schema_id in self._list_heads(subject):
-            if known == head:
-                return schema_id
-        raise _no_head(head)
-
-    def _list_heads(self, subject: Subject) -> tuple[tuple[bytes, int], ...]:
-        """Return the heads of all versions; texts are asked for once."""
-        known = self._heads.get(subject, {})
         numbers = self._registry.ask(ListVersions(subject, visible="all")).answer.numbers
-        made = {number: known.get(number) or self._make_head(subject, number) for number in numbers}
-        self._heads[subject] = made
-        return tuple(made.values())
+        found = self._search(subject, numbers, head)
+        if found is None and numbers and self._is_given_again(subject, numbers[-1]):
+            self._heads.clear()
+            found = self._search(subject, numbers, head)
+        if found is None:
+            raise _no_head(head)
+        return found
 
-    def _make_head(self, subject: Subject, number: int) -> tuple[bytes, int]:
-        found: VersionFound = self._registry.ask(GetVersion(subject, number, deleted=True)).answer
+    def _search(self, subject: Subject, numbers: tuple[int, ...], head: bytes) -> int | None:
+        heads = (self._get_head(subject, number) for number in numbers)
+        return next((schema_id for known, schema_id in heads if known == head), None)
+
+    def _get_head(self, subject: Subject, number: int) -> tuple[bytes, int]:
+        return self._heads.get_or_expired(
+            (subject, number), lambda: self._make_head(subject, self._ask(subject, number, CALL)), ttl=HEAD_SECONDS
+        )
+
+    def _is_given_again(self, subject: Subject, newest: int) -> bool:
+        """Return whether the newest version is another one than was known: only the highest numbers are given again."""
+        return self._get_head(subject, newest)[1] != self._ask(subject, newest, _NOW).schema_id
+
+    def _ask(self, subject: Subject, number: int, call: CallOptions) -> VersionFound:
+        return self._registry.ask(GetVersion(subject, number, deleted=True), call).answer
+
+    def _make_head(self, subject: Subject, found: VersionFound) -> tuple[bytes, int]:
         if found.format != "AVRO":
             return b"", found.schema_id
         schema = (found.format, found.text, found.references)

@@ -133,7 +133,9 @@ class WriterSchemas(Generic[C]):
         subject = self._naming.subject(topic, part, name)
         if isinstance(choice, (UseLatest, UseLatestWith)):
             latest = self.registry.ask(version_request(choice, subject)).answer
-            return self._bound.get((subject, latest.guid, latest.schema_id), lambda: self._bind_latest(subject, latest))
+            return self._bound.get(
+                (subject, latest.guid, latest.schema_id, latest.ordinal), lambda: self._bind_latest(subject, latest)
+            )
         return self._bound.get(subject, lambda: self._bind_version(subject, self._find_or_register(subject, choice)))
 
     def _find_or_register(self, subject: Subject, choice: AutoRegister | MustExist) -> VersionFound:
@@ -259,7 +261,7 @@ class ReaderSchemas(Generic[C]):
         latest = self.registry.ask(version_request(choice, subject)).answer
         refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
         text = SchemaText(latest.text, latest.references, subject, latest.imports)
-        return self._readers.get((subject, latest.guid), lambda: self._make(self.registry, text))
+        return self._readers.get((subject, latest.guid, latest.schema_id), lambda: self._make(self.registry, text))
 
 
 def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Request[VersionFound]:

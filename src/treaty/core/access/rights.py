@@ -130,6 +130,7 @@ class Rights:
         if found is None:
             if len(self.known) >= CREDENTIALS_KNOWN:
                 self.known.clear()
+                self.classes.clear()
             found = self.known[principal, groups] = self._access(principal, groups)
         return found
 
