@@ -27,9 +27,7 @@ def forge() -> Iterator[Forge]:
 
 OPEN = {
     "missed: an extended plan forgets further ids",
-    "missed: replies that get ready while others are sent",
     "missed: the first batch after a restart is planned anew",
-    "missed: the groups of a later token",
 }
 """Bugs that wait for their finder. Take a name out with the test that finds it; none may come in."""
 

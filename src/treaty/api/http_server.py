@@ -174,7 +174,7 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
     shown = ShownCertificate(tls, context)
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        shown.look()
+        shown.refresh()
 
 
 async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:

@@ -59,7 +59,7 @@ class TlsFiles:
 
 @dataclass(slots=True)
 class ShownCertificate:
-    """The certificate that a context presents; `look` has it follow the files."""
+    """The certificate that a context presents; `refresh` has it follow the files."""
 
     files: TlsFiles
     context: ssl.SSLContext
@@ -69,7 +69,7 @@ class ShownCertificate:
         """The context has just read the files."""
         self.shown = self.files.stamp()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read changed files; with unusable ones the old certificate stays in use, and the log says so."""
         now = self.files.stamp()
         if not now or now == self.shown:

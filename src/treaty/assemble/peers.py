@@ -112,7 +112,7 @@ def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> "HttpPeerTransp
             raise TlsError(str(wrong)) from None
     from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials, do_nothing  # noqa: PLC0415 (most servers have no peers)
 
-    renew = do_nothing if context is None or shown is None else ShownCertificate(shown, context).look
+    renew = do_nothing if context is None or shown is None else ShownCertificate(shown, context).refresh
     return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, renew, request_id))
 
 

@@ -149,17 +149,17 @@ class RequestAuthenticator:
     async def follow(self) -> None:
         """Reload changed files until cancelled; each authenticator has its own interval."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._look_at_file))
+            group.create_task(_repeat(self._refresh_file))
             for name in _SECTIONS:
-                group.create_task(_repeat(partial(self._look_at_method, name)))
+                group.create_task(_repeat(partial(self._refresh_method, name)))
 
-    async def look(self) -> None:
-        """Look at all files once; a file that is being written is read at the next look."""
-        await self._look_at_file()
+    async def refresh(self) -> None:
+        """Check all files once; a file that is being written is read by the next check."""
+        await self._refresh_file()
         for name in _SECTIONS:
-            await self._look_at_method(name)
+            await self._refresh_method(name)
 
-    async def _look_at_file(self) -> None:
+    async def _refresh_file(self) -> None:
         if not self.watched.changed():
             return
         try:
@@ -172,7 +172,7 @@ class RequestAuthenticator:
         else:
             log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
 
-    async def _look_at_method(self, name: str) -> None:
+    async def _refresh_method(self, name: str) -> None:
         method = self.methods.get(name)
         try:
             if method is not None and await method.refresh():
@@ -211,9 +211,9 @@ class RequestAuthenticator:
             one.close()
 
 
-async def _repeat(look: Callable[[], Awaitable[None]]) -> None:
+async def _repeat(refresh: Callable[[], Awaitable[None]]) -> None:
     while True:
-        await look()
+        await refresh()
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -64,7 +64,7 @@ class _Tokens:
         return changed
 
     def _drop_earlier(self) -> None:
-        """Drop what was verified with earlier keys, whoever had others fetched: the request may be gone meanwhile."""
+        """Drop what was verified with earlier keys. The request that had others fetched may be cancelled meanwhile."""
         if self.keys.data != self.verified_with:
             self.known.forget()
             self.verified_with, self.rotated = self.keys.data, True

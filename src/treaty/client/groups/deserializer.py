@@ -1,7 +1,6 @@
 """Deserializer of a group: payloads behind Pravega's header, unpacked and read with their writers' schemas."""
 
 import json
-import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,6 @@ from treaty.client.records.decoder import to_json_value
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.frames import Part, split_encoding
-from treaty.client.serializers.schema_heads import HEAD_SECONDS
 from treaty.client.serializers.settings import DeserializedPart
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.limits import ENCODINGS_CACHED
@@ -62,9 +60,8 @@ class _Encoding:
 class GroupDeserializer:
     """Deserializes the records of a group, each by its encoding. Thread-safe.
 
-    It asks the registry when it is made, and then for each encoding id once in `HEAD_SECONDS`, as a group that is made
-    anew counts its encodings anew; what was known is used while the registry is away. The last `ENCODINGS_CACHED` are
-    kept, an id that the registry does not know is asked for again.
+    It asks the registry when it is made, and then once for each new encoding id: the last `ENCODINGS_CACHED` are kept,
+    an id that the registry does not know is asked for again.
     """
 
     def __init__(
@@ -75,7 +72,6 @@ class GroupDeserializer:
         settings: GroupReaderSettings | None = None,
         *,
         format_: str = "AVRO",
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the types that values are read as: schemas, or classes; none reads every type as a value without a class.
 
@@ -91,7 +87,7 @@ class GroupDeserializer:
         self._codecs = {one.name: one for one in self._settings.decoders}
         self._versions = VersionRegistry(registry)
         self._readers: dict[tuple[str, str | None], OpenPayload] = {}
-        self._encodings: LoadingCache[int, _Encoding] = LoadingCache(ENCODINGS_CACHED, clock=clock)
+        self._encodings: LoadingCache[int, _Encoding] = LoadingCache(ENCODINGS_CACHED)
         if self._settings.create is not None:
             registry.ask(CreateSubject(self._subject, self._settings.create))
         self._headerless = None if self._settings.header else self._bind_headerless()
@@ -145,7 +141,7 @@ class GroupDeserializer:
 
     def _find(self, encoding_id: int, data: bytes) -> _Encoding:
         try:
-            return self._encodings.get_or_expired(encoding_id, lambda: self._load(encoding_id), ttl=HEAD_SECONDS)
+            return self._encodings.get(encoding_id, lambda: self._load(encoding_id))
         except EncodingNotFound as refusal:
             message = f"the group {self._subject} has no encoding {encoding_id}"
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, encoding_id) from refusal

@@ -79,9 +79,10 @@ class AsyncResolver:
         return await self._run(validate_value(self._state, self._validators, value))
 
     def clear_cache(self) -> None:
-        """Forget all schemas, lists and failures."""
+        """Forget all schemas, lists, failures and validators."""
         if self._state.cache is not None:
             self._state.cache.clear()
+        self._validators.clear()
 
     async def close(self) -> None:
         """Close all connections."""

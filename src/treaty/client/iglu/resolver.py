@@ -98,9 +98,10 @@ class Resolver:
         return self._run(validate_value(self._state, self._validators, value))
 
     def clear_cache(self) -> None:
-        """Forget all schemas, lists and failures."""
+        """Forget all schemas, lists, failures and validators."""
         if self._state.cache is not None:
             self._state.cache.clear()
+        self._validators.clear()
 
     def close(self) -> None:
         """Close connections and the thread of requests."""

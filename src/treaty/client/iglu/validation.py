@@ -117,6 +117,11 @@ class ValidatorCache:
             raise SchemaIssuesError(found.issues)
         return found
 
+    def clear(self) -> None:
+        """Forget all validators."""
+        with self._lock:
+            self._kept.clear()
+
     def _compile(self, schema: IgluSchema) -> Draft4Schema | SchemaIssuesError:
         self.compiled += 1
         if schema.key.format != JSON_SCHEMA:

@@ -34,7 +34,7 @@ LENGTHS = {"md5": 16, "single-object": 10}
 MAX_ORDINAL = 2**31 - 2
 _NOW = CallOptions(consistency="latest")
 HEAD_SECONDS = 60.0
-"""Seconds for which a reader takes a head for what it meant: a subject that is made anew counts its versions anew."""
+"""Seconds for which a reader takes a head for what it meant: the versions of a subject that is created again are counted from 0."""
 
 
 def encode_ordinal(ordinal: int) -> bytes:
