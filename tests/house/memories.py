@@ -16,7 +16,7 @@ KINDS = frozenset({"OrderedDict", "WeakKeyDictionary", "WeakValueDictionary", "W
 DICTIONARIES = frozenset({"dict", "defaultdict"})
 LIVING = ("api", "assemble", "client", "core.access", "node", "spark.pipelines", "wire.peer")
 """Rooms in which dictionaries of objects and modules count."""
-COMPUTING = ("api.confluent.openapi", "client.compiled", "client.transfer", "client.types", "node.segment.build")
+COMPUTING = ("api.dialects.description", "client.compiled", "client.transfer", "client.types", "node.segment.build")
 """Parts of them whose objects live as long as one computation."""
 
 
