@@ -34,6 +34,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "plan.avro.limited:strip_to_limits",
         "plan.strictness:find_case_twins",
         "spark.engines.avro:_fit_part",
+        "spark.engines.avro:_seal_part",
         "spark.engines.wrapped_fields:wrap_fields",
         "arrow.iglu.events:share_validator",
         "arrow.decode:_READERS",
