@@ -72,6 +72,14 @@ CASES: dict[str, tuple[str, Sequence[str], dict[str, Any]]] = {
     "with a field that is never null": ("AVRO", [wide(at, ("id", "long")) for at in range(18, 48)], {}),
     "with one that is never null, and many texts": ("AVRO", [wide(at, ("id", "long")) for at in range(62, 92)], {}),
     "in a record that may be null": ("AVRO", [nested(20), nested(85)], {}),
+    "times that may not fit": (
+        "AVRO",
+        [
+            wide(at, *((f"t{n}", {"type": "long", "logicalType": "timestamp-millis"}) for n in range(3)))
+            for at in (5, 6)
+        ],
+        {},
+    ),
     "converted times": ("AVRO", [at_scale("millis", 20), at_scale("micros", 20)], {}),
     "a choice of records": (
         "AVRO",

@@ -8,6 +8,7 @@ that it leaves out of that. A step is left out where one of its functions is int
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from treaty.plan.avro.limited import strip_limits
 from treaty.plan.format_plans import AvroFormatPlan, JsonFormatPlan
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.wrapped_fields import wrap_fields
@@ -21,6 +22,10 @@ JUDGED_BYTES = 4200
 SPREAD_BYTES, REASONS_BYTES, PARTLY_BYTES, FRAMING_BYTES, ADDED_BYTES = 960, 300, 900, 900, 500
 COLUMN_BYTES, FLAT_BYTES = 230, 90
 REBUILT_BYTES, REPAIR_BYTES, SHAPED_BYTES, UNFIT_BYTES = 90, 500, 180, 90
+LIMITED_BYTES, LIMITED_HEAD_BYTES = 1900, 90
+"""Readings of a refused payload without the types of values that may not fit, and what these take more for each version, as
+each of them looks for the version in a map.
+"""
 
 
 def leave_whole_stage() -> Column:
@@ -47,6 +52,8 @@ def _estimate(plan: DecodePlan, columns: int, added: int) -> int:
     recipe = plan.recipe
     if isinstance(recipe, AvroFormatPlan):
         size += PARTLY_BYTES * bool(recipe.partly) + UNFIT_BYTES * recipe.reader_text.count('"logicalType"')
+        if strip_limits(recipe.reader_text):
+            size += LIMITED_BYTES + LIMITED_HEAD_BYTES * min(len(plan.writers) - 1, SPREAD_FROM)
         layouts = wrap_fields(recipe).layouts
         size += REBUILT_BYTES * sum(len(one.fields) for one in layouts) + REPAIR_BYTES * len(recipe.repairs)
     elif isinstance(recipe, JsonFormatPlan) and recipe.rest:
