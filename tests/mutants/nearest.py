@@ -25,7 +25,7 @@ LIVES = (
     "tests/simulation/kafka/test_any.py",
     "tests/simulation/kafka/owner/test_owner.py",
 )
-NEAR_TESTS, NEAR_SECONDS = 40, 5.0
+NEAR_TESTS, NEAR_SECONDS = 150, 4.0
 """How many tests are nearest at most, and what they may take together without the mutant."""
 
 
