@@ -2,9 +2,12 @@
 
 import random
 import urllib.request
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
@@ -13,6 +16,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
+from treaty.plan.value import DecodePlan
 from treaty.spark import (
     BatchReport,
     FilesSource,
@@ -26,6 +30,7 @@ from treaty.spark import (
 from treaty.spark.lake.comments import add_comments
 from treaty.spark.pipelines.batch_history import sum_topics
 from treaty.spark.pipelines.counts import add_counts, read_counts, sum_counts
+from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
 from treaty.spark.pipelines.route import list_routes, make_route
 from treaty.spark.pipelines.source import SourceError, read_client_settings
@@ -106,6 +111,42 @@ def test_counts_are_read_from_keys_and_added() -> None:
     assert read_counts({"rows": 0, "keys": None}) == {}
     with pytest.raises(AssertionError):
         read_counts({"rows": 13, "keys": keys})
+
+
+@cache
+def number_plan(number: int) -> DecodePlan:
+    """A plan that differs from those of other numbers."""
+    with connect("memory:") as registry:
+        registry.register("s", '"int"')
+        return make_plan(registry, "s", depth=1 + number)
+
+
+PLAN_KEYS = st.tuples(st.sampled_from(["", "a", "b"]), st.integers(0, 4), st.sampled_from([FIRST, LATE]))
+
+
+@given(st.sets(PLAN_KEYS), PLAN_KEYS)
+def test_a_batch_begins_with_the_last_plan_of_its_topic(
+    keys: set[tuple[str, int, int]], asked: tuple[str, int, int]
+) -> None:
+    """Its own first one, else the last one of an earlier batch, also where that was extended."""
+    topic, batch, part = asked
+    plans = {key: number_plan(key[1] * 10 + key[2]) for key in keys}
+    outdated = {key for key in keys if key[1] % 2}
+    store = PlanStore(None, LakeTable("plans"), "w", plans, set(), outdated)  # type: ignore[arg-type]  # nothing is stored here
+    mine = sorted(key for key in keys if key[0] == topic)
+    before = [key for key in mine if key[1] < batch or key[1:] == (batch, FIRST)]
+    assert store.first(batch, topic) == (plans[before[-1]] if before else None)
+    assert store.is_outdated(batch, topic) == bool(before and before[-1] in outdated)
+    assert store.own(batch, part, topic) == plans.get(asked)
+
+
+def test_a_batch_that_may_be_written_begins_with_the_plan_that_it_had() -> None:
+    """The first one of a run may have been written with a plan of an earlier batch; every other one has its own, or a new one."""
+    plan = number_plan(1)
+    store = PlanStore(None, LakeTable("plans"), "w", {("", 0, FIRST): plan, ("", 2, LATE): plan, ("a", 1, FIRST): plan})  # type: ignore[arg-type]  # nothing is stored here
+    assert [store.is_bound(batch, may_be_written=True) for batch in range(4)] == [True] * 4
+    assert [store.is_bound(batch, may_be_written=False) for batch in range(4)] == [True, False, False, False]
+    assert [store.is_bound(batch, "a", may_be_written=False) for batch in range(3)] == [False, True, False]
 
 
 def test_reports_come_back_from_their_stored_form() -> None:

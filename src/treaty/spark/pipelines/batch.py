@@ -66,7 +66,7 @@ class RouteRunner:
         plan = self.plan_store.first(number, topic)
         if plan is None:
             made = self.planner.make_first(spark)
-        elif self.may_be_written or self.plan_store.own(number, FIRST, topic):
+        elif self.plan_store.is_bound(number, topic, may_be_written=self.may_be_written):
             return plan
         else:
             made = self.planner.refresh(spark, plan)

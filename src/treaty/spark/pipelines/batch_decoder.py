@@ -96,7 +96,7 @@ class BatchDecoder:
         """The plan with which a batch begins; one that may have run before begins with the plan that it had."""
         before = store.first(batch)
         may_be_written = self._last is None or batch <= self._last
-        if before is not None and (may_be_written or store.own(batch, FIRST) is not None):
+        if before is not None and store.is_bound(batch, may_be_written=may_be_written):
             return before
         with open_registry(self._registry) as registry:
             made = self._make_plan(registry, spark, before)

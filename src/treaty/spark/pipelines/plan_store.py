@@ -78,6 +78,12 @@ class PlanStore:
         key = self._first(batch, topic)
         return None if key is None else self.plans[key]
 
+    def is_bound(self, batch: int, topic: str = "", *, may_be_written: bool) -> bool:
+        """Whether this batch has to begin with the plan of `first`: it is its own, or the batch may have been written with it in part, by a
+        run before.
+        """
+        return may_be_written or self.own(batch, FIRST, topic) is not None
+
     def is_outdated(self, batch: int, topic: str = "") -> bool:
         """Whether the plan with which this batch begins was stored in an older format."""
         return self._first(batch, topic) in self.outdated
