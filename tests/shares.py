@@ -75,6 +75,7 @@ SHARES = {
     "real/test_spark_encode::test_each_bad_row_is_told_and_no_neighbour_is_touched": 3,
     "real/test_spark_encode::test_what_is_read_is_what_was_written": 3,
     "real/test_spark_kafka::test_a_topic_becomes_a_table_and_the_table_a_topic": 3,
+    "real/test_spark_names::test_a_new_table_is_the_one_that_was_filled_while_the_versions_came": 3,
     "real/test_spark_pravega::test_what_serializers_wrote_is_decoded_and_new_encodings_are_learned": 2,
     "real/test_spark_pravega::test_what_spark_encodes_readers_of_the_group_read": 3,
     "real/test_spark_wide_records::test_a_text_that_is_none_is_found_wherever_it_stands": 4,

@@ -46,6 +46,7 @@ class Lines:
 
     spark: SparkSession
     root: Path
+    format: str = "parquet"
     files: int = 0
     rows: int = 0
     truth: dict[int, str] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class Lines:
     def pipeline(self) -> Pipeline:
         places = [str(self.root / name) for name in ("good", "bad", "checkpoint")]
         source = FilesSource(str(self.root / "in"), schema="offset BIGINT, value BINARY", most=1)
-        good, bad = (LakeTable(place, "parquet") for place in places[:2])
+        good, bad = (LakeTable(place, self.format) for place in places[:2])
         return Pipeline(
             "orders-value", good, bad, places[2], keep=("offset",), source=source, trigger=StreamTrigger("available")
         )

@@ -20,6 +20,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark import Names, decode, explain, make_plan
 from treaty.spark.functions import from_avro
 from treaty.spark.lake import tables
+from treaty.spark.lake.table import FORMATS
 
 pytestmark = pytest.mark.jvm
 
@@ -134,8 +135,9 @@ def test_what_cannot_be_read_is_refused_before_a_row(
         assert ask().schema
 
 
+@pytest.mark.parametrize("format_", FORMATS)
 def test_a_new_table_is_the_one_that_was_filled_while_the_versions_came(
-    spark: SparkSession, registry: Connection, tmp_path: Path
+    spark: SparkSession, registry: Connection, tmp_path: Path, format_: str
 ) -> None:
     """Nested and topmost names; rows of the version that has no part in the table are bad, with the reason."""
     kept = record(
@@ -150,7 +152,7 @@ def test_a_new_table_is_the_one_that_was_filled_while_the_versions_came(
     messages = {}
     for way in ("grown", "new"):
         (tmp_path / way).mkdir()
-        lines, ids = Lines(spark, tmp_path / way), list[int]()
+        lines, ids = Lines(spark, tmp_path / way, format_), list[int]()
         for text, value, code in (
             (kept, {"name": "a", "s": {"n": 1}}, ""),
             (lost, {"name": "b", "s": {"N": 2}}, "RESOLUTION"),
