@@ -31,7 +31,9 @@ MILLIS = frozenset(("timestamp-millis", "local-timestamp-millis"))
 """Logical types that columns hold in microseconds."""
 MOST_MILLIS = (2**63 - 1) // 1000
 SHOWN, SHOWN_PATH = 40, 200
-"""Characters of a value and of a path that a sentence has."""
+"""Bytes of a number and characters of a path that a sentence has."""
+WORD = 8
+"""Bytes of a number that is shown in decimal digits; a longer one is in hexadecimal ones, as its bytes are."""
 
 
 def find_limit(leaf: Leaf) -> AvroLogicalType | None:
@@ -52,7 +54,7 @@ def strip_limits(reader_text: str) -> str:
 def strip_to_limits(reader_text: str, tail: str) -> str:
     """The text of `strip_limits` with the fields alone that have such leaves, and with the field `tail` of the root."""
     reader = parse_avro(reader_text)
-    limited = _LimitedTypes(reader)
+    limited = LimitedTypes(reader)
     names = {
         full: limited.keep_fields(one, tail if _is_root(reader, full) else "") for full, one in reader.names.items()
     }
@@ -67,7 +69,7 @@ def _drop_limit(leaf: Leaf) -> Props:
     return () if find_limit(leaf) else leaf.props
 
 
-class _LimitedTypes:
+class LimitedTypes:
     """Says which types of a reader have leaves with a limit, and leaves fields out."""
 
     def __init__(self, reader: AvroSchema) -> None:
@@ -145,5 +147,11 @@ def _explain_leaf(leaf: Leaf, value: Any) -> str:
     number = int.from_bytes(value, "big", signed=True)
     if value and abs(number) < 10**limit.precision:
         return ""
-    text = f"{number}" if len(value) <= SHOWN else f"a number of {len(value)} bytes"
+    text = (
+        f"a number of {len(value)} bytes"
+        if len(value) > SHOWN
+        else f"{number}"
+        if len(value) <= WORD
+        else f"0x{value.hex()}"
+    )
     return f"{text if value else 'a number of no bytes'} has not the digits of {limit} without its point"

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from treaty.plan.avro.conversions import LeafConversion, explain_overflow, list_conversions, list_places, must_be_exact
-from treaty.plan.avro.envelope import WHOLE, encode_branch, make_ending, make_header, nest_record
+from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
 from treaty.plan.avro.limited import strip_limits, strip_to_limits
 from treaty.plan.avro.logical import WALLS
 from treaty.plan.avro.sealed import SealedSchemas, seal_schemas
@@ -21,6 +21,7 @@ from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, Repa
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text, find_wrong_text_apart
+from treaty.spark.engines.unfit_values import name_unfit
 from treaty.spark.engines.wrapped_fields import INSIDE, PLANS_KEPT, wrap_fields
 from treaty.spark.frames import map_frame_id
 
@@ -196,9 +197,6 @@ def _any_at(part: Column, path: Sequence[str], test: Test) -> Column:
     return _any_at(part[path[0]], path[1:], test)
 
 
-UNFIT = "a value does not fit its column, one of "
-"""What is said of a row with such a value, before the values that may be it, as JSON without their logical types."""
-SHOWN_JSON = 300
 WRONG_TEXT = "_treaty_wrong_text"
 """The column that says whether a text of the envelope is no UTF-8."""
 SEALED = "_treaty_sealed"
@@ -350,10 +348,9 @@ def _find_message(plan: DecodePlan, value: Column) -> Column:
     if strip_limits(recipe.reader_text):
         text = strip_to_limits(recipe.reader_text, recipe.tail)
         envelope = decode_envelope(plan, value, text)
-        whole = F.when(_has_tail(plan, envelope), F.to_json(envelope.dropFields(recipe.tail)))
-        shown = F.substring(F.regexp_replace(whole, f'"{WHOLE}":', ""), 1, SHOWN_JSON)
         # The fields alone that have limits may be read where the payload is not, so the code's own condition is asked too.
-        found = F.when(made[recipe.tail].isNull() & _is_unfit(plan, value), F.concat(F.lit(UNFIT), shown))
+        wrong = made[recipe.tail].isNull() & _is_unfit(plan, value) & _has_tail(plan, envelope)
+        found = F.when(wrong, name_unfit(recipe.reader_text, recipe.tail, envelope))
     overflow = find_overflow(made, fit_plan(plan))
     if overflow is None:
         return found
