@@ -142,8 +142,8 @@ def _make_entry(place: int, part: Column, path: Column | str) -> Column:
 def _is_unfit(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
     """Whether a leaf does not fit: hex digits are compared as texts, those of negative numbers behind as many F as make them alike."""
     bounds = [10**limit.precision for limit in limits]
-    most = _look_up([f"{bound:X}" for bound in bounds], one)
-    least = _look_up([f"{16 ** (len(f'{bound:X}') + 1) - bound:X}" for bound in bounds], one)
+    most = _pick_text([f"{bound:X}" for bound in bounds], one)
+    least = _pick_text([f"{16 ** (len(f'{bound:X}') + 1) - bound:X}" for bound in bounds], one)
     value = one[VALUE]
     digits, rest = F.regexp_replace(value, "^0+", ""), F.regexp_replace(value, "^F+", "")
     above = (F.length(digits) > F.length(most)) | ((F.length(digits) == F.length(most)) & (digits >= most))
@@ -153,7 +153,7 @@ def _is_unfit(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
     return F.coalesce(F.when(one[PLACE] == 0, late).otherwise(outside), F.lit(False))
 
 
-def _look_up(texts: Sequence[str], one: Column) -> Column:
+def _pick_text(texts: Sequence[str], one: Column) -> Column:
     """The text for the limit of a leaf; null for a time."""
     return F.get(F.array(*(F.lit(text) for text in ("", *texts))), one[PLACE])
 
@@ -170,7 +170,7 @@ def _explain(one: Column, limits: Sequence[AvroLogicalType]) -> Column:
         .when(size <= SHOWN, F.concat(F.lit("0x"), F.lower(value)))
         .otherwise(F.concat(F.lit("a number of "), size.cast("bigint"), F.lit(" bytes")))
     )
-    limit = _look_up([str(one) for one in limits], one)
+    limit = _pick_text([str(one) for one in limits], one)
     digits = F.concat(number, F.lit(" has not the digits of "), limit, F.lit(" without its point"))
     late = F.concat(value, F.lit(" milliseconds are beyond 64 bits of microseconds"))
     return F.concat(where, F.lit(": "), F.when(one[PLACE] == 0, late).otherwise(digits))
