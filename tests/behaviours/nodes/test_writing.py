@@ -77,7 +77,7 @@ async def test_another_request_under_a_used_id_is_refused() -> None:
         for other in (post("t"), post("s", '["b?"]'), DeleteSubject(subject_of("s"))):
             with pytest.raises(Invalid) as refused:
                 await node.ask(other, CallOptions(command_id="mine"))
-            assert refused.value.reason.rule == "COMMAND_ID_USED"
+            assert (refused.value.reason.rule, refused.value.reason.path) == ("COMMAND_ID_USED", "Treaty-Command")
         assert (await node.ask(post("s"), CallOptions(command_id="mine"))).answer.created
 
 
