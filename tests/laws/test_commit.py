@@ -65,7 +65,7 @@ def test_damage_is_seen(attempt: bytes, rows: list[tuple[EncodedRow, ...]], data
 def test_the_prefix_never_changes() -> None:
     one = append(Position(b"i" * 16, 41, b"p" * 32), b"a" * 16, [(), ()])
 
-    head = struct.pack(">4sH16s16s32sQI", b"TRTY", 2, b"i" * 16, b"a" * 16, b"p" * 32, 42, 2)
+    head = struct.pack(">4sH16s16s32sQI", b"TRTY", 1, b"i" * 16, b"a" * 16, b"p" * 32, 42, 2)
     assert one.envelope.startswith(head)
     assert one.envelope[len(head) :].startswith(one.digest + one.root + one.body)
 

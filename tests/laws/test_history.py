@@ -84,7 +84,7 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.bench = Bench()
         self.meant: dict[tuple[str, int], str] = {}
-        """Every id ever given, and the guid it was given to."""
+        """Every id ever given, and the guid it was given to; an import gives a free id anew."""
 
     @initialize(world=worlds(2))
     def begin(self, world: World) -> None:
@@ -96,11 +96,21 @@ class History(RuleBasedStateMachine):
         verdict = self.bench.verdict(request, f"c{self.bench.clock + 1}")
         if isinstance(verdict, Decision) and verdict.rows:
             overlay.put(verdict.rows)
+        given = self._given_by_an_importer(request)
         try:
             self.bench.do(request)
         except Refusal:
             return
+        if given is not None:
+            self.meant.pop(given, None)
         self._same_as_overlay(overlay)
+
+    def _given_by_an_importer(self, request: Request[object]) -> tuple[str, int] | None:
+        """The id that an import gives while no schema has it: only an importer may give an id again that is free."""
+        if not isinstance(request, Register) or request.schema_id < 0:
+            return None
+        key = SchemaKey(request.subject.context, request.schema_id)
+        return None if self.bench.tables.get(SCHEMA, key) is not None else (str(key[0]), int(key[1]))
 
     def _same_as_overlay(self, overlay: Overlay) -> None:
         tables = self.bench.tables

@@ -199,3 +199,14 @@ def test_a_deleted_version_neither_supersedes_nor_is_superseded(
     rows = [bench.tables.get(SUPERSEDED, key) for key in bench.tables.keys(SUPERSEDED) if key.subject == NAME.name]
     assert {row.ordinal for row in rows if row is not None} <= kept, "no row leads to a version that is gone"
     assert [str(one) for one in find_violations(bench.tables)] == []
+
+
+def test_a_version_is_not_replaced_by_one_that_refers_to_it() -> None:
+    for number in (2, -1):  # by its number, and as the latest one
+        bench = entered(Bench(), *THERE[:2])
+        draft = referring(FIRST, "s", number)
+        with pytest.raises(Referenced, match="cannot be replaced by a schema that refers to it"):
+            bench.do(Register(S, draft, number=2, schema_id=90))
+        assert bench.do(GetVersion(S, 2)).schema_id == 2
+        assert not find_violations(bench.tables)
+        bench.do(Register(S, draft, number=3, schema_id=90))

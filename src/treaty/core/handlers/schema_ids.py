@@ -24,7 +24,7 @@ from treaty.core.handlers.versions import Kept, as_sent, highest_number, version
 from treaty.core.limits import ID_GAP
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NotPermitted, TooLarge
+from treaty.core.refusals import InvalidSchema, NotPermitted, Referenced, TooLarge
 from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.rows import Row, make_row
@@ -127,7 +127,7 @@ def new_version(
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
     ordinal, type_version = next_count(view, ordinals), next_count(view, types)
-    removed = _find_replaced(view, request.subject, number) if imported else []
+    removed = _find_replaced(view, request.subject, number, new) if imported else []
     vanishing = (
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
     )  # a new one has no version
@@ -287,11 +287,23 @@ def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     return (there.format, there.references) == (value.format, value.references)
 
 
-def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
+def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) -> list[Kept]:
     """The version whose place an imported one takes, because it has its number, and those that go with it."""
     there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
+    for used in new.used:
+        if (subject.sibling(used.subject), used.version) == (subject, number):
+            raise Referenced.of(
+                "REFERENCED",
+                f"Version {number} of subject {subject} cannot be replaced by a schema that refers to it",
+                subject=str(subject),
+                version=str(number),
+                path="/references",
+                old=f"schema id {used.schema_id}",
+                new=f"a reference {used.name!r} to version {number} of {subject}",
+                allowed="another version number, or a reference to another version",
+            )
     going = with_hidden(view, there)
     for key, _ in going:
         refuse_if_used(view, VERSION, key, GoingRows())

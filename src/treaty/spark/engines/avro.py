@@ -250,7 +250,7 @@ def _decode_sealed(frame: DataFrame, plan: DecodePlan, value: Column, sealed: Se
     whole = F.struct(record.alias(recipe.whole), F.lit(_read_ending(plan)).alias(recipe.tail))
     # One column of all fields at a time: Spark leaves steps of more than a hundred out of whole-stage code.
     envelope = F.when(record[sealed.sure].isNull(), decode_envelope(plan, value)).otherwise(whole)
-    return read.withColumn(DECODED, envelope).drop(SEALED)
+    return read.withColumn(DECODED, barrier(envelope)).drop(SEALED)
 
 
 def decode_envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column:

@@ -28,7 +28,7 @@ from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NotPermitted, TooLarge
+from treaty.core.refusals import InvalidSchema, NotPermitted, Referenced, TooLarge
 from treaty.core.state import values
 
 
@@ -208,6 +208,8 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
             for each in away:
                 refuse_if_referred_to(past, each, ("live", "soft"))
             refuse_if_encoded(past, away)
+            if any((one.subject.sibling(used.subject), used.version) == (one.subject, number) for used in new.used):
+                raise No(Referenced, "REFERENCED", subject=str(one.subject), version=str(number))
             gone += away
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
