@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.mutants.nearest import STORE, Coverage, coverage, file_of, fingerprint
 from tests.mutants.results import Results, Verdict, as_json, as_lines, read_equivalents, read_rate, score
 from tests.mutants.sample import ROOMS, Mutant, sample
-from tests.mutants.together import breaks_imports, run_together
-from tests.mutants.worker import Order, Worker
+from tests.mutants.together import breaks_imports, find, run_together
+from tests.mutants.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Run:
     def _look(self, mutant: Mutant, tests: Sequence[str], worker: Worker) -> Verdict:
         if not tests:
             return Verdict(mutant.key, "near", "an import" if breaks_imports(mutant) else "")
-        came = worker.ask(Order(tests, mutant.edit))
-        found = came.failed[0] if came.failed else "hang" if came.hung else ""
-        return Verdict(mutant.key, "near", found, came.seconds)
+        begun = time.monotonic()
+        found = find(worker, tests, mutant)
+        return Verdict(mutant.key, "near", found, round(time.monotonic() - begun, 2))
 
     def all(self, mutants: Sequence[Mutant], known: Coverage, equivalents: Sequence[str]) -> None:
         """Run everything for those that the nearest tests did not find."""

@@ -25,7 +25,9 @@ LIVES = (
     "tests/simulation/kafka/test_any.py",
     "tests/simulation/kafka/owner/test_owner.py",
 )
-NEAR_TESTS, NEAR_SECONDS = 150, 4.0
+NEVER_NEAR = ("tests/real", "tests/docs", "plugins")
+"""Tests that start programs, and wait for them."""
+NEAR_TESTS, NEAR_SECONDS = 60, 4.0
 """How many tests are nearest at most, and what they may take together without the mutant."""
 
 
@@ -47,7 +49,8 @@ class Coverage:
         """The nearest tests of a mutant, the nearest first."""
         by_file: defaultdict[str, list[int]] = defaultdict(list)
         for one in sorted(self.of(mutant), key=lambda one: (self.sizes[one], self.seconds[one])):
-            by_file[file_of(self.tests[one])].append(one)
+            if not self.tests[one].startswith(NEVER_NEAR):
+                by_file[file_of(self.tests[one])].append(one)
         queues, seconds = [*by_file.values()], 0.0
         chosen: list[int] = []
         while queues and len(chosen) < NEAR_TESTS and seconds < NEAR_SECONDS:

@@ -8,7 +8,6 @@ import ast
 import builtins
 import json
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -22,6 +21,10 @@ RECORD, FAILED = "TREATY_MUTANTS_RECORD", "TREATY_MUTANTS_FAILED"
 SOURCES = Path(__file__).parents[2] / "src" / "treaty"
 NOTE = "__treaty_ran__"
 
+_folder, _failed = (
+    os.environ.get(RECORD),
+    os.environ.get(FAILED),
+)  # tests take settings of Treaty out of their environment
 _numbers: dict[str, int] = {}
 _ran: set[str] = set()
 
@@ -94,31 +97,29 @@ def install() -> None:
     setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 (mypy refuses the assignment)
 
 
-if os.environ.get(RECORD):
+if _folder:
     install()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Write what a test has run, and its seconds of processor time."""
+    """Write what a test has run, and its seconds of processor time, with those of programs that it has waited for."""
     _ran.clear()
-    begun = time.process_time()
+    begun = sum(os.times()[:4])
     result = yield
-    folder = os.environ.get(RECORD)
-    if folder:
-        seconds = round(time.process_time() - begun, 3)
+    if _folder:
+        seconds = round(sum(os.times()[:4]) - begun, 3)
         new = [one for one in _ran if one not in _numbers]
         for one in new:
             _numbers[one] = len(_numbers)
         row = {"test": item.nodeid, "seconds": seconds, "ran": [_numbers[one] for one in _ran], "new": new}
-        with (Path(folder) / f"{os.getpid()}.jsonl").open("a") as file:
+        with (Path(_folder) / f"{os.getpid()}.jsonl").open("a") as file:
             file.write(json.dumps(row) + "\n")
     return result
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Write the id of a test that fails, in the process that collects the reports."""
-    target = os.environ.get(FAILED)
-    if target and report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
-        with Path(target).open("a") as file:
+    if _failed and report.failed and not os.environ.get("PYTEST_XDIST_WORKER"):
+        with Path(_failed).open("a") as file:
             file.write(json.dumps(report.nodeid) + "\n")

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.mutants.nearest import LIVES, QUICK, Coverage, file_of, pytest_command
 from tests.mutants.recording import FAILED
 from tests.mutants.results import Verdict
 from tests.mutants.sample import ROOT, SOURCES, Mutant
-from tests.mutants.worker import Order, Worker
+from tests.mutants.worker import HANG_SECONDS, Order, Worker
 from tests.planted.planting import TargetMovedError, place_of
 
 TESTS = 60
@@ -56,23 +57,23 @@ def plant(tree: Path, mutants: Iterable[Mutant]) -> list[Mutant]:
 
 def failing_tests(tree: Path, workers: int, seconds: float) -> list[str]:
     """The tests of `make quick`, and the lives of `make test`, that fail in a copy of the tree."""
+    plugin = ("--tb=no", "--timeout=300", "-n", str(workers))
+    quick = _run(tree, seconds, (*QUICK, *plugin))
+    return [
+        *dict.fromkeys(quick + _run(tree, seconds, ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES)))
+    ]
+
+
+def _run(tree: Path, seconds: float, options: Sequence[str]) -> list[str]:
+    """The tests that fail in a copy of the tree, with these options."""
     failed = tree / ".failed"
-    environment = {**os.environ, FAILED: str(failed), "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}"}
-    plugin = ("-p", "tests.mutants.recording", "--tb=no", "--timeout=300", "-n", str(workers))
-    runs = ((*QUICK, *plugin), ("-m", "not soak", "--hypothesis-profile=share", *plugin, *LIVES))
-    for options in runs:
-        try:
-            subprocess.run(
-                pytest_command(*options),
-                cwd=tree,
-                env=environment,
-                stdout=subprocess.DEVNULL,
-                check=False,
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            continue
-    return [*dict.fromkeys(json.loads(line) for line in failed.read_text().splitlines())] if failed.exists() else []
+    failed.unlink(missing_ok=True)
+    paths = f"{tree / 'src'}{os.pathsep}{tree}"
+    environment = {**os.environ, FAILED: str(failed), "PYTHONPATH": paths}
+    command = pytest_command("-p", "tests.mutants.recording", *options)
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=False, timeout=seconds)
+    return [json.loads(line) for line in failed.read_text().splitlines()] if failed.exists() else []
 
 
 def attribute(
@@ -100,14 +101,33 @@ def attribute(
 def _first_failure(worker: Worker, tests: Sequence[str], mutant: Mutant, broken: set[str]) -> str:
     """The first test that fails with a mutant and passes without one; empty where there is none."""
     while waiting := [test for test in tests if test not in broken]:
-        came = worker.ask(Order(waiting, mutant.edit))
-        if came.hung or not came.failed:
-            return "hang" if came.hung else ""
-        clean = worker.ask(Order(came.failed[:1]))
-        if not clean.failed:
-            return came.failed[0]
-        broken.update(clean.failed)
+        found = find(worker, waiting, mutant)
+        if found in {"", "hang"} or not worker.ask(Order([found])).failed:
+            return found
+        broken.add(found)
     return ""
+
+
+def find(worker: Worker, tests: Sequence[str], mutant: Mutant) -> str:
+    """The first of some tests that fails with a mutant, `hang`, or nothing.
+
+    Functions that were made when modules were loaded keep their code. Where the changed code did not run, a process of
+    its own runs the tests in a copy of the tree.
+    """
+    came = worker.ask(Order(tests, mutant.edit))
+    if came.failed or came.hung:
+        return came.failed[0] if came.failed else "hang"
+    return "" if came.ran else _find_cold(tests, mutant)
+
+
+def _find_cold(tests: Sequence[str], mutant: Mutant) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        if plant(tree, [mutant]):
+            return ""
+        failed = _run(tree, 4 * HANG_SECONDS, ("-x", "--tb=no", "--hypothesis-profile=quick", *tests))
+    return failed[0] if failed else ""
 
 
 def run_together(

@@ -35,7 +35,7 @@ OPTIONS = (
     "-p",
     "no:randomly",
 )
-HANG_SECONDS = 90
+HANG_SECONDS = 60
 """A mutant whose tests take more processor time, or four times as long by the clock, hangs."""
 
 
@@ -73,13 +73,28 @@ class _Recorder:
         self.came.passed += report.passed and report.when == "call"
 
 
+class _Chosen:
+    """Leaves of files the tests that were asked for: some of them may have another name by now."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self.order = {test: at for at, test in enumerate(tests)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((one for one in items if one.nodeid in self.order), key=lambda one: self.order[one.nodeid])
+
+
 def run(order: Order) -> Came:
     """Plant the edit here, and run the tests."""
     came = Came()
     try:
         with nullcontext(set[int]()) if order.edit is None else changed("a mutant", [order.edit]) as ran:
-            options = [one for one in OPTIONS if one != "-x"] if order.all else OPTIONS
-            pytest.main([*options, "--hypothesis-profile=quick", *order.tests], plugins=[_Recorder(came)])
+            options = [one for one in OPTIONS if one != "-x"] if order.all else [*OPTIONS]
+            options.append("--hypothesis-profile=quick")
+            if pytest.main([*options, *order.tests], plugins=[_Recorder(came)]) == pytest.ExitCode.USAGE_ERROR:
+                files = dict.fromkeys(test.partition("::")[0] for test in order.tests)
+                there = [file for file in files if (ROOT / file).exists()]
+                pytest.main([*options, *there], plugins=[_Recorder(came), _Chosen(order.tests)])
             came.ran = bool(ran)
     except TargetMovedError as moved:
         came.moved = str(moved)
