@@ -195,3 +195,20 @@ def test_a_version_that_was_deleted_softly_is_neither_the_latest_nor_the_format(
             plan = make_plan(registry, name, reader=reader)
             assert plan.format == "AVRO"
             assert [(one.schema_id, one.code) for one in plan.rejected] == [(other, "RESOLUTION")]
+
+
+def test_a_number_that_is_another_schema_by_now_is_not_the_reader() -> None:
+    """Version 1 was deleted for good and imported anew: the plan goes on with the one that it had."""
+    with connect("memory:") as registry:
+        world = PlanWorld(registry, "AVRO")
+        for shape in (1, 0):
+            world.register(world.subject, shape)
+        plan = make_plan(registry, str(world.subject), reader=1)
+        rows = read_rows(plan, world.sent)
+        world.delete(world.subject, 1, permanent=True)
+        assert world.register(world.subject, 3, number=1, schema_id=70) == 70
+        other = world.register(world.other, 7) or pytest.fail("refused")
+        longer = extend(extend(plan, registry, [70]), registry, [other])
+        assert longer.columns == plan.columns
+        assert read_rows(longer, world.sent)[2] == rows[2]
+        assert {(one.schema_id, one.code) for one in longer.rejected} == {(70, "RESOLUTION"), (other, "WRONG_SUBJECT")}

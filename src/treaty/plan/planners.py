@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.formats.format import Format
+from treaty.formats.jsonschema.format import FORMAT as JSON
+from treaty.formats.protobuf.format import FORMAT as PROTOBUF
 from treaty.formats.registry import find_formats
 from treaty.plan import documents, payloads
 from treaty.plan.avro import planner as avro
@@ -26,6 +29,7 @@ class FormatPlanner:
     - ``union(known, options)``: one reader for all versions, oldest first, and those that have no part in it.
     - ``compose(known, reader, options)``: the plan, without a registry. Raises `PlanError` if no writer can be read.
     - ``types(known, options)``: the plan of several record types, and which they are. Raises the same.
+    - ``show(reader)``: the text of a reader, as a plan has it.
     - ``divides``: whether versions that are compatible may still have no common column type, so that one of them has
       no part in the union.
     - ``base(before, known, options)``: what the union of a plan begins with that follows another one, as versions; `known` are
@@ -36,8 +40,13 @@ class FormatPlanner:
     union: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[Any, list[RejectedSchema]]]
     compose: Callable[[Sequence[RegisteredSchema], Any, DecodeOptions], DecodePlan]
     types: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[DecodePlan, tuple[RecordType, ...]]]
+    show: Callable[[Any], str]
     divides: bool = False
     base: Callable[[DecodePlan, Sequence[RegisteredSchema], DecodeOptions], list[RegisteredSchema]] | None = None
+
+
+def _show_with(form: Format[Any]) -> Callable[[Any], str]:
+    return lambda reader: form.show(reader, False).canonical
 
 
 PLANNERS: Mapping[str, FormatPlanner] = {
@@ -46,12 +55,20 @@ PLANNERS: Mapping[str, FormatPlanner] = {
         lambda known, options: avro.union(known, options.lossy),
         lambda known, reader, options: avro.compose(known, reader, options.depth, options.lossy),
         avro_types.plan_types,
+        avro.show_reader,
         divides=True,
         base=lambda before, known, options: avro.find_base(before, known, options.lossy),
     ),
-    "PROTOBUF": FormatPlanner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),
+    "PROTOBUF": FormatPlanner(
+        "PROTOBUF", messages.union, messages.compose, message_types.plan_types, _show_with(PROTOBUF)
+    ),
     "JSON": FormatPlanner(
-        "JSON", documents.union, documents.compose, document_types.plan_types, base=documents.find_base
+        "JSON",
+        documents.union,
+        documents.compose,
+        document_types.plan_types,
+        _show_with(JSON),
+        base=documents.find_base,
     ),
 }
 """By format of this package."""
@@ -72,5 +89,6 @@ def find_planner(name: str) -> FormatPlanner:
         lambda known, options: payloads.union(form, known),
         lambda known, reader, options: payloads.compose(form, known, reader, options),
         lambda known, options: payload_types.plan_types(form, known, options),
+        _show_with(form),
         base=documents.find_base,
     )

@@ -52,13 +52,15 @@ def choose_reader(chosen: ReaderChoice, known: Sequence[RegisteredSchema]) -> tu
 
 
 def _find_version(chosen: ReaderChoice, place: Subject, number: int) -> object:
-    """The schema of a version by number; that of the plan before where the version was deleted since."""
+    """The schema of a version by number; that of the plan before where the version was deleted since, or is another schema by now."""
     before, planner = chosen.before, chosen.planner
     try:
         found = registry_queries.find_version(chosen.registry, place, number, deleted=before is not None)
     except NotFound:
         if before is None:
             raise
+        return _parse_reader(planner.format, before.reader)
+    if before is not None and (found.format != planner.format or planner.show(found.schema) != before.reader):
         return _parse_reader(planner.format, before.reader)
     if found.format != planner.format:
         raise PlanError(f"version {number} of {place} is {found.format}, and the rows to read are {planner.format}")

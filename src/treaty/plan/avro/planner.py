@@ -49,9 +49,14 @@ def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], lossy: str)
     """The reader of a plan of a union as its oldest version, where it is another one than the union of the versions that
     are still there: so types of unions keep their columns when a version is deleted, or imported between others.
     """
-    if known and print_schema(drop_wrong_defaults(union(known, lossy)[0])[0]) == before.reader:
+    if known and show_reader(union(known, lossy)[0]) == before.reader:
         return []
     return [RegisteredSchema(-1, before.subject, 0, "AVRO", parse_avro(before.reader))]
+
+
+def show_reader(reader: AvroSchema) -> str:
+    """The text of a reader as a plan has it, without defaults that no row can have."""
+    return print_schema(drop_wrong_defaults(reader)[0])
 
 
 def _check_lossy(lossy: str) -> None:
