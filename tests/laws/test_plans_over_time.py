@@ -38,13 +38,13 @@ def test_what_a_plan_reads_is_read_alike_ever_after(format_: str, context: str, 
 @pytest.mark.parametrize("format_", [*SHAPES])
 def test_many_plans_are_read_alike_ever_after(format_: str, figure: Callable[[str], None]) -> None:
     plans = 0
-    for seed in range(2_000):
+    for seed in range(500):
         dice = random.Random(seed)
         steps = [(dice.choice(STEPS), dice.randrange(12), dice.randrange(12)) for _ in range(dice.randrange(3, 16))]
         with connect("memory:") as registry:
             plans += len(live(PlanWorld(registry, format_, dice.choice(CONTEXTS)), steps))
-    figure(f"{plans} plans of {format_} in 2000 worlds")
-    assert plans > 2_000
+    figure(f"{plans} plans of {format_} in 500 worlds")
+    assert plans > 500
 
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
