@@ -77,7 +77,7 @@ def check_extended(world: PlanWorld, living: LivingPlan, ids: frozenset[int]) ->
         return
     check_known(world, reader, longer, before.known | ids)
     assert extend(DecodePlan.from_json(before.to_json()), world.registry, ids) == longer
-    for some in (sorted(ids), sorted(ids, reverse=True)):
+    for some in (sorted(ids), sorted(ids, reverse=True)) if there else ():  # else a step may have nothing to read
         by_steps = before
         for one in some:
             by_steps = extend(by_steps, world.registry, [one])
