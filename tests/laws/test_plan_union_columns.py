@@ -240,3 +240,8 @@ def test_two_types_that_had_one_name_share_no_column() -> None:
     assert lost == 3
     assert "at /u" in why
     assert {one.schema_id for one in plan.writers} == {1, 2}
+
+
+@pytest.mark.parametrize("seed", [8124], ids=["an enum is called like the last part of an alias"])
+def test_a_history_that_once_broke_the_law(seed: int) -> None:
+    read(seed, careless=False)

@@ -62,9 +62,7 @@ def _list_keys(solid: Solid) -> set[BranchKey]:
         return {("kind", solid.kind, "")}
     keys: set[BranchKey] = {("name", solid.kind, solid.full)}
     keys |= {("alias", solid.kind, name) for name in solid.aliases}
-    # An enum and a fixed are read by the last part of their own name only.
-    short = (solid.full, *solid.aliases) if isinstance(solid, AvroRecord) else (solid.full,)
-    return keys | {("last part", solid.kind, simple_of(name)) for name in short}
+    return keys | {("last part", solid.kind, simple_of(name)) for name in (solid.full, *solid.aliases)}
 
 
 def _find_same(new: Solid) -> Iterator[BranchKey]:
