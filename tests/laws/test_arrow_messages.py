@@ -1,5 +1,6 @@
 """Protobuf in whole columns: what ptars reads is what Protobuf's own runtime reads, of any file and of any bytes."""
 
+import json
 import random
 import sys
 from dataclasses import replace
@@ -7,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from google.protobuf import struct_pb2
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
@@ -15,6 +17,7 @@ from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
 from treaty.arrow.messages.batches import make_batch_reader
 from treaty.arrow.messages.rows import decoder_of, message_of
 from treaty.arrow.types import kind_of
+from treaty.formats.protobuf.protojson import print_protojson
 from treaty.plan.messages.planner import compose
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
@@ -147,3 +150,13 @@ def test_a_machine_without_ptars_reads_row_by_row(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "ptars._lib", None)
     assert not hasattr(make_batch_reader(plan, kind), "__self__")
     assert rows_of(make_batch_reader(plan, kind)(frames)) == expected
+
+
+def test_the_names_of_a_struct_are_sorted_as_each_process_has_its_own_order() -> None:
+    sent = struct_pb2.Struct()
+    sent.update(
+        {name: {"b": 1, "a": [{"y": 1, "x": 2}]} for name in ["zebra", "apple", "m", "k", "b", "q", "w", "e", "r", "t"]}
+    )
+    pairs = json.loads(print_protojson(sent), object_pairs_hook=tuple)
+    assert [name for name, _ in pairs] == sorted(sent.fields)
+    assert pairs[0][1] == (("a", [(("x", 2.0), ("y", 1.0))]), ("b", 1.0))

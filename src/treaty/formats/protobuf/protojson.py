@@ -47,9 +47,12 @@ def make_json_value(message: Message) -> Any:
 
 
 def print_protojson(message: Message) -> str:
-    """The text of `make_json_value`, without line breaks. Raises the same."""
+    """The text of `make_json_value`, without line breaks, with sorted names: keys of a map have no order, and each process has another.
+
+    Raises the same.
+    """
     try:
-        return json.dumps(make_json_value(message), ensure_ascii=False)
+        return json.dumps(make_json_value(message), ensure_ascii=False, sort_keys=True)
     except RecursionError:
         if message.DESCRIPTOR.full_name != "google.protobuf.Any":
             raise
