@@ -146,7 +146,9 @@ def _compose_without_twins(
     plan = compose(kept)
     while twins := find_case_twins(plan.engine_type):
         if reader == "latest":
-            at = max((at for at, one in enumerate(kept) if one.live and one.format == plan.format), default=-1)
+            at = max(
+                (at for at, version in enumerate(kept) if version.live and version.format == plan.format), default=-1
+            )
         else:
             at, twins = _find_first_twin(compose, kept, sure, twins)
         lost = kept.pop(at)

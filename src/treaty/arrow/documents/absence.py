@@ -23,7 +23,7 @@ def make_absence_counter(kind: ColumnType) -> CountAbsent:
         case table.Map(_, inner):
             count_value = make_absence_counter(inner)
             return lambda value, cells: _count_items(
-                count_value, (one for _, one in value) if type(value) is JsonMembers else (), cells
+                count_value, (item for _, item in value) if type(value) is JsonMembers else (), cells
             )
     return lambda value, cells: None
 

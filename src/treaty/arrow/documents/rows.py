@@ -61,12 +61,12 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
             return NOTHING
         shape, kind = found
         try:
-            made = parse(value[5:].decode())
+            document = parse(value[5:].decode())
             if may_lack_much(len(value), shape.widest):
-                shape.count_absent(made, AbsentCells())
-            record: Any = None if made is None else shape.convert(made)
+                shape.count_absent(document, AbsentCells())
+            record: Any = None if document is None else shape.convert(document)
         except OversizedValueError:
-            return _reject_unfit(shape, made)
+            return _reject_unfit(shape, document)
         except TooManyCellsError:
             return None, "INVALID", TOO_MANY
         except REFUSED:
@@ -76,7 +76,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         if check is not None and (wrong := check(value)) is not None:
             return None, "INVALID", wrong
         if recipe.rest:
-            record[recipe.rest] = find_rest(made, columns)
+            record[recipe.rest] = find_rest(document, columns)
         return ({kind.column: record} if kind.column else record), None, None
 
     return read

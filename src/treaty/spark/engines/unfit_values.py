@@ -81,15 +81,17 @@ class _LeafLists:
                 return _flatten(
                     F.transform(
                         part,
-                        lambda one, at: self.list_values(items, same, one, F.concat(_column(path), F.lit("/"), at)),
+                        lambda item, index: self.list_values(
+                            items, same, item, F.concat(_column(path), F.lit("/"), index)
+                        ),
                     )
                 )
             case AvroMap(values=values), AvroMap(values=same):
                 return _flatten(
                     F.transform(
                         F.map_entries(part),
-                        lambda one: self.list_values(
-                            values, same, one["value"], F.concat(_column(path), F.lit("/"), one["key"])
+                        lambda entry: self.list_values(
+                            values, same, entry["value"], F.concat(_column(path), F.lit("/"), entry["key"])
                         ),
                     )
                 )
@@ -108,9 +110,9 @@ class _LeafLists:
             return _join([])
         return _join(
             [
-                self.list_values(one, same, part[name], path)
-                for (one, same), name in zip(pairs, names, strict=True)
-                if self.limited.has_limit(one)
+                self.list_values(branch, same, part[name], path)
+                for (branch, same), name in zip(pairs, names, strict=True)
+                if self.limited.has_limit(branch)
             ]
         )
 

@@ -18,7 +18,7 @@ class CellCounts:
             case AvroRecord() as record:
                 if record.full not in self._known:
                     self._known[record.full] = 0
-                    self._known[record.full] = 1 + sum(self.count(one.type) for one in record.fields)
+                    self._known[record.full] = 1 + sum(self.count(inner.type) for inner in record.fields)
                 return self._known[record.full]
             case AvroUnion() as union:
                 return sum(map(self.count, union.branches))

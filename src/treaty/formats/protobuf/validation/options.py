@@ -196,9 +196,9 @@ class OptionLifetimes:
         """The targets of a field, and what is wrong with using it."""
         if id(slot.field) not in self.fields:
             targets = frozenset(
-                one.value.text
-                for one in slot.field.options
-                if one.name == ("targets",) and isinstance(one.value, IdentifierValue)
+                option.value.text
+                for option in slot.field.options
+                if option.name == ("targets",) and isinstance(option.value, IdentifierValue)
             )
             self.fields[id(slot.field)] = slot.field, targets, self._list_sentences(slot.field.options, slot.full)
         _, targets, sentences = self.fields[id(slot.field)]
