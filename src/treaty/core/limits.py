@@ -12,6 +12,12 @@ LOGICAL_DEPTH = 30
 """Nesting of types in a text of logical types."""
 LOGICAL_MEMBERS = 20_000
 """Members and symbols of a text of logical types, after names are expanded."""
+TYPE_DEPTH = 100
+"""Nesting of one SQL type of a column, with user types written out."""
+TYPE_PARTS = 20_000
+"""Types inside of one SQL type of a column, with user types written out."""
+TYPE_CHARACTERS = 1_048_576
+"""Characters of the text of one SQL type."""
 SCHEMA_NAMES = 20_000
 """Named types that one schema may define."""
 SCHEMA_MEMBERS = 20_000
