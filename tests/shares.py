@@ -47,6 +47,7 @@ SHARES = {
     "laws/test_admission::test_every_level_under_every_strictness": 3,
     "laws/test_admission_formats::test_every_level_admits_what_the_comparison_allows": 3,
     "logs/test_append::test_nothing_is_lost_among_writers_who_try_again": 3,
+    "logs/test_cancellation::test_of_two_logs_with_one_past_one_gives_ids": 6,
     "logs/test_compressed::test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read": 3,
     "logs/test_read::test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_not": 3,
     "logs/test_tampers::test_a_node_that_is_given_a_changed_row_with_later_ones_keeps_what_it_had": 3,

@@ -134,9 +134,29 @@ def test_a_moved_log_refuses_writes_and_says_where_it_went(log: str, tmp_path: P
             registry.register("late", '"int"')
     with connect(new) as registry:
         assert registry.register("late", '"bytes"').version.schema_id == 6
-    assert "is gone" in run("log", "migrate", log, "--cancel").output
-    with connect(log) as registry:
-        assert registry.register("late", '"bytes"').created
+
+
+def test_no_id_is_given_by_both_logs_of_a_migration(log: str, tmp_path: Path) -> None:
+    first, second = f"sqlite://{tmp_path / 'first.db'}", f"sqlite://{tmp_path / 'second.db'}"
+    assert run("log", "migrate", log, first).exit_code == 0
+    alone = run("log", "migrate", log, "--cancel")
+    assert (alone.exit_code, f"treaty log migrate {log} {first} --cancel" in alone.output) == (2, True)
+    assert "is gone" in run("log", "migrate", log, first, "--cancel").output
+    assert new(log, "a") == 6
+    with pytest.raises(Unavailable, match=r"was moved to .*log\.db"):
+        new(first, "b")
+
+    assert run("log", "migrate", log, second).exit_code == 0
+    assert new(second, "c") == 7
+    written = run("log", "migrate", log, second, "--cancel")
+    assert (written.exit_code, "was written since" in written.output) == (2, True)
+    (tmp_path / "second.db").rename(tmp_path / "aside.db")
+    again = run("log", "migrate", log, second)
+    assert (again.exit_code, "another log now" in again.output) == (2, True)
+    gap = run("log", "migrate", log, "--cancel", "--gap", "50", "--json")
+    assert json.loads(gap.stdout)["gap"] == 50
+    assert new(log, "d") == 57
+    assert run("log", "verify", log).exit_code == 0
 
 
 def test_a_log_is_moved_while_nodes_write_and_nothing_acknowledged_is_left_behind(log: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -294,8 +295,10 @@ def test_a_log_moves_through_all_backends_and_every_command_takes_it(
         assert register(where, f"s{number}") == number + 1
         assert run("migrate", before, f"sqlite://{tmp_path / 'elsewhere.db'}").exit_code == 2, "it went already"
         before = where
-    for where in places[:2]:
-        assert run("migrate", where, "--cancel").exit_code == 0
+    for where, later in reversed([*pairwise(places)]):
+        refused = run("migrate", where, later, "--cancel")
+        assert (refused.exit_code, "was written since" in refused.output) == (2, True), refused.output
+        assert run("migrate", where, later, "--cancel", "--gap", "100").exit_code == 0
         commands(where, tmp_path)
     missing = run("info", url(kafka, topic, "any", "missing"))
     assert missing.exit_code == 2

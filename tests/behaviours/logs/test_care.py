@@ -13,8 +13,9 @@ from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.state.values import Counter, LogOrigin, SubjectValue
 from treaty.log.log import AppendResult, Log, LogUnavailableError
+from treaty.log.maintenance.cancellation import cancel_migration
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, read_head, read_rows, write_dump
-from treaty.log.maintenance.migration import migrate_log, unseal_log
+from treaty.log.maintenance.migration import migrate_log
 from treaty.log.maintenance.repair import accept_state, check_state, find_unreadable_rows, quarantine_rows
 from treaty.log.maintenance.restore import RestoreError, restore_log
 from treaty.log.memory import MemoryLog
@@ -141,8 +142,8 @@ async def moved(node: Node) -> None:
 
         with pytest.raises(RestoreError, match="was migrated to"):
             await migrate_log(old, _Elsewhere(), time=9)
-        assert await unseal_log(old, time=9) == sealed
-        assert await unseal_log(old, time=9) is None
+        assert await cancel_migration(old, target, time=9) == sealed
+        assert await cancel_migration(old, target, time=9) is None
         assert await whole(other) == played(ROWS)
 
 

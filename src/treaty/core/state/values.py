@@ -344,7 +344,8 @@ class EncryptionKeyUse:
 class LogOrigin:
     """Where a log comes from, or went to: a place in the other log's history. Identity and digest are hex.
 
-    `gap` is what its id counters were raised by, `url` the other log's URL without secrets.
+    `gap` is what its id counters were raised by, `url` the other log's URL without secrets. `successor` is the identity of
+    the log that continues, in the row of a sealed log; empty until that log may be whole.
     """
 
     identity: str
@@ -353,6 +354,7 @@ class LogOrigin:
     time: int = 0
     gap: int = 0
     url: str = ""
+    successor: str = ""
     extra: Extra = ()
 
 

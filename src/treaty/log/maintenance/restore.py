@@ -6,7 +6,7 @@ dump are not assigned again.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
@@ -39,6 +39,8 @@ class ConcurrentWriteError(RestoreError):
 
 ProgressCallback = Callable[[int], None]
 """Receives the number of rows written."""
+CompletionCheck = Callable[[Position], Awaitable[None]]
+"""Receives the end of a log that has all rows, before the append that makes it whole; raises where it may not be."""
 
 
 def ignore_progress(_: int) -> None:
@@ -53,11 +55,12 @@ async def restore_log(
     time: int,
     gap: int = RESTORE_GAP,
     progress: ProgressCallback = ignore_progress,
+    confirm: CompletionCheck | None = None,
 ) -> Position:
     """Write a dump into an empty log, or into one where the same restore was cut off; return the end of the new log.
 
     `rows` is read while it is written: where it turns out damaged at its end the log stays unfinished, and refused.
-    Raises `RestoreError`, what `rows` raises, `LogUnavailableError` and `LogDamagedError`.
+    Raises `RestoreError`, what `rows` and `confirm` raise, `LogUnavailableError` and `LogDamagedError`.
     """
     mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.log_url
@@ -72,6 +75,8 @@ async def restore_log(
         here = await append_rows(log, here, batch, dict(roots), time)
         written += len(batch)
         progress(written)
+    if confirm is not None:
+        await confirm(here)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
     return await append_rows(log, here, [encode_row(row) for row in last], roots, time)
 
@@ -99,11 +104,12 @@ async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tupl
     return delta.tip, there
 
 
-async def refuse_used_log(log: Log) -> None:
-    """Raise `RestoreError` for a log that has rows of its own, where no restore was cut off."""
+async def refuse_used_log(log: Log) -> Position:
+    """Return the end of a log; raise `RestoreError` for one with rows of its own, where no restore was cut off."""
     delta = await log.read(START)
     if delta.tip != START:
         _refuse_used_log(log, delta)
+    return delta.tip
 
 
 def _refuse_used_log(log: Log, delta: LogDelta) -> LogOrigin:
@@ -144,15 +150,26 @@ def _prepare_rows(rows: Iterable[EncodedRow], gap: int) -> Iterator[EncodedRow]:
         if row.table in LOG_LOCAL_TABLES:
             continue
         if row.table == "counter" and gap:
-            decoded = decode_row(row)
-            if isinstance(decoded.value, Counter) and decoded.key[0] in KINDS_FOR_EVER:
-                spared = spared and decoded.key != IDS_SPARED
-                raised = replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER))
-                yield encode_row(Row("counter", decoded.key, raised))
+            raised = raise_counter(row, gap)
+            if raised is not None:
+                spared = spared and decode_row(row).key != IDS_SPARED
+                yield raised
                 continue
         yield row
     if spared:
         yield encode_row(Row("counter", IDS_SPARED, Counter(min(gap, COUNTER))))
+
+
+def raise_counter(row: EncodedRow, gap: int) -> EncodedRow | None:
+    """The row of a counter of schema or encoding ids, raised by a gap; None for any other row."""
+    if row.table != "counter":
+        return None
+    decoded = decode_row(row)
+    if not isinstance(decoded.value, Counter) or decoded.key[0] not in KINDS_FOR_EVER:
+        return None
+    return encode_row(
+        Row("counter", decoded.key, replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER)))
+    )
 
 
 def _split_batches(rows: Iterable[EncodedRow]) -> Iterator[list[EncodedRow]]:
