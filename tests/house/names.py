@@ -30,6 +30,7 @@ ROOMS = (
     "client",
     "plan",
     "arrow",
+    "metastore",
     "spark",
     "api",
     "assemble",

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from treaty.core.column_types import (
     SQL_SCALARS,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -13,6 +12,7 @@ from treaty.core.column_types import (
     SqlStruct,
     SqlTime,
     SqlType,
+    UserType,
 )
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")
@@ -32,7 +32,7 @@ leaves: st.SearchStrategy[SqlType] = (
     st.sampled_from(sorted(SQL_SCALARS)).map(SqlScalar)
     | decimals
     | st.integers(0, 6).map(SqlTime)
-    | NAMES.map(NamedType)
+    | NAMES.map(UserType)
 )
 
 

@@ -10,7 +10,6 @@ from tests.laws.statement_values import TYPES
 from treaty.core.column_types import (
     SQL_SCALARS,
     ColumnTypeError,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -19,6 +18,7 @@ from treaty.core.column_types import (
     SqlStruct,
     SqlTime,
     SqlType,
+    UserType,
     expand_type,
     list_type_names,
     parse_column_type,
@@ -68,12 +68,12 @@ SAME = {
     "decimal(38 /* digits */, 38)": SqlDecimal(38, 38),
     "TIME": SqlTime(6),
     "time(0)": SqlTime(0),
-    "`int`": NamedType("int"),
+    "`int`": UserType("int"),
     "STRUCT<>": SqlStruct(()),
     "struct < a INT, `b c`: array<Address> not null comment 'it''s' >": SqlStruct(
         (
             SqlField("a", SqlScalar("INT")),
-            SqlField("b c", SqlArray(NamedType("Address")), nullable=False, comment="it's"),
+            SqlField("b c", SqlArray(UserType("Address")), nullable=False, comment="it's"),
         )
     ),
     "map<varchar, -- keys\n map<int,int>>": SqlMap(SqlScalar("STRING"), SqlMap(SqlScalar("INT"), SqlScalar("INT"))),
@@ -144,7 +144,7 @@ def test_written_out_no_name_is_left(kind: SqlType, stands: SqlType) -> None:
 def test_user_types_that_can_t_be_written_out_are_refused(types: dict[str, str], code: str) -> None:
     parsed = {name: parse_column_type(text) for name, text in types.items()}
     with pytest.raises(ColumnTypeError) as caught:
-        expand_type(NamedType("T0"), parsed.get)
+        expand_type(UserType("T0"), parsed.get)
     assert caught.value.code == code
 
 

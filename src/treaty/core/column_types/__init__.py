@@ -7,7 +7,6 @@ from treaty.core.column_types.types import (
     SQL_SCALARS,
     SQL_TYPE_WORDS,
     ColumnTypeError,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -16,6 +15,7 @@ from treaty.core.column_types.types import (
     SqlStruct,
     SqlTime,
     SqlType,
+    UserType,
     lower_name,
 )
 
@@ -23,7 +23,6 @@ __all__ = [
     "SQL_SCALARS",
     "SQL_TYPE_WORDS",
     "ColumnTypeError",
-    "NamedType",
     "SqlArray",
     "SqlDecimal",
     "SqlField",
@@ -33,6 +32,7 @@ __all__ = [
     "SqlTime",
     "SqlType",
     "TypeLookup",
+    "UserType",
     "expand_type",
     "list_type_names",
     "lower_name",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from treaty.core.column_types.types import ColumnTypeError, NamedType, SqlArray, SqlField, SqlMap, SqlStruct, SqlType
+from treaty.core.column_types.types import ColumnTypeError, SqlArray, SqlField, SqlMap, SqlStruct, SqlType, UserType
 from treaty.core.limits import TYPE_DEPTH, TYPE_PARTS
 
 TypeLookup = Callable[[str], SqlType | None]
@@ -18,7 +18,7 @@ def _list_names(kind: SqlType) -> Iterator[str]:
     waiting = [kind]
     while waiting:
         match waiting.pop():
-            case NamedType() as named:
+            case UserType() as named:
                 yield named.key
             case SqlArray(element):
                 waiting.append(element)
@@ -60,7 +60,7 @@ class _Expansion:
             )
             raise ColumnTypeError("TYPE_SIZE", message, hint="a smaller type")
         match kind:
-            case NamedType():
+            case UserType():
                 return self._named(kind, depth)
             case SqlArray(element):
                 return SqlArray(self.expand(element, depth + 1))
@@ -75,7 +75,7 @@ class _Expansion:
                 )
         return kind
 
-    def _named(self, named: NamedType, depth: int) -> SqlType:
+    def _named(self, named: UserType, depth: int) -> SqlType:
         if named.key in self._open:
             way = " uses ".join([*self._open, named.key])
             raise ColumnTypeError(
@@ -87,6 +87,6 @@ class _Expansion:
             raise ColumnTypeError("TYPE_UNKNOWN", f"there is no type {named.name}", hint=hint)
         self._open[named.key] = None
         # A chain of names that stand for names alone gets deeper too, so that it ends.
-        expanded = self.expand(kind, depth + isinstance(kind, NamedType))
+        expanded = self.expand(kind, depth + isinstance(kind, UserType))
         del self._open[named.key]
         return expanded

@@ -9,7 +9,6 @@ from treaty.core.column_types.types import (
     SQL_SYNONYMS,
     TIME_DIGITS,
     ColumnTypeError,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -18,6 +17,7 @@ from treaty.core.column_types.types import (
     SqlStruct,
     SqlTime,
     SqlType,
+    UserType,
 )
 from treaty.core.limits import TYPE_CHARACTERS, TYPE_DEPTH, TYPE_PARTS
 
@@ -84,7 +84,7 @@ class TypeReader:
         token = self.token
         if token.kind == "quoted" and len(token.text) > 2:
             self.at += 1
-            return NamedType(read_quoted(token))
+            return UserType(read_quoted(token))
         word = token.keyword
         if not word or word[0].isdigit():
             hint = "names with other letters stand between back quotes" if token.kind == "word" else ""
@@ -124,7 +124,7 @@ class TypeReader:
             self.at -= 1
             message = f"{token.text} with a length is no type here: no format checks the length of a text"
             raise self.refuse(message, "STRING", code="TYPE_LENGTH", hint="STRING")
-        return SqlScalar(word) if word in SQL_SCALARS else NamedType(token.text)
+        return SqlScalar(word) if word in SQL_SCALARS else UserType(token.text)
 
     def _decimal(self) -> SqlType:
         start = self.at

@@ -3,7 +3,6 @@
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.column_types.types import (
     SQL_TYPE_WORDS,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -11,6 +10,7 @@ from treaty.core.column_types.types import (
     SqlScalar,
     SqlTime,
     SqlType,
+    UserType,
 )
 
 _RESERVED = frozenset({"NOT", "NULL", "COMMENT"})
@@ -30,7 +30,7 @@ def print_column_type(kind: SqlType) -> str:
             return f"ARRAY<{print_column_type(element)}>"
         case SqlMap(key, value):
             return f"MAP<{print_column_type(key)}, {print_column_type(value)}>"
-        case NamedType(name):
+        case UserType(name):
             return print_name(name, SQL_TYPE_WORDS)
     return f"STRUCT<{', '.join(map(_print_field, kind.fields))}>"
 

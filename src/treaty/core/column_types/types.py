@@ -102,7 +102,7 @@ class SqlStruct:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedType:
+class UserType:
     """A type that a CREATE TYPE names; the spelling is that of the use."""
 
     name: str
@@ -113,7 +113,7 @@ class NamedType:
         return lower_name(self.name)
 
 
-SqlType = SqlScalar | SqlDecimal | SqlTime | SqlArray | SqlMap | SqlStruct | NamedType
+SqlType = SqlScalar | SqlDecimal | SqlTime | SqlArray | SqlMap | SqlStruct | UserType
 
 
 def lower_name(name: str) -> str:

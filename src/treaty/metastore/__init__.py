@@ -1,0 +1,1 @@
+"""The metastore: sources, types and queries by SQL."""

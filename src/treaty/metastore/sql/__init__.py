@@ -1,0 +1,1 @@
+"""SQL of the metastore: texts to statements as values, errors as data, and statements to texts."""
