@@ -131,12 +131,10 @@ def test_a_batch_begins_with_the_last_plan_of_its_topic(
     """Its own first one, else the last one of an earlier batch, also where that was extended."""
     topic, batch, part = asked
     plans = {key: number_plan(key[1] * 10 + key[2]) for key in keys}
-    outdated = {key for key in keys if key[1] % 2}
-    store = PlanStore(None, LakeTable("plans"), "w", plans, set(), outdated)  # type: ignore[arg-type]  # nothing is stored here
+    store = PlanStore(None, LakeTable("plans"), "w", plans, set())  # type: ignore[arg-type]  # nothing is stored here
     mine = sorted(key for key in keys if key[0] == topic)
     before = [key for key in mine if key[1] < batch or key[1:] == (batch, FIRST)]
     assert store.first(batch, topic) == (plans[before[-1]] if before else None)
-    assert store.is_outdated(batch, topic) == bool(before and before[-1] in outdated)
     assert store.own(batch, part, topic) == plans.get(asked)
 
 

@@ -1,13 +1,11 @@
 """The stream into two tables: crashes at every step, ids that come later, a registry that is away; counts stay exact."""
 
-import json
 import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -21,11 +19,10 @@ from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
-from treaty.plan.value import FORMAT, DecodePlan
+from treaty.plan.value import DecodePlan
 from treaty.spark import BatchEvent, LakeTable, Pipeline, TooManyBadRowsError, remaining_bad_rows, replay, start
 from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS
-from treaty.spark.pipelines.plan_store import PLANS
 
 STEP_BY_STEP = ["delta", *(pytest.param(one, marks=pytest.mark.soak) for one in FORMATS if one != "delta")]
 """Drivers are killed with one of the other formats too, in `test_pipeline_kills`; step by step these are in the soak."""
@@ -242,66 +239,6 @@ def test_a_replayed_batch_uses_the_plan_that_was_stored(topic: Topic, registry: 
     topic.run(registry, lambda step: plans.append(step.plan) if step.plan else None)
     assert {len(plan.writers) for plan in plans} == {1}
     topic.check()
-
-
-def as_stored_before(plans: Path) -> None:
-    """Bring stored plans into a format of before."""
-    for file in plans.rglob("*.parquet"):
-        rows = pq.read_table(file).to_pylist()
-        for row in rows:
-            stored = json.loads(row["plan"])
-            stored["plan"] = 3
-            del stored["recipe"]["ending"], stored["recipe"]["lossy"]
-            row["plan"] = json.dumps(stored)
-        pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(file)), file)
-        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-
-
-def formats_of(plans: Path) -> dict[int, int]:
-    """The format of the plan that is stored under each batch."""
-    rows = [row for file in plans.rglob("*.parquet") for row in pq.read_table(file).to_pylist()]
-    return {row["batch"]: json.loads(row["plan"])["plan"] for row in rows}
-
-
-def test_a_plan_of_an_older_format_replays_its_batch_and_then_the_stream_is_planned_anew(
-    topic: Topic, registry: Connection
-) -> None:
-    first, plans = put(registry, V1), topic.root / "checkpoint" / PLANS
-    topic.write(topic.sound(first, 1, 10))
-
-    def crash(step: BatchEvent) -> None:
-        if step.name == "good":
-            raise CrashError
-
-    with pytest.raises(StreamingQueryException):
-        topic.run(registry, crash)
-    as_stored_before(plans)
-    put(registry, V2)
-    topic.write(topic.sound(first, 1, 5))
-    seen: dict[int, set[int]] = {}
-
-    def watch(step: BatchEvent) -> None:
-        if step.plan:
-            seen.setdefault(step.batch, set()).add(len(step.plan.writers))
-
-    topic.run(registry, watch)
-    topic.check()
-    assert seen == {0: {1}, 1: {2}}, "the open batch has its old plan, the next one another"
-    assert formats_of(plans) == {0: 3, 1: FORMAT}
-
-
-@pytest.mark.soak  # the test before is planned anew as well, with something new
-@pytest.mark.rest
-def test_a_stream_whose_registry_has_nothing_new_is_planned_anew_too(topic: Topic, registry: Connection) -> None:
-    first, plans = put(registry, V1), topic.root / "checkpoint" / PLANS
-    topic.write(topic.sound(first, 1, 10))
-    topic.run(registry)
-    as_stored_before(plans)
-    topic.write(topic.sound(first, 1, 5))
-    topic.write(topic.sound(first, 1, 5))
-    topic.run(registry)
-    topic.check()
-    assert formats_of(plans)[max(formats_of(plans))] == FORMAT
 
 
 @pytest.mark.parametrize("topic", CHEAP, indirect=True)

@@ -9,8 +9,6 @@ from typing import Any
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.plan.options import DecodeChoices
 
-ENDING = "3f5d2b714d1b6735"
-"""What stands behind each Avro payload, as hex, in plans of formats that have no ending of their own."""
 REFUSE, DOUBLE, ALLOW = "refuse", "double", "allow"
 LOSSY = (REFUSE, DOUBLE, ALLOW)
 """What may be lost in Avro: nothing; digits of whole numbers of 64 bits beside fractions; these and digits of times."""
@@ -80,8 +78,8 @@ class AvroFormatPlan:
     cuts: tuple[CutUnion, ...] = ()
     """Unions of which values beyond the depth are left out."""
     branches: tuple[int, ...] = ()
-    """The place in the union for each writer of the plan; empty where each has its own, in their order."""
-    ending: str = ENDING
+    """The place in the union for each writer of the plan."""
+    ending: str = ""
     """Eight bytes as hex, from which those behind each payload are made (see `avro.weaving`)."""
     lossy: str = "refuse"
     """What may be lost: by a union of further versions, and by times in a coarser unit (see `DecodeOptions`)."""
@@ -96,7 +94,7 @@ class AvroFormatPlan:
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
-        return self.branches[place] if self.branches else place
+        return self.branches[place]
 
     def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
         """What was wished of the plan; `columns` are its types by name."""
@@ -119,11 +117,11 @@ class AvroFormatPlan:
             FieldRepair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"]
         )
         layouts = (RepairedRecord(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
-        branches = tuple(parts.get("branches", ()))
-        partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
+        branches = tuple(parts["branches"])
+        partly = tuple((number, sentence) for number, sentence in parts["partly"])
         made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
-        made |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts.get("cuts", ()))}
-        made |= {"dropped": tuple(parts.get("dropped", ())), "defaults": ()}
+        made |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts["cuts"])}
+        made |= {"dropped": tuple(parts["dropped"]), "defaults": ()}
         return AvroFormatPlan(**{**parts, **made})
 
 
@@ -169,12 +167,11 @@ class ProtobufFormatPlan:
                 one["schema_id"],
                 tuple(one["mine"]),
                 tuple((head, name) for head, name in one["others"]),
-                tuple((head, number) for head, number in one.get("fields", ())),
+                tuple((head, number) for head, number in one["fields"]),
             )
             for one in parts["heads"]
         )
-        unknown = parts.get("unknown", "")
-        return ProtobufFormatPlan(tuple(parts["files"]), parts["message"], heads, parts["defaults"], unknown)
+        return ProtobufFormatPlan(tuple(parts["files"]), parts["message"], heads, parts["defaults"], parts["unknown"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +215,9 @@ class JsonFormatPlan:
     @staticmethod
     def stored(parts: dict[str, Any]) -> "JsonFormatPlan":
         """Read the stored form."""
-        kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts.get("kinds", ()))
-        checks = ((number, text) for number, text in parts.get("checks", ()))
-        plain = tuple(parts.get("plain", ()))
+        kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts["kinds"])
+        checks = ((number, text) for number, text in parts["checks"])
+        plain = tuple(parts["plain"])
         return JsonFormatPlan(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks), "plain": plain})
 
 
@@ -290,7 +287,7 @@ class PayloadFormatPlan:
             for one in parts["schemas"]
         )
         writers = tuple((schema_id, place) for schema_id, place in parts["writers"])
-        kinds = tuple((schema_id, column) for schema_id, column in parts.get("kinds", ()))
+        kinds = tuple((schema_id, column) for schema_id, column in parts["kinds"])
         return PayloadFormatPlan(parts["encoding"], tuple(kept), parts["reader"], writers, kinds)
 
 

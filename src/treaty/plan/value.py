@@ -11,10 +11,8 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, PayloadFormatPlan, RecordTypes
 from treaty.plan.frame_format import PRAVEGA, PREFIX, FrameFormat, encodings_of
 
-FORMAT, READ = 6, (2, 3, 4, 5, 6)
-"""Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an
-older format replays its open batch with it, and then gets a new plan.
-"""
+FORMAT = 1
+"""Of the stored form; a plan of another one is not run."""
 ENGINES: Mapping[str, Mapping[str, str]] = {
     "AVRO": {
         "spark": "Spark's from_avro, one call for all ids",
@@ -131,16 +129,14 @@ class DecodePlan:
         return json.dumps({"plan": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
 
     @staticmethod
-    def is_outdated(text: str) -> bool:
-        """Return whether a stored form is of an older format than the one that is written now."""
-        return bool(json.loads(text).get("plan") != FORMAT)
-
-    @staticmethod
     def from_json(text: str) -> "DecodePlan":
         """Read the stored form. Raises ValueError for a format that this version does not know."""
         stored: dict[str, Any] = json.loads(text)
-        if stored.pop("plan", None) not in READ:
-            message = f"this decode plan is of none of the formats {READ}; it was stored by another version of Treaty"
+        if (format_number := stored.pop("plan", None)) != FORMAT:
+            message = (
+                f"this decode plan has format {format_number!r}, known here is {FORMAT}: "
+                "run the stream with the version of Treaty that stored it, or begin with a new checkpoint"
+            )
             raise ValueError(message)
         return _read_stored(stored)
 
@@ -164,19 +160,17 @@ class DecodePlan:
 
 
 def _read_stored(stored: dict[str, Any]) -> DecodePlan:
-    key = stored.pop("key", None)
-    framing, types = stored.pop("framing"), stored.pop("types", None)
+    key = stored.pop("key")
+    framing, types = stored.pop("framing"), stored.pop("types")
     heads = tuple((head, number) for head, number in framing["heads"])
     parts = {
         "columns": tuple((name, kind) for name, kind in stored.pop("columns")),
         "writers": tuple(WriterSchema(**one) for one in stored.pop("writers")),
         "rejected": tuple(RejectedSchema(**one) for one in stored.pop("rejected")),
-        "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs", ())),
+        "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs")),
     }
-    codecs, indexes = (tuple((head, one) for head, one in framing.get(name, ())) for name in ("codecs", "indexes"))
-    properties = tuple(
-        (codec, tuple((name, value) for name, value in pairs)) for codec, pairs in framing.get("properties", ())
-    )
+    codecs, indexes = (tuple((head, one) for head, one in framing[name]) for name in ("codecs", "indexes"))
+    properties = tuple((codec, tuple((name, value) for name, value in pairs)) for codec, pairs in framing["properties"])
     framed = FrameFormat(framing["name"], heads, codecs, properties, indexes)
     recipe = FORMAT_PLANS.get(stored["format"], PayloadFormatPlan).stored(stored.pop("recipe"))
     mixed = RecordTypes.stored(types) if types else None

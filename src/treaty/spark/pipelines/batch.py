@@ -70,8 +70,7 @@ class RouteRunner:
             return plan
         else:
             made = self.planner.refresh(spark, plan)
-        is_outdated = made is not plan and self.plan_store.is_outdated(number, topic)
-        if made != plan or is_outdated:
+        if made != plan:
             self.plan_store.store(number, FIRST, made, topic)
         return made
 

@@ -100,7 +100,7 @@ class BatchDecoder:
             return before
         with open_registry(self._registry) as registry:
             made = self._make_plan(registry, spark, before)
-        if made != before or store.is_outdated(batch):
+        if made != before:
             store.store(batch, FIRST, made)
         return made
 

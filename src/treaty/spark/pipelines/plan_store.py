@@ -28,15 +28,14 @@ PlanKey = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class StoredPlans:
-    """What the table of plans holds: the plans, batches that continued without another one, and plans of an older format."""
+    """What the table of plans holds: the plans, and the batches that continued without another one."""
 
     plans: dict[PlanKey, DecodePlan] = field(default_factory=dict)
     settled: set[tuple[str, int]] = field(default_factory=set)
-    outdated: set[PlanKey] = field(default_factory=set)
 
 
 def parse_plans(rows: Iterable[Mapping[str, Any]]) -> StoredPlans:
-    """Read the rows of the table of plans."""
+    """Read the rows of the table of plans. Raises ValueError for a plan of a format that this version does not know."""
     stored = StoredPlans()
     for row in rows:
         key = (row.get("topic") or "", row["batch"], row["part"])
@@ -44,8 +43,6 @@ def parse_plans(rows: Iterable[Mapping[str, Any]]) -> StoredPlans:
             stored.settled.add(key[:2])
             continue
         stored.plans[key] = DecodePlan.from_json(row["plan"])
-        if DecodePlan.is_outdated(row["plan"]):
-            stored.outdated.add(key)
     return stored
 
 
@@ -61,8 +58,6 @@ class PlanStore:
     plans: dict[tuple[str, int, int], DecodePlan] = field(default_factory=dict)
     settled: set[tuple[str, int]] = field(default_factory=set)
     """Topics and batches whose strange ids the registry did not know."""
-    outdated: set[tuple[str, int, int]] = field(default_factory=set)
-    """Plans that were stored in an older format: they replay their batch, then the next one gets a new plan."""
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
@@ -71,11 +66,10 @@ class PlanStore:
         stored = parse_plans(row.asDict() for row in tables.read(self.spark, self.table).collect())
         self.plans.update(stored.plans)
         self.settled |= stored.settled
-        self.outdated |= stored.outdated
 
     def first(self, batch: int, topic: str = "") -> DecodePlan | None:
         """The plan with which this batch begins: its own, else the last one of an earlier batch."""
-        key = self._first(batch, topic)
+        key = max((key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)), default=None)
         return None if key is None else self.plans[key]
 
     def is_bound(self, batch: int, topic: str = "", *, may_be_written: bool) -> bool:
@@ -83,13 +77,6 @@ class PlanStore:
         run before.
         """
         return may_be_written or self.own(batch, FIRST, topic) is not None
-
-    def is_outdated(self, batch: int, topic: str = "") -> bool:
-        """Whether the plan with which this batch begins was stored in an older format."""
-        return self._first(batch, topic) in self.outdated
-
-    def _first(self, batch: int, topic: str) -> tuple[str, int, int] | None:
-        return max((key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)), default=None)
 
     def own(self, batch: int, part: int, topic: str = "") -> DecodePlan | None:
         """The plan that is stored under this batch itself, if one is."""
