@@ -54,13 +54,13 @@ class ReadBarriers:
         """Return whether an append is wanted now."""
         return bool(self._waiting) and self._rest is None and not self._asking
 
-    async def wait(self, *, taken: bool = False) -> None:
+    async def wait(self, *, for_peer: bool = False) -> None:
         """Return when the tables show everything that was acknowledged before this call.
 
-        `taken`: the read is for another node and is not forwarded; `NotLeaderError` names the leader. Raises
+        `for_peer`: the read is for another node and is not forwarded; `NotLeaderError` names the leader. Raises
         `Unavailable` after too many conflicts, and `LogUnavailableError`.
         """
-        key = self._follower.next_barrier, taken
+        key = self._follower.next_barrier, for_peer
         waiting = self._waiting.get(key)
         if waiting is None:
             waiting = self._waiting[key] = _Waiting(*key, asyncio.get_running_loop().create_future())
@@ -97,11 +97,11 @@ class ReadBarriers:
 
     def lost(self, number: int, *, conflict: bool = False) -> None:
         """Note that the append of that number was in conflict (`conflict`), or its result is unknown."""
-        most = 0
+        most_tries = 0
         for waiting in [one for one in self._waiting.values() if one.number <= number]:
             waiting.tries += 1
             waiting.conflicts += conflict
-            most = max(most, waiting.tries)
+            most_tries = max(most_tries, waiting.tries)
             if waiting.conflicts >= BARRIER_TRIES:
                 del self._waiting[waiting.number, waiting.taken]
                 waiting.passed.set_exception(
@@ -109,8 +109,8 @@ class ReadBarriers:
                         f"{waiting.conflicts} appends of this node were in conflict with those of other nodes, so the newest state is not proven; retry"
                     )
                 )
-        if most and self._rest is None:
-            pause = min(FIRST_REST * 2.0 ** (most - 1), LONGEST_REST)
+        if most_tries and self._rest is None:
+            pause = min(FIRST_REST * 2.0 ** (most_tries - 1), LONGEST_REST)
             self._rest = asyncio.get_running_loop().call_later(pause, self._rested)
 
     def fail(self, error: Exception) -> None:

@@ -91,8 +91,8 @@ def prepare(command: QueuedCommand, tables: Tables, decide: Decide) -> PreparedD
         encoded = tuple(encode_row(row, dumps_in_steps) for row in rows)
     except Exception:  # noqa: BLE001 - it fails again where it is answered
         return None
-    for one in encoded:
-        hash(one), one.digest
+    for encoded_row in encoded:
+        hash(encoded_row), encoded_row.digest
     return PreparedDecision(result, encoded)
 
 
@@ -100,12 +100,12 @@ def build(
     commands: Iterable[QueuedCommand],
     tables: Tables,
     decide: Decide,
-    done: int,
+    completed_read: int,
     enough: Callable[[], bool] = lambda: False,
     *,
     prepared: PreparedDecision | None = None,
 ) -> CommitBatch:
-    """Decide commands on the current tables, until it is `enough`, or one is large. `done` is the number of the last
+    """Decide commands on the current tables, until it is `enough`, or one is large. `completed_read` is the number of the last
     completed read of the tip. What is `prepared` is the only command's, on these tables.
     """
     batch, overlay = CommitBatch(tables.position), Overlay(tables)
@@ -123,7 +123,7 @@ def build(
         elif isinstance(result, OpenQuestions):
             batch.asking.append((command, result.questions))
         elif isinstance(result, Exception) or not result.rows:
-            open_until = max(open_until, _add_without_rows(batch, command, result, done))
+            open_until = max(open_until, _add_without_rows(batch, command, result, completed_read))
         elif not _add_commit(batch, overlay, command, result, None if prepared is None else prepared.rows):
             batch.left = [command, *waiting]
         if enough():
@@ -158,8 +158,8 @@ async def answer_from_outcome(
 def _decide_one(
     batch: CommitBatch, view: View, command: QueuedCommand, decide: Decide
 ) -> DecisionResult | OpenQuestions | None:
-    if not batch.commits and (known := command.known_result(batch.base)) is not None:
-        return known
+    if not batch.commits and (known_result := command.known_result(batch.base)) is not None:
+        return known_result
     return _decide_alone(view, command, decide)
 
 
@@ -178,14 +178,14 @@ def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> Decisio
         return None
 
 
-def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: DecisionResult, done: int) -> int:
+def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: DecisionResult, completed_read: int) -> int:
     """Add a result that writes nothing. Returns the sequence that the append must pass for it, or 0."""
     repeated = isinstance(result, Decision) and result.repeated
     if command.open_until > batch.last and not repeated:
         batch.members.append((command, result, MemberReason.UNPROVEN))
         return command.open_until
     if not batch.commits:
-        if command.barrier <= done:
+        if command.barrier <= completed_read:
             batch.proven.append((command, result))
             return 0
         command.keep_result(batch.base, result)

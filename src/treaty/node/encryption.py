@@ -123,8 +123,8 @@ class MetadataCipher:
         if encrypted == row:
             return (row,)
         key = EncryptionKeyName(self.keys[0].id)
-        there = view.get(ENCRYPTION_KEY, key) is not None
-        return (encrypted,) if there else (encrypted, make_row(ENCRYPTION_KEY, key, EncryptionKeyUse()))
+        is_stored = view.get(ENCRYPTION_KEY, key) is not None
+        return (encrypted,) if is_stored else (encrypted, make_row(ENCRYPTION_KEY, key, EncryptionKeyUse()))
 
     def decrypt(self, value: V | None) -> V | None:
         """Return the decrypted value of a row; parts without a key stay encrypted."""
@@ -134,22 +134,22 @@ class MetadataCipher:
 
     def missing(self, view: View) -> tuple[str, ...]:
         """Return ids of keys that encrypted values in this log and that this node lacks."""
-        here = {key.id for key in self.keys}
-        return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in here))
+        own_keys = {key.id for key in self.keys}
+        return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in own_keys))
 
     def _refuse_plain(self, value: Value, view: View) -> None:
-        found: list[str] = []
+        sensitive_names: list[str] = []
 
         def note(name: str, text: str) -> str:
-            found.append(name)
+            sensitive_names.append(name)
             return text
 
         _change(value, note)
         used = self.missing(view)
-        if found and used:
+        if sensitive_names and used:
             raise NotPermitted.of(
                 "METADATA_KEY_MISSING",
-                f"This node can't write sensitive metadata ({', '.join(found[:5])}): it is sealed with keys that this "
+                f"This node can't write sensitive metadata ({', '.join(sensitive_names[:5])}): it is sealed with keys that this "
                 "node does not have",
                 path="/metadata/sensitive",
                 old=", ".join(used),

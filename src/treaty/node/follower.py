@@ -223,10 +223,10 @@ class Follower:
         """Return whether the tables are at or after a position, as far as known. After a state file they may be there
         with another root.
         """
-        here = self.position
-        if here.identity != target.identity:
+        position = self.position
+        if position.identity != target.identity:
             return target == START
-        return here.sequence > target.sequence or here.agrees(target)
+        return position.sequence > target.sequence or position.agrees(target)
 
     def remembers(self, sequence: int) -> bytes | None:
         """Return the digest of the append that ended at a sequence, if known."""
@@ -290,10 +290,10 @@ class Follower:
         own = self._expected
         if own is None or not own.is_all_of(delta, self.position):
             return self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows))
-        done = self.tables.advance_own(own.rows, delta.tip)
-        if not done:
+        is_applied = self.tables.advance_own(own.rows, delta.tip)
+        if not is_applied:
             self._drop()
-        return done
+        return is_applied
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""
@@ -319,8 +319,8 @@ class Follower:
                 return False
             if self._ends and delta.tip != before and (await self._log.read(before)).reload:
                 self._ends.clear()  # the tables may have stood on a history that the log has lost
-            known = await self._read_ahead(delta.rows)
-            put = await self._environment.run_large(partial(ready, delta.rows, delta.tip, known))
+            decoded_rows = await self._read_ahead(delta.rows)
+            put = await self._environment.run_large(partial(ready, delta.rows, delta.tip, decoded_rows))
             if put is None:
                 self._counts.wrong_roots += 1
                 log.warning("a state file is not used: its rows do not match the state root of %s", self._log.url)
@@ -337,20 +337,20 @@ class Follower:
         large = [row for row in rows if len(row.value or "") > LOOP_BYTES and row not in expected]
         if len(rows) < AHEAD_ROWS and not large:
             return expected
-        known, now = dict(expected), self._environment.now
+        decoded_rows, now = dict(expected), self._environment.now
         if large:
-            known |= await self._environment.run_large(lambda: read_many(large, known))
+            decoded_rows |= await self._environment.run_large(lambda: read_many(large, decoded_rows))
         end = now() + SLICE_SECONDS
         for row in rows:
-            if row not in known:
+            if row not in decoded_rows:
                 _, decoded, is_exact = read(row)
                 if is_exact:
-                    known[row] = decoded
+                    decoded_rows[row] = decoded
             row.digest  # noqa: B018 (computed once, and kept in the row)
             if now() > end:
                 await self._environment.sleep(0)
                 end = now() + SLICE_SECONDS
-        return known
+        return decoded_rows
 
     def _announce(self) -> None:
         """Store the position of the tables, and call all callbacks."""

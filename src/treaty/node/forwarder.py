@@ -173,20 +173,20 @@ class CommandForwarder:
 
     async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> ForwardReply | None:
         """Send one request to a node; return None without an answer."""
-        loop, here = asyncio.get_running_loop(), self._follower.position
+        loop, position = asyncio.get_running_loop(), self._follower.position
         left = min(command.deadline - loop.time(), LONGEST_SECONDS)
-        last = here.sequence + HANDED_WITHIN
+        last = position.sequence + HANDED_WITHIN
         forwarded = ForwardedCommand(
             command.command,
             max(0.0, left - min(MARGIN_SECONDS, left / 10)),
             last,
             command.open_until,
-            here.token,
+            position.token,
             command.request_id,
         )
 
         def leaves() -> bool:
-            departed = command.depart(here.sequence, last)
+            departed = command.depart(position.sequence, last)
             self._counts.handed += departed
             return departed
 
@@ -258,12 +258,12 @@ class CommandForwarder:
     async def _wait_until_shown(self, token: PositionToken, over: Callable[[], bool]) -> bool:
         """Return True when the tables show a position, False if the command is done before."""
         while not over():
-            here = self._follower.position.token
-            if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
+            own_token = self._follower.position.token
+            if token.sequence <= own_token.sequence and (token.identity == own_token.identity or not token.sequence):
                 return True
             with suppress(LogUnavailableError, LogDamagedError):  # the follower says so
                 await self._follower.catch_up()
-            if self._follower.position.token == here:
+            if self._follower.position.token == own_token:
                 await asyncio.sleep(FIRST_PAUSE)
         return False
 

@@ -66,10 +66,10 @@ class LongQueries:
     ) -> Reply[Any] | Refusal | OpenQuestions:
         """Decide a query on the tables at its turn."""
         key = (command.request, command.access)
-        known = self._kept.get(key)
-        if known is not None:  # it is that of the present position: a commit forgets it
+        cached_answer = self._kept.get(key)
+        if cached_answer is not None:  # it is that of the present position: a commit forgets it
             self._kept.move_to_end(key)
-            return Reply(known, self._follower.position.token)
+            return Reply(cached_answer, self._follower.position.token)
         self._waiting[key] += 1
         try:
             async with self._turn:
@@ -159,5 +159,5 @@ def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
     """Return the weight of a cached list: its names, and the characters of its request, which a client chooses."""
     request = key[0]
     assert isinstance(request, ListSubjects)
-    asked = sum(map(len, request.prefix)) + len(request.after or "")
-    return ENTRIES_OF_LIST + len(answer.names) + asked
+    characters = sum(map(len, request.prefix)) + len(request.after or "")
+    return ENTRIES_OF_LIST + len(answer.names) + characters

@@ -160,7 +160,7 @@ class Node:
                 await self._in_time(self._same_log(forwarded.place), CallOptions(timeout=forwarded.seconds))
             left = forwarded.seconds - (self._environment.now() - begun)
             if isinstance(forwarded.command.request, ReadBarrier):
-                await self._in_time(self._barrier(taken=True), CallOptions(timeout=left))
+                await self._in_time(self._barrier(for_peer=True), CallOptions(timeout=left))
                 return DecidedReply(Reply(BarrierPassed(), self.follower.position.token))
             return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
         except NotLeaderError as moved:
@@ -197,8 +197,8 @@ class Node:
                 if self.follower.unreachable_reason
                 else ""
             )
-            told = f"no answer within {call.timeout} seconds{reason}; nothing was written"
-            raise Unavailable(told, self._schemas.queue.retry_after) from None
+            message = f"no answer within {call.timeout} seconds{reason}; nothing was written"
+            raise Unavailable(message, self._schemas.queue.retry_after) from None
 
     async def _query(self, command: Command[Request[A]], call: CallOptions) -> Reply[A]:
         """Answer from memory if the consistency allows; otherwise, and before "not found", after a look."""
@@ -228,15 +228,15 @@ class Node:
             raise result
         return result
 
-    async def _barrier(self, *, taken: bool = False) -> None:
+    async def _barrier(self, *, for_peer: bool = False) -> None:
         """Wait for an accepted append that was sent after this call, which a deposed leader of the log cannot accept.
-        `taken`: for another node.
+        `for_peer`: for another node.
         """
         if self._queue.read_only:
             raise Unavailable(
                 f"this node is read-only and can prove nothing: {self._queue.read_only}", READ_ONLY_SECONDS
             )
-        await self._queue.barriers.wait(taken=taken)
+        await self._queue.barriers.wait(for_peer=for_peer)
 
     async def _decide_query(self, command: Command[Request[A]], client: str = "") -> Reply[A] | Refusal:
         """Decide a query on the current tables; return the answer with its position token."""
@@ -283,15 +283,15 @@ class Node:
             except TimeoutError:
                 if not waited.expired():
                     raise
-                here = self.follower.position
-                if here.sequence == 0 and not self._log.linearizable:  # an old leader may show an empty log
+                position = self.follower.position
+                if position.sequence == 0 and not self._log.linearizable:  # an old leader may show an empty log
                     await self._barrier()
                     if self._shows(token):
                         return
-                    here = self.follower.position
-                if here.sequence == 0:  # a log begun anew never gets there
-                    raise refuse_token(token, here) from None
-                message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
+                    position = self.follower.position
+                if position.sequence == 0:  # a log begun anew never gets there
+                    raise refuse_token(token, position) from None
+                message = f"the token says sequence {token.sequence}, the log ends at {position.sequence}"
                 raise Unavailable(message) from None
 
     def _known(self, token: PositionToken) -> bool:
@@ -302,12 +302,12 @@ class Node:
             return False  # the log may have been put back or replaced since the last look
 
     def _shows(self, token: PositionToken) -> bool:
-        here = self.follower.position
+        position = self.follower.position
         digest = self.follower.remembers(token.sequence)
-        if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
+        if position.sequence == 0 or (token.sequence > position.sequence and token.identity == position.token.identity):
             return False
-        if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
-            raise refuse_token(token, here)
+        if token.identity != position.token.identity or (digest is not None and digest.hex() != token.digest):
+            raise refuse_token(token, position)
         return True
 
     # ---------------------------------------------------------------------------------------------------- showing
@@ -323,21 +323,21 @@ class Node:
 
     def status(self) -> Status:
         """Return the status of this node and its log."""
-        here, follower = self.follower.position, self.follower
+        position, follower = self.follower.position, self.follower
         looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
         written = None if self._state_files is None else self._state_files.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
             log=self._log.url,
             kind=self._log.url.partition(":")[0],
-            identity=here.token.identity,
-            sequence=here.sequence,
-            digest=here.digest.hex(),
+            identity=position.token.identity,
+            sequence=position.sequence,
+            digest=position.digest.hex(),
             state_root=as_root(self._tables.roots).hex(),
             root_stated="" if follower.wrong is None else follower.wrong.tip.root.hex(),
             root_found="" if follower.wrong is None else follower.wrong.found.hex(),
             first_sequence=follower.first_sequence,
-            behind=max(0, follower.tip.sequence - here.sequence),
+            behind=max(0, follower.tip.sequence - position.sequence),
             looked=looked,
             queue=self._queue.waiting,
             read_only=self._queue.read_only,

@@ -117,8 +117,8 @@ class PeerBatcher:
         try:
             is_large = has_large_draft(forwarded.command.request)
             outgoing.data = await self._run_large(encode) if is_large else encode()
-        except DecodeError as wrong:
-            outgoing.fail(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
+        except DecodeError as error:
+            outgoing.fail(PeerUnreachableError(f"the command can't be sent to {address}: {error}", left=False))
             return outgoing
         queue = self._queues.setdefault(address, _PeerQueue())
         queue.waiting.append(outgoing)
@@ -166,8 +166,8 @@ class PeerBatcher:
             await self._listen(address, queue, batch)
         except PeerUnreachableError as error:
             away = error
-        except DecodeError as wrong:
-            away = PeerUnreachableError(f"invalid peer reply of {address}: {wrong}", left=True)
+        except DecodeError as decode_error:
+            away = PeerUnreachableError(f"invalid peer reply of {address}: {decode_error}", left=True)
         except Exception as fault:  # a fault must not leave commands waiting for nobody
             log.exception("commands could not be sent to %s", address)
             away = fault
@@ -180,16 +180,16 @@ class PeerBatcher:
 
     async def _listen(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
         body = encode_batch([outgoing.data for outgoing in batch])
-        timeout, asked = max(outgoing.timeout for outgoing in batch), batch[0].forwarded.request_id
+        timeout, request_id = max(outgoing.timeout for outgoing in batch), batch[0].forwarded.request_id
 
         def heard(line: bytes) -> None:
-            for place, said in decode_replies(line):
+            for place, reply in decode_replies(line):
                 if 0 <= place < len(batch):
-                    _open(batch[place], address, said)
+                    _open(batch[place], address, reply)
             if queue.waiting:
                 self._plan(address, queue, soon=True)
 
-        await self._transport.send(address, body, heard, timeout=timeout, request_id=asked)
+        await self._transport.send(address, body, heard, timeout=timeout, request_id=request_id)
 
     async def close(self) -> None:
         """Stop sending; commands in flight may still be executed."""
@@ -207,29 +207,29 @@ class PeerBatcher:
 def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
     """Take the next batch of waiting commands."""
     batch: list[OutgoingCommand] = []
-    size = taken = 0
+    size = passed = 0
     for outgoing in queue.waiting:
         size += len(outgoing.data) + 1
         if len(batch) == PEER_BATCH or (batch and size > PEER_BATCH_BYTES):
             break
-        taken += 1
+        passed += 1
         if not outgoing.over and outgoing.leaves():
             batch.append(outgoing)
         else:
             size -= len(outgoing.data) + 1
             outgoing.fail(GivenUpError())
-    del queue.waiting[:taken]
+    del queue.waiting[:passed]
     return batch
 
 
-def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
+def _open(outgoing: OutgoingCommand, address: str, reply_text: Json) -> None:
     """Deliver the reply of one command."""
     if outgoing.over:
         return
     try:
-        reply = decode_reply(said, outgoing.forwarded.command.request)
-    except DecodeError as wrong:
-        outgoing.fail(PeerUnreachableError(f"invalid peer reply of {address}: {wrong}", left=True))
+        reply = decode_reply(reply_text, outgoing.forwarded.command.request)
+    except DecodeError as error:
+        outgoing.fail(PeerUnreachableError(f"invalid peer reply of {address}: {error}", left=True))
         return
     if isinstance(reply, DeclinedReply):
         outgoing.fail(PeerUnreachableError(f"{address} does not take it: {reply.message}", left=False))
@@ -248,14 +248,14 @@ async def answer_batch(
     """Decide the commands of a batch concurrently; `say` is called with replies that are ready together. A cancelled
     decision has no reply.
     """
-    said: list[tuple[int, ForwardReply]] = [
+    ready_replies: list[tuple[int, ForwardReply]] = [
         (place, one) for place, one in enumerate(batch) if isinstance(one, DeclinedReply)
     ]
     news = asyncio.Event()
 
     async def decide(place: int, forwarded: ForwardedCommand) -> None:
         try:
-            said.append((place, await take(forwarded)))
+            ready_replies.append((place, await take(forwarded)))
         finally:
             news.set()
 
@@ -265,10 +265,10 @@ async def answer_batch(
         if isinstance(each, ForwardedCommand)
     ]
     try:
-        while said or not all(task.done() for task in tasks):
-            if said:
-                reply = [*said]
-                said.clear()
+        while ready_replies or not all(task.done() for task in tasks):
+            if ready_replies:
+                reply = [*ready_replies]
+                ready_replies.clear()
                 await say(reply)
             else:
                 news.clear()

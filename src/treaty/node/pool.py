@@ -76,8 +76,8 @@ async def answer_in_time(pool: AnswerPool, question: Question) -> Answer:
         text = overdue.validator
     message = f"the validator takes more than {limits.VALIDATOR_SECONDS:g} seconds, the limit VALIDATOR_SECONDS"
     fault = Diagnostic(name_of_validator(text), "", message, REMEDY)
-    others = tuple(one for one in question.validators if one != text)
-    rest = await answer_in_time(pool, replace(question, validators=others))
+    other_validators = tuple(one for one in question.validators if one != text)
+    rest = await answer_in_time(pool, replace(question, validators=other_validators))
     assert isinstance(rest, InspectionResult | ValidatorsDescribed)
     return replace(rest, faults=(fault, *rest.faults), is_timed=True)
 
@@ -96,10 +96,10 @@ def answer_questions(connection: Connection) -> None:
             question = connection.recv()
             try:
                 with use_watcher(connection.send):
-                    told: tuple[Answer | None, Exception | None] = _parser(tuple(sys.path)).answer(question), None
+                    reply: tuple[Answer | None, Exception | None] = _parser(tuple(sys.path)).answer(question), None
             except Exception as error:  # noqa: BLE001 - whatever a format raises belongs to who asked
-                told = None, _portable(error)
-            connection.send(told)
+                reply = None, _portable(error)
+            connection.send(reply)
 
 
 def _portable(error: Exception) -> Exception:
@@ -143,8 +143,8 @@ class AnswerProcess:
             raise
         if error is not None:
             raise error
-        found: Answer = answer
-        return found
+        given_answer: Answer = answer
+        return given_answer
 
     def _receive(self, connection: Connection) -> tuple[Answer, Exception | None]:
         """Wait for an answer, and for each validator in between no longer than it may take."""
@@ -152,20 +152,20 @@ class AnswerProcess:
         while True:
             if validator and not connection.poll(limits.VALIDATOR_SECONDS):
                 raise ValidatorOverdueError(validator)
-            told = connection.recv()
-            if not isinstance(told, str):
-                found: tuple[Answer, Exception | None] = told
-                return found
-            validator = told
+            message = connection.recv()
+            if not isinstance(message, str):
+                answer: tuple[Answer, Exception | None] = message
+                return answer
+            validator = message
 
     def _start(self) -> None:
         context = get_context("spawn")
-        here, there = context.Pipe()
-        self.connection = here
-        process = context.Process(target=answer_questions, args=(there,), name="treaty-pool", daemon=True)
+        own_end, child_end = context.Pipe()
+        self.connection = own_end
+        process = context.Process(target=answer_questions, args=(child_end,), name="treaty-pool", daemon=True)
         process.start()
         self.process = process
-        there.close()
+        child_end.close()
 
     def end(self) -> None:
         """Kill the process without waiting."""
@@ -199,20 +199,20 @@ class ProcessPool:
         """Answer a question. Raises `Unavailable` if the process died, and `ValidatorOverdueError`."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(thread_name_prefix="treaty-pool")
-        mine = self._idle.pop() if self._idle else AnswerProcess()
-        self._busy.add(mine)
+        process = self._idle.pop() if self._idle else AnswerProcess()
+        self._busy.add(process)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, mine.ask, question)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, process.ask, question)
         except (EOFError, OSError):
-            mine.end()
+            process.end()
             raise Unavailable("the process that was reading this schema died; nothing was written") from None
         except asyncio.CancelledError:
-            mine.end()
+            process.end()
             raise
         finally:
-            self._busy.discard(mine)
-            if not mine.ended:
-                self._idle.append(mine)
+            self._busy.discard(process)
+            if not process.ended:
+                self._idle.append(process)
 
     def close(self) -> None:
         """Kill all processes."""
@@ -233,8 +233,8 @@ def names_plugins(question: Question) -> bool:
     """Return whether a question names a plug-in validator, which may work without an end."""
     if not isinstance(question, InspectSchema | DescribeValidators):
         return False
-    known = find_validators()
-    return any(known.is_plugin(name_of_validator(one)) for one in question.validators)
+    validators = find_validators()
+    return any(validators.is_plugin(name_of_validator(one)) for one in question.validators)
 
 
 class _StoppedError(BaseException):

@@ -111,10 +111,10 @@ class QuestionQueue:
         entries = [self._join(key, question, source) for key, question in questions]
         self._start()
         try:
-            return [await asyncio.shield(one.answered) for one in entries]
+            return [await asyncio.shield(entry.answered) for entry in entries]
         finally:
-            for one in entries:
-                self._leave(one, source)
+            for entry in entries:
+                self._leave(entry, source)
             _lower(self._decisions, who, 1)
             _lower(self._bytes, who, size)
 
@@ -131,20 +131,20 @@ class QuestionQueue:
             ("POOL_BYTES_EACH", self._bytes[principal], POOL_BYTES_EACH, "characters of this principal's schemas wait"),
             ("POOL_BYTES", self._bytes.total(), POOL_BYTES, "characters of schemas wait"),
         )
-        for limit, count, most, what in counts:
-            if count >= most:
+        for limit, count, maximum, what in counts:
+            if count >= maximum:
                 message = f"{count} {what} to be read and compared (limit {limit}); nothing was written"
                 raise Unavailable(message, self.retry_after)
 
     def _join(self, key: Hashable, question: Question, source: QuestionSource) -> QueuedQuestion:
-        found = self._open.get(key)
-        if found is None:
-            found = QueuedQuestion(key, question, asyncio.get_running_loop().create_future())
-            self._open[key] = found
-        found.sources[source] += 1
-        if found.task is None:
-            self._queues.setdefault(source, {})[found] = None
-        return found
+        entry = self._open.get(key)
+        if entry is None:
+            entry = QueuedQuestion(key, question, asyncio.get_running_loop().create_future())
+            self._open[key] = entry
+        entry.sources[source] += 1
+        if entry.task is None:
+            self._queues.setdefault(source, {})[entry] = None
+        return entry
 
     def _leave(self, entry: QueuedQuestion, source: QuestionSource) -> None:
         """Remove a waiting decision: after the last one of a source its turn, after the last one of all the work."""
@@ -197,10 +197,10 @@ class QuestionQueue:
             return
         if any(entry.task is not task for task, entry in self._running.items()):
             return  # one has gone back, and its worker will be free in a moment
-        found = next((pair for pair in self._running.items() if _may_yield(pair[1])), None)
-        if found is None:
+        running = next((pair for pair in self._running.items() if _may_yield(pair[1])), None)
+        if running is None:
             return
-        task, entry = found
+        task, entry = running
         entry.task, entry.has_yielded = None, True
         for source in entry.sources:
             self._queues.setdefault(source, {})[entry] = None

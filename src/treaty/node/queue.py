@@ -153,7 +153,7 @@ class CommandQueue:
             self._wake.clear()
             await self._wake.wait()
 
-    def take(self, most: int) -> list[QueuedCommand]:
+    def take(self, maximum: int) -> list[QueuedCommand]:
         """Take the next commands; a large one is taken alone. On a read-only node all of them fail."""
         if self.read_only:
             away = Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
@@ -163,7 +163,7 @@ class CommandQueue:
             self._line.clear()
             self.barriers.fail(away)
         batch: list[QueuedCommand] = []
-        while self._line and len(batch) < most:
+        while self._line and len(batch) < maximum:
             if self._line[0].is_over:
                 self._line.popleft()
             elif self._line[0].is_large:

@@ -239,12 +239,12 @@ class QueuedCommand:
         assert isinstance(self.state, WaitingState)
         self.state = ForwardedState(self.state.unseen, self.state.unseen)
 
-    def depart(self, here: int, last: int) -> bool:
+    def depart(self, sequence: int, last: int) -> bool:
         """Send it to another node, which decides it up to a sequence; return False if its caller has gone."""
         if self.is_over or (state := self._expect(ForwardedState)) is None:
             return False  # its client was told that it has no effect
         before = state.before
-        self.state = ForwardedState(UnseenCommit(here, last if before is None else max(before.until, last)), before)
+        self.state = ForwardedState(UnseenCommit(sequence, last if before is None else max(before.until, last)), before)
         return True
 
     def stay(self) -> None:
@@ -272,12 +272,12 @@ class QueuedCommand:
 
     # ------------------------------------------------------------------------------------------------------- answers
 
-    def refuse_elsewhere(self, here: Position) -> None:
+    def refuse_elsewhere(self, position: Position) -> None:
         """Fail it if the log was replaced by another one."""
-        if self.after is None or not self.after.sequence or self.after.identity == here.token.identity:
+        if self.after is None or not self.after.sequence or self.after.identity == position.token.identity:
             return
         other = "the log was replaced by another one; nothing was written"
-        self.fail(Unavailable(other) if self.from_peer else refuse_token(self.after, here))
+        self.fail(Unavailable(other) if self.from_peer else refuse_token(self.after, position))
 
     def answer(self, result: DecisionResult, position: Position) -> None:
         """Answer it, with the token of a position at which the answer is durable."""
@@ -303,13 +303,13 @@ class QueuedCommand:
             self.fail(Unavailable(reason, retry_after))
 
 
-def refuse_token(token: PositionToken, here: Position) -> Invalid:
-    """Return the refusal of a token that is not a position of the history at `here`."""
+def refuse_token(token: PositionToken, position: Position) -> Invalid:
+    """Return the refusal of a token that is not a position of the history at `position`."""
     return Invalid.of(
         "TOKEN",
         "The token is of another log, or of a history that this log does not have",
         path="Treaty-Position",
-        old=str(here.token),
+        old=str(position.token),
         new=str(token),
         allowed="a token that this registry gave; leave it out to read what is there now",
     )

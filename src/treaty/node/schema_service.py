@@ -118,12 +118,12 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES * (1 + len(answer.violations)) + len(answer.issue) + len(answer.too_costly) + sum(texts)
 
 
-def _fault_size(one: Diagnostic) -> int:
-    return ENTRY_BYTES + len(one.path) + len(one.message) + len(one.expected)
+def _fault_size(diagnostic: Diagnostic) -> int:
+    return ENTRY_BYTES + len(diagnostic.path) + len(diagnostic.message) + len(diagnostic.expected)
 
 
-def _finding_size(one: Finding) -> int:
-    texts = (one.path, one.sentence, one.detail, one.writer, one.reader, one.remedy)
+def _finding_size(finding: Finding) -> int:
+    texts = (finding.path, finding.sentence, finding.detail, finding.writer, finding.reader, finding.remedy)
     return ENTRY_BYTES + sum(map(len, texts))
 
 
@@ -178,13 +178,13 @@ class SchemaService:
             raise Unavailable(message, self.queue.retry_after)
         fresh: dict[Key, Question] = {}
         for question in questions:
-            key, known = key_of(question), self.recall(question)
-            if known is None:
+            key, cached_answer = key_of(question), self.recall(question)
+            if cached_answer is None:
                 fresh[key] = question
             else:
-                session.pinned[key] = known
-        told = await self.queue.answer(list(fresh.items()), session.source, sum(map(weight, fresh.values())))
-        for (key, question), answer in zip(fresh.items(), told, strict=True):
+                session.pinned[key] = cached_answer
+        new_answers = await self.queue.answer(list(fresh.items()), session.source, sum(map(weight, fresh.values())))
+        for (key, question), answer in zip(fresh.items(), new_answers, strict=True):
             self.keep(question, answer)
             session.pinned[key] = answer
 
@@ -208,12 +208,12 @@ class SchemaService:
     def recall(self, question: Question) -> Answer | None:
         """Return a cached answer, or None; on any thread."""
         key = key_of(question)
-        found = self._memo.get(key)
-        if found is None:
+        cached = self._memo.get(key)
+        if cached is None:
             return None
         with suppress(KeyError):  # it may be removed by another thread meanwhile
             self._memo.move_to_end(key)
-        return found[0]
+        return cached[0]
 
     def keep(self, question: Question, answer: Answer) -> None:
         """Cache an answer, unless the clock decided it; the least recently used ones are removed first."""

@@ -152,7 +152,7 @@ class Writer:
             batch = await self._decide_batch(commands)
             return batch, await self._append(batch)
         read_ahead(commands, self._follower.tables, self._decide)
-        done: tuple[CommitBatch, SentAppend | None] | None = None
+        sent: tuple[CommitBatch, SentAppend | None] | None = None
         try:
             async with self._log.lock():
                 self._counts.held += 1
@@ -161,13 +161,13 @@ class Writer:
                 if self._alone >= ALONE:
                     self._conflicts = self._alone = 0
                 batch = await self._decide_batch(commands)
-                done = batch, await self._append(batch)
+                sent = batch, await self._append(batch)
         except (LogUnavailableError, LogDamagedError):
-            if done is None:
+            if sent is None:
                 self._queue.requeue_first(commands)
                 raise
-        assert done is not None
-        return done
+        assert sent is not None
+        return sent
 
     async def _decide_batch(self, commands: list[QueuedCommand]) -> CommitBatch:
         """Decide commands; a large one, which comes alone, on a thread, while the tables do not change."""
@@ -217,9 +217,9 @@ class Writer:
         for command, _, reason in batch.members:
             if reason is MemberReason.WRITES:
                 command.send(sent)
-        made = partial(make_append, batch.base, self._environment.random(16), tuple(batch.commits), roots)
+        make = partial(make_append, batch.base, self._environment.random(16), tuple(batch.commits), roots)
         is_large = batch.bytes > LOOP_BYTES
-        append = await self._environment.run_large(partial(made, dumps_in_steps)) if is_large else made()
+        append = await self._environment.run_large(partial(make, dumps_in_steps)) if is_large else make()
         barrier = self._follower.begin()
         self._follower.expect(OwnAppend(batch.base, append, rows))
         self._counts.appends += 1

@@ -56,9 +56,9 @@ class BlockWriter:
 
     def _flush(self) -> None:
         if self._work is None:
-            known = zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
+            dictionary = zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
             self._work = zstandard.ZstdCompressor(
-                level=self.level, dict_data=known, write_checksum=False, write_dict_id=False
+                level=self.level, dict_data=dictionary, write_checksum=False, write_dict_id=False
             )
         block = self._work.compress(b"\n".join(self._open))
         self._put(block, zlib.crc32(block))
@@ -105,8 +105,8 @@ class BlockReader:
     ) -> None:
         """Take what a writer made."""
         self.data, self.ends, self.firsts, self.sums, self.dictionary = data, ends, firsts, sums, dictionary
-        known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-        self._work = zstandard.ZstdDecompressor(dict_data=known)
+        compression_dictionary = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+        self._work = zstandard.ZstdDecompressor(dict_data=compression_dictionary)
         self._turn = Lock()  # it works for one thread at a time
 
     def block(self, number: int) -> list[bytes]:
@@ -130,7 +130,7 @@ class BlockReader:
     def raw(self, number: int) -> memoryview:
         """A block as it is kept. Raises `BlockDamagedError`."""
         block = self._bytes(number)
-        found = zlib.crc32(block)
-        if found != self.sums[number]:
-            raise BlockDamagedError(f"its bytes have the checksum {found:08x}, not {self.sums[number]:08x}")
+        checksum = zlib.crc32(block)
+        if checksum != self.sums[number]:
+            raise BlockDamagedError(f"its bytes have the checksum {checksum:08x}, not {self.sums[number]:08x}")
         return block

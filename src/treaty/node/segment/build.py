@@ -93,9 +93,9 @@ class _SegmentBuild:
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
             self.tables[name] = _Table.after(base, name, dead, self.raw_rows, self.level)
             return
-        kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
+        living_rows = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
         self.roots.pop(name, None)  # its rows are counted anew
-        self.open(name, kept)
+        self.open(name, living_rows)
 
     def open(self, name: str, rows: Iterable[EncodedRow]) -> "_Table":
         """Begin a table; its first rows teach the dictionary."""
@@ -113,8 +113,8 @@ class _SegmentBuild:
         for table in self.tables.values():
             table.close(built)
         built.raw_rows = self.raw_rows
-        told = [[row.table, row.key, row.value] for row in self.raw_rows]
-        built.columns["odd"] = (json.dumps(told).encode("ascii"),)
+        raw_members = [[row.table, row.key, row.value] for row in self.raw_rows]
+        built.columns["odd"] = (json.dumps(raw_members).encode("ascii"),)
         return built
 
 

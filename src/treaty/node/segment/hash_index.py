@@ -36,16 +36,16 @@ def mark(entry: Key, row: int) -> int:
     return hash_of(entry) << ROW_BITS | row
 
 
-def row_of(found: int) -> int:
+def row_of(mark: int) -> int:
     """Return the row of a mark."""
-    return found & _ROW
+    return mark & _ROW
 
 
 def rows_of(marks: "memoryview[int]", entry: Key) -> Iterator[int]:
     """Yield the rows that may claim an entry, ascending."""
     low = hash_of(entry) << ROW_BITS
     for place in range(bisect_left(marks, low), len(marks)):
-        found = marks[place]
-        if found >> ROW_BITS != low >> ROW_BITS:
+        mark = marks[place]
+        if mark >> ROW_BITS != low >> ROW_BITS:
             return
-        yield found & _ROW
+        yield mark & _ROW

@@ -35,12 +35,12 @@ def open_built(built: SegmentContents) -> Segment:
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None) -> DecodedRow:
+def _read(row: EncodedRow, decoded_rows: Mapping[EncodedRow, Row] | None) -> DecodedRow:
     """Read a row, quickly where that gives the same."""
-    found = known.get(row) if known else None
-    if found is None and row.value is not None:
-        found = quick_row(row)
-    return read(row, known) if found is None else (row, found, True)
+    decoded = decoded_rows.get(row) if decoded_rows else None
+    if decoded is None and row.value is not None:
+        decoded = quick_row(row)
+    return read(row, decoded_rows) if decoded is None else (row, decoded, True)
 
 
 class LayeredTables:
@@ -80,7 +80,7 @@ class LayeredTables:
         place: Position,
         rows: Iterable[EncodedRow],
         position: Position,
-        known: Mapping[EncodedRow, Row] | None = None,
+        decoded_rows: Mapping[EncodedRow, Row] | None = None,
     ) -> Callable[[], Release] | None:
         """Do all of standing on a segment of `place` and advancing to `position` that takes long, on any thread; what
         is returned puts it in place, and returns what lets go of the rows of before, on any thread. None where the rows
@@ -88,7 +88,7 @@ class LayeredTables:
         """
         other = LayeredTables(self._small)
         other.stand_on(base, place)
-        return partial(self._take_place_of, other) if other.advance(rows, position, known) else None
+        return partial(self._take_place_of, other) if other.advance(rows, position, decoded_rows) else None
 
     def _take_place_of(self, other: "LayeredTables") -> Release:
         before = self._over
@@ -170,8 +170,8 @@ class LayeredTables:
             return self._over.find(index, entry, head)
         over = self._over.find_readable(index, entry, head)
         below, covered = self._base.find(index, entry, head), self._covered.get(index.table)
-        found = merge((key for key in below if key not in covered) if covered else below, over)
-        return chain(found, self._over.refuse_rest(index, entry)) if self._over.quarantine else found
+        merged = merge((key for key in below if key not in covered) if covered else below, over)
+        return chain(merged, self._over.refuse_rest(index, entry)) if self._over.quarantine else merged
 
     def count(self, table: Table[K, V], group: Key) -> int:
         """Return how many readable rows of a table are in a group."""
@@ -235,16 +235,18 @@ class LayeredTables:
         return _skip_repeats(merge(below, over, reverse=reverse))
 
     def _uncovered(
-        self, base: Segment, order: AnyTable | AnyIndex, found: Iterator[Key], covered: set[Key]
+        self, base: Segment, order: AnyTable | AnyIndex, base_entries: Iterator[Key], covered: set[Key]
     ) -> Iterator[Key]:
         """What the base has in an order, without what is covered."""
         if isinstance(order, Table):
-            return (key for key in found if key not in covered)
+            return (key for key in base_entries if key not in covered)
         key_of = order.key_of
         if key_of is not None:
-            return (entry for entry in found if key_of(entry) not in covered)
+            return (entry for entry in base_entries if key_of(entry) not in covered)
         return (
-            entry for entry in found if entry not in self._doubtful or self._is_claimed(base, order, entry, covered)
+            entry
+            for entry in base_entries
+            if entry not in self._doubtful or self._is_claimed(base, order, entry, covered)
         )
 
     def _from_the_start(self, order: str, uncovered: Iterator[Key], high: Key) -> Iterator[Key]:
@@ -266,16 +268,16 @@ class LayeredTables:
     # ---------------------------------------------------------------------------------------------------- changing
 
     def apply(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None = None
     ) -> None:
-        """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        self._put([_read(one, known) for one in rows], position)
+        """Put rows in (tombstones take out) and move to `position`; what is in `decoded_rows` is not decoded again."""
+        self._put([_read(one, decoded_rows) for one in rows], position)
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
-        some = [_read(one, known) for one in rows]
+        some = [_read(one, decoded_rows) for one in rows]
         if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self._put(some, position)

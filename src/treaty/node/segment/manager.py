@@ -71,16 +71,16 @@ class StateFileManager:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
         self._stand_on(self._newer())
 
-    def _stand_on(self, found: StateFile | None) -> bool:
-        if found is None:
+    def _stand_on(self, file: StateFile | None) -> bool:
+        if file is None:
             return False
         try:
-            self._tables.stand_on(found.segment, found.position)
+            self._tables.stand_on(file.segment, file.position)
         except Unavailable as reason:
             log.warning("no help from the state file: %s", reason)
             self._tables.load((), START)
             return False
-        self._found, self.written, self._bookmark = found, found.written, found.bookmark
+        self._found, self.written, self._bookmark = file, file.written, file.bookmark
         return True
 
     def _newer(self) -> StateFile | None:
@@ -125,8 +125,8 @@ class StateFileManager:
         near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
-            found = _open(half) if await source.read_state_file(half, KIND) else None
-            if found is not None and target is not None:
+            file = _open(half) if await source.read_state_file(half, KIND) else None
+            if file is not None and target is not None:
                 half.replace(target)
                 self._stamp = _stamp_of(target)
         except OSError as reason:
@@ -134,7 +134,7 @@ class StateFileManager:
             return None
         finally:
             half.unlink(missing_ok=True)
-        return found
+        return file
 
     async def _first(self) -> StateFile | None:
         """A file that is written now, by this one or by another worker."""
@@ -150,9 +150,9 @@ class StateFileManager:
             and (being_written(self.path) or asyncio.get_running_loop().time() < end)
         ):
             await asyncio.sleep(0.1)
-            found = self._newer()
-            if found is not None:
-                return found
+            file = self._newer()
+            if file is not None:
+                return file
         return None
 
     # ---------------------------------------------------------------------------------------------------- running
@@ -171,65 +171,65 @@ class StateFileManager:
                 log.exception("the state file could not be looked after; trying again")
 
     async def _turn(self, follower: Follower) -> None:
-        found = await asyncio.to_thread(self._newer)
-        if found is not None:
-            await self._change_over(follower, found)
+        newer_file = await asyncio.to_thread(self._newer)
+        if newer_file is not None:
+            await self._change_over(follower, newer_file)
         now = asyncio.get_running_loop().time()
         if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
             self._tried, self._wanted = now, False
             await self._write(BACKGROUND)
 
-    async def _change_over(self, follower: Follower, found: StateFile) -> None:
+    async def _change_over(self, follower: Follower, newer_file: StateFile) -> None:
         """Change over to a newer file; one that is damaged, or not what the log has, is dropped."""
         is_wrong = False
 
         def ready(
-            rows: Collection[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None
+            rows: Collection[EncodedRow], position: Position, decoded_rows: Mapping[EncodedRow, Row] | None
         ) -> PutTables | None:
             nonlocal is_wrong
-            put = self._tables.ready_on(found.segment, found.position, rows, position, known)
+            put = self._tables.ready_on(newer_file.segment, newer_file.position, rows, position, decoded_rows)
             is_wrong = put is None
-            return None if put is None else partial(self._put, put, found)
+            return None if put is None else partial(self._put, put, newer_file)
 
         with suppress(SegmentDamagedError):
-            if await follower.change_over(ready, found.position):
+            if await follower.change_over(ready, newer_file.position):
                 return
-        if is_wrong or found.segment.damage:
-            self._drop(found)
+        if is_wrong or newer_file.segment.damage:
+            self._drop(newer_file)
         else:
-            log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
+            log.warning("the state file %s is no help: %s", self.path, self._why_dropped(newer_file))
 
-    def _put(self, put: PutTables, found: StateFile) -> Callable[[], None]:
-        self._found, self.written = found, found.written
+    def _put(self, put: PutTables, file: StateFile) -> Callable[[], None]:
+        self._found, self.written = file, file.written
         return put()
 
     def _check_whether_dropped(self) -> None:
         """Drop the file that the tables no longer use: it does not match the log, its checksums or the state root."""
-        found = self._found
-        if found is not None and not self._tables.stands_on(found.segment):
+        file = self._found
+        if file is not None and not self._tables.stands_on(file.segment):
             self._found = self.written = None
-            self._drop(found)
+            self._drop(file)
 
-    def _drop(self, found: StateFile) -> None:
+    def _drop(self, dropped: StateFile) -> None:
         """Log why a file is not used. Who writes the file removes it, so that nothing is copied from it into the next
         one.
         """
-        log.warning("the state file %s is dropped: %s", self.path or "in the log", self._why_dropped(found))
-        if self._write is None or self.path is None or found.position.identity != self._tables.position.identity:
+        log.warning("the state file %s is dropped: %s", self.path or "in the log", self._why_dropped(dropped))
+        if self._write is None or self.path is None or dropped.position.identity != self._tables.position.identity:
             return
         self._wanted = True
         with suppress(OSError):
             if _stamp_of(self.path) == self._stamp:
                 self.path.unlink()
 
-    def _why_dropped(self, found: StateFile) -> str:
-        if found.segment.damage:
-            return found.segment.damage
-        file, here = found.position, self._tables.position
+    def _why_dropped(self, dropped: StateFile) -> str:
+        if dropped.segment.damage:
+            return dropped.segment.damage
+        file, shown_position = dropped.position, self._tables.position
         return (
             f"it shows sequence {file.sequence} of log {file.identity.hex()} with the state root {file.root.hex()}: the log "
-            f"does not know this place with this root, or no longer. It has the state root {here.root.hex()} at sequence "
-            f"{here.sequence} of {here.identity.hex()}"
+            f"does not know this place with this root, or no longer. It has the state root {shown_position.root.hex()} at sequence "
+            f"{shown_position.sequence} of {shown_position.identity.hex()}"
         )
 
     @property

@@ -47,10 +47,10 @@ class SegmentDamagedError(Unavailable):
 
 def totals(roots: Mapping[str, int], raw_rows: Iterable[EncodedRow]) -> Mapping[str, int]:
     """Return what tables add to the state root, the rows that are in no table of a segment among theirs."""
-    whole = dict(roots)
+    table_totals = dict(roots)
     for row in raw_rows:
-        add(whole, row.table, row.digest)
-    return whole
+        add(table_totals, row.table, row.digest)
+    return table_totals
 
 
 class Segment:
@@ -192,9 +192,9 @@ class Segment:
 
     def number(self, table: str, key: Key) -> int | None:
         """The number of the row with a key; None where there is none."""
-        known = self._known.get((table, key))
-        if known is not None or not self.counts.get(table):
-            return known
+        row_number = self._known.get((table, key))
+        if row_number is not None or not self.counts.get(table):
+            return row_number
         return self._number(table, key)
 
     def _read_number(self, table: str, key: Key) -> int | None:
@@ -226,13 +226,13 @@ class Segment:
         table = index.table
         numbers = self._sorted.get((index, entry))
         if numbers is None:
-            found = sorted(self._claiming(index, entry))
-            if len(found) < SORTED_FROM:
+            claiming = sorted(self._claiming(index, entry))
+            if len(claiming) < SORTED_FROM:
                 if len(self._known) > KNOWN_KEPT:
                     self._known.clear()
-                self._known.update(((table, key), number) for key, number in found)
-                return (key for key, _ in found if key[: len(head)] == head)
-            numbers = self._remember(index, entry, array("I", [number for _, number in found]))
+                self._known.update(((table, key), number) for key, number in claiming)
+                return (key for key, _ in claiming if key[: len(head)] == head)
+            numbers = self._remember(index, entry, array("I", [number for _, number in claiming]))
         low, high = 0, len(numbers)
         if head:
             low, high = (bisect_left(numbers, bound, key=partial(self.key, table)) for bound in subject_span(*head))
@@ -289,9 +289,9 @@ class Segment:
 
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Keys of a table or entries of an index, from `low` on and below `high`, up or down."""
-        found = self._walk(order.name, low, high, reverse=reverse)
+        entries = self._walk(order.name, low, high, reverse=reverse)
         keys = isinstance(order, Table) or (order.of_key and order.key_of is not None)  # entries that are keys, whole
-        return map(partial(tuple.__new__, order.key), found) if keys else found
+        return map(partial(tuple.__new__, order.key), entries) if keys else entries
 
     def _walk(self, order: str, low: Key, high: Key, *, reverse: bool) -> Iterator[Key]:
         heads = self.heads(order)
@@ -308,5 +308,5 @@ class Segment:
         return keys_of(self._read_block(f"order:{order}", number))
 
     def _read_groups(self, table: str) -> dict[str, int]:
-        told: dict[str, int] = json.loads(bytes(self._column(f"groups:{table}")) or b"{}")
-        return told
+        groups: dict[str, int] = json.loads(bytes(self._column(f"groups:{table}")) or b"{}")
+        return groups

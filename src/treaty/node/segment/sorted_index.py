@@ -60,13 +60,13 @@ def merge_order(
     reader = base.reader(f"order:{name}")
     firsts = [*reader.firsts, 0]
     for number, head in enumerate(heads):
-        here = changes.pop(number, None)
-        if here is None:
+        block_changes = changes.pop(number, None)
+        if block_changes is None:
             last = number + 1 == len(heads)
             count = len(base.entries(name, number)) if last else firsts[number + 1] - firsts[number]
             order.copy(head, base.block(f"order:{name}", number), reader.sums[number], count)
         else:
-            order.add(sorted((set(base.entries(name, number)) - here[1]) | here[0]))
+            order.add(sorted((set(base.entries(name, number)) - block_changes[1]) | block_changes[0]))
     for fresh, _ in changes.values():  # there was no block at all
         order.add(sorted(fresh))
     order.close(columns)

@@ -52,20 +52,20 @@ async def write(source: Log, path: Path, time: int) -> WrittenStateFile:
 
 def _differs(built: SegmentContents, position: Position) -> str:
     """Why rows are not those of a place; empty where they are."""
-    found = as_root(totals(built.roots, built.raw_rows))
-    if found == position.root:
+    built_root = as_root(totals(built.roots, built.raw_rows))
+    if built_root == position.root:
         return ""
-    return f"the rows come to the state root {found.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"
+    return f"the rows come to the state root {built_root.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"
 
 
 async def _newest(source: Log, path: Path) -> tuple[Position, SegmentContents]:
     try:
-        found = open_state(path)
-        found.check()
+        file = open_state(path)
+        file.check()
         tables = LayeredTables(small=0)
-        tables.stand_on(found.segment, found.position)
-        if isinstance(source, ResumableLog) and found.bookmark is not None:
-            source.resume_at(found.position, found.bookmark)
+        tables.stand_on(file.segment, file.position)
+        if isinstance(source, ResumableLog) and file.bookmark is not None:
+            source.resume_at(file.position, file.bookmark)
         delta = await source.read(tables.position)
         if not delta.reload:
             tables.apply(delta.rows, delta.tip)

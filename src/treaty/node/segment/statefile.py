@@ -156,10 +156,10 @@ def _size(column: Column) -> int:
 
 
 def _crc(column: Column) -> int:
-    found = 0
+    checksum = 0
     for part in column:
-        found = zlib.crc32(part, found)
-    return found
+        checksum = zlib.crc32(part, checksum)
+    return checksum
 
 
 def is_state(path: Path) -> bool:
@@ -197,14 +197,14 @@ def open_state(path: Path, *, to_check: bool = False) -> StateFile:
         raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
     if any(start + at + size > len(memory) for at, size, _ in columns.values()):
         raise StateFileError(f"{path} was cut short")
-    whole = memoryview(memory)
-    parts = {name: (whole[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
+    mapped = memoryview(memory)
+    parts = {name: (mapped[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
     segment = Segment(_column(path, parts), counts, roots, careful=not to_check)
-    found = StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
-    if not to_check and as_root(found.roots) != place.root:
-        come = as_root(found.roots).hex()
+    state_file = StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
+    if not to_check and as_root(state_file.roots) != place.root:
+        come = as_root(state_file.roots).hex()
         raise StateFileError(f"{path}: its tables come to the state root {come}, its head says {place.root.hex()}")
-    return found
+    return state_file
 
 
 def _refuse_others(path: Path, status: os.stat_result) -> None:

@@ -72,10 +72,10 @@ def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
     """
     hints = get_type_hints(kind)
     members: dict[str, Any] = {name: (name, hint) for name, hint in more.items()}
-    for one in fields(kind):
-        hint = _plain(hints[one.name])
-        if hint is not None and one.name != "extra":
-            members[one.name] = (one.name, hint) if one.default is MISSING else (one.name, hint, one.default)
+    for field in fields(kind):
+        hint = _plain(hints[field.name])
+        if hint is not None and field.name != "extra":
+            members[field.name] = (field.name, hint) if field.default is MISSING else (field.name, hint, field.default)
     return msgspec.defstruct(
         kind.__name__,
         [members[name] for name in sorted(members)],
@@ -143,23 +143,23 @@ def _quick_schema(text: str) -> Schema:
 
 
 def _quick_content(text: str) -> Content:
-    found = _CONTENT.decode(text)
-    _same(found, text)
-    data = binascii.a2b_base64(found.data)
+    content = _CONTENT.decode(text)
+    _same(content, text)
+    data = binascii.a2b_base64(content.data)
     if (
-        binascii.b2a_base64(data, newline=False).decode() != found.data
+        binascii.b2a_base64(data, newline=False).decode() != content.data
     ):  # other characters, or bits behind the last byte
         raise _NoCompactFormError
     return Content(data)
 
 
 def _quick_outcome(text: str) -> Outcome:
-    found = _OUTCOME.decode(text)
-    _same(found, text)
-    members = tuple(found.members.items())
+    outcome = _OUTCOME.decode(text)
+    _same(outcome, text)
+    members = tuple(outcome.members.items())
     if members != tuple(sorted(members)):
         raise _NoCompactFormError
-    return Outcome(found.sequence, found.kind, members, found.private)
+    return Outcome(outcome.sequence, outcome.kind, members, outcome.private)
 
 
 def _quick(table: str) -> Callable[[str], Value]:
@@ -205,19 +205,21 @@ class _NoCompactFormError(Exception):
 
 
 def _read_schema(row: EncodedRow, text: str) -> tuple[Row, str]:
-    one = _quick_schema(text)
-    read = Row("schema", _read_key(row), one)
-    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == plain_lookup_digest(one.format, one.text):
-        short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
+    schema = _quick_schema(text)
+    read = Row("schema", _read_key(row), schema)
+    if schema.guid == guid(schema.text, (), None, None) and schema.lookup_digest == plain_lookup_digest(
+        schema.format, schema.text
+    ):
+        short = _Short(format=schema.format, text=schema.text, type_name=schema.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
-    return read, PROVEN + text if has_its_guid(one) else text
+    return read, PROVEN + text if has_its_guid(schema) else text
 
 
-def has_its_guid(one: Schema) -> bool:
+def has_its_guid(schema: Schema) -> bool:
     """Whether the guid of a schema follows from its content. It need not: sealed metadata hide what it was taken over."""
     try:
-        sent = tuple(Reference(used.name, used.subject, used.version) for used in one.references)
-        return one.guid == guid(one.text, sent, one.metadata, one.rules, imports=one.imports)
+        sent = tuple(Reference(used.name, used.subject, used.version) for used in schema.references)
+        return schema.guid == guid(schema.text, sent, schema.metadata, schema.rules, imports=schema.imports)
     except (UnicodeEncodeError, OverflowError):  # references that nobody could have sent
         return False
 
@@ -229,10 +231,10 @@ def _read_key(row: EncodedRow) -> Key:
             return key
     except (msgspec.DecodeError, UnicodeEncodeError):
         pass
-    found: Key | None = TABLES[row.table].typed_key(decode_key(row.key))
-    if found is None:
+    typed_key: Key | None = TABLES[row.table].typed_key(decode_key(row.key))
+    if typed_key is None:
         raise _NoCompactFormError
-    return found
+    return typed_key
 
 
 def key_of(table: str, text: bytes) -> Key:
@@ -262,13 +264,13 @@ def text_of(form: str) -> str:
         return form[1:]
     if not form.startswith(SHORT):
         return form
-    one = _schema(form)
+    schema = _schema(form)
     full = _Full(
-        format=one.format,
-        guid=one.guid,
-        lookup_digest=one.lookup_digest,
-        text=one.text,
-        type_name=one.type_name,
+        format=schema.format,
+        guid=schema.guid,
+        lookup_digest=schema.lookup_digest,
+        text=schema.text,
+        type_name=schema.type_name,
         v=ROW_FORMAT,
     )
     return _ENCODE(full).decode()  # as `_same` has compared it
