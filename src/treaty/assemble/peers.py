@@ -103,16 +103,18 @@ def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> "HttpPeerTransp
     if not peering:
         return None
     secret = "" if peering.secret_file is None else read_secrets(peering.secret_file)[0]
-    shown = tls if peering.names else None
+    shown_files = tls if peering.names else None
     context = None
-    if peering.ca is not None or shown is not None:
+    if peering.ca is not None or shown_files is not None:
         try:
-            context = tls_of(peering.ca, *((shown.certificate, shown.key) if shown is not None else ()))
-        except ValueError as wrong:
-            raise TlsError(str(wrong)) from None
+            context = tls_of(
+                peering.ca, *((shown_files.certificate, shown_files.key) if shown_files is not None else ())
+            )
+        except ValueError as error:
+            raise TlsError(str(error)) from None
     from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials, do_nothing  # noqa: PLC0415 (most servers have no peers)
 
-    renew = do_nothing if context is None or shown is None else ShownCertificate(shown, context).refresh
+    renew = do_nothing if context is None or shown_files is None else ShownCertificate(shown_files, context).refresh
     return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, renew, request_id))
 
 
@@ -123,11 +125,11 @@ def address_of(peering: PeerSettings, place: tuple[str, int], tls: TlsFiles | No
     if not peering:
         return ""
     host, port = place
-    said = urlsplit(peering.advertise)
-    if said.hostname and not own:
+    advertised = urlsplit(peering.advertise)
+    if advertised.hostname and not own:
         return peering.advertise.rstrip("/")
-    if said.hostname:
-        host = said.hostname
+    if advertised.hostname:
+        host = advertised.hostname
     if is_everywhere(host):
         return ""
     return f"{'http' if tls is None else 'https'}://{netloc(host, own or port)}"

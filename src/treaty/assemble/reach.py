@@ -26,5 +26,5 @@ def is_everywhere(host: str) -> bool:
 def netloc(host: str, port: int | None) -> str:
     """Write a host and port as in a URL."""
     bare = host.strip("[]")
-    shown = f"[{bare}]" if ":" in bare else bare
-    return shown if port is None else f"{shown}:{port}"
+    shown_host = f"[{bare}]" if ":" in bare else bare
+    return shown_host if port is None else f"{shown_host}:{port}"

@@ -78,7 +78,7 @@ def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> W
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)
         try:
-            said, trouble = await process.communicate()
+            output, trouble = await process.communicate()
         finally:
             if process.returncode is None:
                 process.kill()
@@ -86,9 +86,9 @@ def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> W
             journal.warning(
                 "the state file was not written: %s", _one_line(trouble) or f"exit code {process.returncode}"
             )
-        elif said.strip():
-            told = json.loads(said)
-            journal.info("state file written: %s rows at sequence %s", f"{told['rows']:,}", told["sequence"])
+        elif output.strip():
+            written = json.loads(output)
+            journal.info("state file written: %s rows at sequence %s", f"{written['rows']:,}", written["sequence"])
         else:
             journal.info("the state file: %s", _one_line(trouble))
 
@@ -162,15 +162,15 @@ def connect(
     Raises `ValueError` for invalid settings (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError` for
     an unusable log. Close it, or use it with ``with``.
     """
-    found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
-    if isinstance(found, ClientSettings):
+    target = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(target, ClientSettings):
         from treaty.client.http_registry import HttpRegistry  # noqa: PLC0415 (a server needs no client's HTTP)
 
-        remote = HttpRegistry(found)
-        return Connection(remote if found.cache is None else CachedRegistry(remote, found.cache))
+        remote = HttpRegistry(target)
+        return Connection(remote if target.cache is None else CachedRegistry(remote, target.cache))
     cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return Connection(EmbeddedRegistry(lambda: _node(found, terms, cipher)))
+    return Connection(EmbeddedRegistry(lambda: _node(target, terms, cipher)))
 
 
 def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
@@ -179,14 +179,14 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     A log is opened by the first request, which raises its errors. Belongs to one event loop; close it, or use it with
     ``async with``.
     """
-    found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
-    if isinstance(found, ClientSettings):
+    target = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(target, ClientSettings):
         from treaty.client.async_http_registry import AsyncHttpRegistry  # noqa: PLC0415 (as above)
 
-        remote = AsyncHttpRegistry(found)
-        return AsyncConnection(remote if found.cache is None else AsyncCachedRegistry(remote, found.cache))
+        remote = AsyncHttpRegistry(target)
+        return AsyncConnection(remote if target.cache is None else AsyncCachedRegistry(remote, target.cache))
     terms = LogOptions(tuple((log_config or {}).items()))
-    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(found, terms)))
+    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(target, terms)))
 
 
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:

@@ -20,8 +20,8 @@ class LocalServer:
 
     async def close(self) -> None:
         """Take no more connections, let running requests end, close the rest."""
-        for each in self._server.servers:
-            each.close()
+        for listener in self._server.servers:
+            listener.close()
         for connection in list(self._server.server_state.connections):
             connection.shutdown()
         await asyncio.gather(*self._server.server_state.tasks)

@@ -61,17 +61,17 @@ def request_from(data: bytes) -> Request[Any]:
     word = body.get("operation")
     operation = NAMED_OPERATIONS.get(word) if isinstance(word, str) else None
     if operation is None:
-        shown, allowed = str(word)[:100], ", ".join(sorted(NAMED_OPERATIONS))
-        message = f"no operation {shown!r}; allowed: {allowed}"
-        raise UnknownOperationError.of(_OPERATION, message, path="/operation", new=shown, allowed=allowed)
+        short_word, allowed = str(word)[:100], ", ".join(sorted(NAMED_OPERATIONS))
+        message = f"no operation {short_word!r}; allowed: {allowed}"
+        raise UnknownOperationError.of(_OPERATION, message, path="/operation", new=short_word, allowed=allowed)
     try:
         request: Request[Any] = decode_message(operation.request, body.get("request", {}))
-    except DecodeError as wrong:
-        allowed = ", ".join(one.name for one in fields(operation.request))
-        message = f"not the request of {word}: {wrong}; its members: {allowed}"
-        raise Invalid.of("MEMBER", message, path="/request", new=str(wrong)[:200], allowed=allowed) from None
-    for one in _creations(request) if operation.writes else ():
-        refuse_members_of_apis(one)
+    except DecodeError as error:
+        allowed = ", ".join(creation.name for creation in fields(operation.request))
+        message = f"not the request of {word}: {error}; its members: {allowed}"
+        raise Invalid.of("MEMBER", message, path="/request", new=str(error)[:200], allowed=allowed) from None
+    for creation in _creations(request) if operation.writes else ():
+        refuse_members_of_apis(creation)
     return request
 
 
@@ -82,8 +82,8 @@ def _creations(value: object) -> Iterator[SubjectCreation]:
     elif isinstance(value, Register):
         yield value.create_with
     elif isinstance(value, tuple):
-        for one in value:
-            yield from _creations(one)
+        for item in value:
+            yield from _creations(item)
     elif is_dataclass(value):
         for member in fields(value):
             yield from _creations(getattr(value, member.name))
@@ -93,12 +93,12 @@ def _object(data: bytes) -> dict[str, Json]:
     allowed = '{"operation": its name, "request": its members}'
     try:
         body = msgspec.json.decode(data)
-    except (ValueError, RecursionError) as wrong:
-        why = "nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)[:200]
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
         raise Invalid.of("BODY", f"Malformed JSON: {why}; allowed: {allowed}", new=why, allowed=allowed) from None
     if not isinstance(body, dict):
-        shown = str(body)[:100]
-        raise Invalid.of("BODY", f"the body is no object; allowed: {allowed}", new=shown, allowed=allowed)
+        short_body = str(body)[:100]
+        raise Invalid.of("BODY", f"the body is no object; allowed: {allowed}", new=short_body, allowed=allowed)
     return body
 
 
@@ -137,8 +137,10 @@ def read_answer(request: Request[A], http: HttpResponse) -> Reply[A]:
             error = decode_error_response(request, http)
         else:
             raise DecodeError("it has no answer")
-    except DecodeError as wrong:
-        raise Unavailable(f"status {http.status} with a body that is not the answer of a registry: {wrong}") from None
+    except DecodeError as decode_failure:
+        raise Unavailable(
+            f"status {http.status} with a body that is not the answer of a registry: {decode_failure}"
+        ) from None
     if isinstance(error, Invalid) and error.reason.rule == _OPERATION:
         raise NotOffered(str(error))
     raise error

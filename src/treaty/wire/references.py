@@ -15,22 +15,22 @@ VIEW_BYTES = 4_096
 
 
 async def resolve_schema(
-    registry: AsyncRegistry, call: CallOptions, found: SchemaFound | VersionFound, known: KnownSchemas
+    registry: AsyncRegistry, call: CallOptions, schema: SchemaFound | VersionFound, known_schemas: KnownSchemas
 ) -> ResolvedSchema:
-    """Follow references to what they mean; each version is asked for once, and added to `known`.
+    """Follow references to what they mean; each version is asked for once, and added to `known_schemas`.
 
     Eventual reads are enough: tables with the schema have its references, which cannot be removed before it. Raises
     `Forbidden` where the caller may not read one.
     """
-    context = found.context if isinstance(found, SchemaFound) else subject_of(found.subject).context
+    context = schema.context if isinstance(schema, SchemaFound) else subject_of(schema.subject).context
     eventual = replace(call, consistency="eventual")
     bindings = []
-    for one in found.references:
-        target = Subject(context, "").sibling(one.subject)
-        place = (str(target), one.version)
-        if place not in known:
-            asked = GetVersion(target, one.version, deleted=True, exact=True)
-            referred = (await registry.ask(asked, eventual)).answer
-            known[place] = await resolve_schema(registry, call, referred, known)
-        bindings.append(ResolvedReference(one.name, str(target), one.version, known[place]))
-    return ResolvedSchema(found.format, found.text, (*bindings, *bind_imports(found.format, found.imports)))
+    for reference in schema.references:
+        target = Subject(context, "").sibling(reference.subject)
+        place = (str(target), reference.version)
+        if place not in known_schemas:
+            question = GetVersion(target, reference.version, deleted=True, exact=True)
+            referred = (await registry.ask(question, eventual)).answer
+            known_schemas[place] = await resolve_schema(registry, call, referred, known_schemas)
+        bindings.append(ResolvedReference(reference.name, str(target), reference.version, known_schemas[place]))
+    return ResolvedSchema(schema.format, schema.text, (*bindings, *bind_imports(schema.format, schema.imports)))

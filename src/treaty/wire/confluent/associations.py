@@ -196,9 +196,9 @@ def associate_of(body: AssociateBody, context: str, *, update: bool, dry_run: bo
 
 def associate_body(request: Associate) -> AssociateBody:
     """Print what is to be bound."""
-    one = request.resource
+    resource = request.resource
     wishes: list[AssociationSpecBody | None] = [_spec_body(each) for each in request.wishes]
-    return AssociateBody(one.name, one.namespace, one.id or None, one.type, wishes)
+    return AssociateBody(resource.name, resource.namespace, resource.id or None, resource.type, wishes)
 
 
 def changes_of(body: ChangesBody, context: str, *, dry_run: bool) -> ChangeAssociations:
@@ -218,13 +218,13 @@ def _spec_of(body: AssociationSpecBody | OperationBody, context: str) -> Associa
     if body.schema is not None:
         schema = register_of(subject or NOWHERE, body.schema, normalize=body.normalize or None, force=None)
     more = body.treaty
-    given = None if more is None else ImportedAssociation(more.guid, more.create_ts, more.update_ts)
+    imported = None if more is None else ImportedAssociation(more.guid, more.create_ts, more.update_ts)
     lifecycle = (body.lifecycle or "").upper()
-    return AssociationSpec(body.association_type or "value", subject, lifecycle, body.frozen, schema, given)
+    return AssociationSpec(body.association_type or "value", subject, lifecycle, body.frozen, schema, imported)
 
 
 def _spec_body(spec: AssociationSpec) -> AssociationSpecBody:
-    given = spec.given
+    imported = spec.given
     return AssociationSpecBody(
         subject=None if spec.subject is None else str(spec.subject),
         association_type=spec.kind,
@@ -232,7 +232,7 @@ def _spec_body(spec: AssociationSpec) -> AssociationSpecBody:
         frozen=spec.frozen,
         schema=None if spec.schema is None else register_body(spec.schema),
         normalize=spec.schema.normalize if spec.schema else None,
-        treaty=None if given is None else GivenBody(given.guid, given.created, given.updated),
+        treaty=None if imported is None else GivenBody(imported.guid, imported.created, imported.updated),
     )
 
 
@@ -246,37 +246,41 @@ def _change(body: ChangeBody, context: str) -> ResourceChange:
 
 
 def _change_body(change: ResourceChange) -> ChangeBody:
-    one = change.resource
+    resource = change.resource
     return ChangeBody(
-        one.name, one.namespace, one.id or None, one.type, [_operation_body(each) for each in change.operations]
+        resource.name,
+        resource.namespace,
+        resource.id or None,
+        resource.type,
+        [_operation_body(each) for each in change.operations],
     )
 
 
-def _operation_body(one: AssociationChange) -> OperationBody:
-    wish = _spec_body(one.wish)
+def _operation_body(change: AssociationChange) -> OperationBody:
+    wish = _spec_body(change.wish)
     return OperationBody(
-        op_type=one.op,
+        op_type=change.op,
         subject=wish.subject,
         association_type=wish.association_type,
         lifecycle=wish.lifecycle,
         frozen=wish.frozen,
         schema=wish.schema,
         normalize=wish.normalize,
-        cascade_lifecycle=one.cascade or None,
+        cascade_lifecycle=change.cascade or None,
         treaty=wish.treaty,
     )
 
 
-def resource_body(done: ResourceBound, *, details: bool = False) -> ResourceBody:
+def resource_body(answer: ResourceBound, *, details: bool = False) -> ResourceBody:
     """Print a resource and what is bound to it."""
-    one = done.resource
-    bound = [_bound_body(each, details=details) for each in done.bound]
-    return ResourceBody(one.name, one.namespace, one.id or None, one.type, bound or None)
+    resource = answer.resource
+    bound = [_bound_body(each, details=details) for each in answer.bound]
+    return ResourceBody(resource.name, resource.namespace, resource.id or None, resource.type, bound or None)
 
 
-def _bound_body(one: AssociatedSubject, *, details: bool) -> BoundBody:
-    schema = version_body(one.schema, details=details) if one.schema else None
-    return BoundBody(one.subject, one.kind, one.lifecycle, one.frozen, schema)
+def _bound_body(association: AssociatedSubject, *, details: bool) -> BoundBody:
+    schema = version_body(association.schema, details=details) if association.schema else None
+    return BoundBody(association.subject, association.kind, association.lifecycle, association.frozen, schema)
 
 
 def resource_bound_of(body: ResourceBody) -> ResourceBound:
@@ -297,10 +301,10 @@ def results_body(answer: AssociationResults, *, details: bool = False) -> Result
     return ResultsBody([_result_body(each, details=details) for each in answer.results])
 
 
-def _result_body(one: AssociationResult, *, details: bool) -> ResultBody:
-    if one.refused is not None:
-        return ResultBody(error=error_body(one.refused.error, details=details))
-    return ResultBody(resource_body(one.done, details=details) if one.done else None)
+def _result_body(result: AssociationResult, *, details: bool) -> ResultBody:
+    if result.refused is not None:
+        return ResultBody(error=error_body(result.refused.error, details=details))
+    return ResultBody(resource_body(result.done, details=details) if result.done else None)
 
 
 def results_of(body: ResultsBody) -> AssociationResults:

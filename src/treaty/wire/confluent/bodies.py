@@ -71,10 +71,12 @@ class TagsBody(Struct, omit_defaults=True, rename="camel"):
 
 def tagged_of(bodies: Iterable[TagsBody | None] | None) -> tuple[TaggedPath, ...]:
     """Read tags; a path or kind that is missing comes out empty, which the handler refuses."""
-    given = [(body.schema_entity or EntityBody(), body.tags or ()) for body in bodies or () if body is not None]
+    tags_of_entities = [
+        (body.schema_entity or EntityBody(), body.tags or ()) for body in bodies or () if body is not None
+    ]
     return tuple(
         TaggedPath(entity.entity_path or "", (entity.entity_type or "").lower(), tuple(dict.fromkeys(tags)))
-        for entity, tags in given
+        for entity, tags in tags_of_entities
     )
 
 
@@ -95,8 +97,8 @@ def object_of(pairs: Pairs) -> dict[str, str | None] | None:
 
 def references_of(bodies: Iterable[ReferenceBody | None] | None) -> tuple[Reference, ...]:
     """Read references; a member that is missing comes out empty, which the handler refuses."""
-    given = (body or ReferenceBody() for body in bodies or ())
-    return tuple(Reference(body.name or "", body.subject or "", body.version or 0) for body in given)
+    reference_bodies = (body or ReferenceBody() for body in bodies or ())
+    return tuple(Reference(body.name or "", body.subject or "", body.version or 0) for body in reference_bodies)
 
 
 def reference_bodies(references: Iterable[Reference]) -> list[ReferenceBody | None] | None:

@@ -145,11 +145,11 @@ def register_of(
     )
 
 
-def refuse_members_of_apis(made: CreationBody | SubjectCreation) -> None:
+def refuse_members_of_apis(creation: CreationBody | SubjectCreation) -> None:
     """Raise `Invalid` where a client says of a new subject what follows from the API that it uses."""
     for member in ("origin", "types", "order", "identity"):
-        sent = getattr(made, member)
-        usual = getattr(SubjectCreation(), member) if isinstance(made, SubjectCreation) else None
+        sent = getattr(creation, member)
+        usual = getattr(SubjectCreation(), member) if isinstance(creation, SubjectCreation) else None
         if sent is not UNSET and sent != usual:
             allowed = "policy, properties and schemes"
             raise Invalid.of(
@@ -168,14 +168,16 @@ def _creation_of(body: CreationBody) -> SubjectCreation:
     )
 
 
-def _creation_body(made: SubjectCreation) -> CreationBody | None:
+def _creation_body(creation: SubjectCreation) -> CreationBody | None:
     """Print how a subject is to be made. What an API sets is printed too: passed over in silence it would be lost."""
-    if made == SubjectCreation():
+    if creation == SubjectCreation():
         return None
-    body = CreationBody(policy=chosen_body(made.policy), properties=dict(made.properties), schemes=list(made.schemes))
+    body = CreationBody(
+        policy=chosen_body(creation.policy), properties=dict(creation.properties), schemes=list(creation.schemes)
+    )
     for member in ("origin", "types", "order", "identity"):
-        if getattr(made, member) != getattr(SubjectCreation(), member):
-            setattr(body, member, getattr(made, member))
+        if getattr(creation, member) != getattr(SubjectCreation(), member):
+            setattr(body, member, getattr(creation, member))
     return body
 
 

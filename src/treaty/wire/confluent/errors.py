@@ -101,8 +101,8 @@ _REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEM
 
 def _level(reason: Reason) -> str:
     """The established text about levels, and for members without a text of Confluent the refusal's own."""
-    told = _LEVELS if reason.path in {"", "/compatibility"} else reason.message
-    return f"{told}; not '{reason.new}'" if reason.new else told
+    text = _LEVELS if reason.path in {"", "/compatibility"} else reason.message
+    return f"{text}; not '{reason.new}'" if reason.new else text
 
 
 def _mode(reason: Reason) -> str:
@@ -169,11 +169,11 @@ def status_of(code: int) -> int:
     return code // 100 if code > 999 else code
 
 
-def error_body(error: RegistryError, asked: Asked = None, *, details: bool = False) -> ErrorBody:
+def error_body(error: RegistryError, request: Asked = None, *, details: bool = False) -> ErrorBody:
     """Print a refusal, or what else a registry raises on purpose."""
     if isinstance(error, Refusal):
-        line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, asked))
-        reason = _complete_reason(error.reason, asked)
+        line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, request))
+        reason = _complete_reason(error.reason, request)
         return ErrorBody(
             line.code, shorten_text(line.text(reason), ERROR_CHARACTERS), _details(error) if details else None
         )
@@ -189,19 +189,19 @@ def only_code(refusal: Refusal) -> int:
     return codes.pop() if len(codes) == 1 else 0
 
 
-def _fits(line: ErrorMapping, asked: Asked) -> bool:
-    return not line.asked or isinstance(asked, line.asked)
+def _fits(line: ErrorMapping, request: Asked) -> bool:
+    return not line.asked or isinstance(request, line.asked)
 
 
-def _complete_reason(reason: Reason, asked: Asked) -> Reason:
+def _complete_reason(reason: Reason, request: Asked) -> Reason:
     """Fill in the subject and version that were asked for if the refusal lacks them."""
-    subject, version = getattr(asked, "subject", None), getattr(asked, "version", None)
-    scope = getattr(asked, "scope", None)
+    subject, version = getattr(request, "subject", None), getattr(request, "version", None)
+    scope = getattr(request, "scope", None)
     if scope is not None:
         subject = Subject(scope.context, scope.name or "")
     for member in ("schema_id", "guid"):
-        if isinstance(asked, _BY_ID):
-            version = getattr(asked, member, version)
+        if isinstance(request, _BY_ID):
+            version = getattr(request, member, version)
     return replace(
         reason,
         subject=reason.subject or ("" if subject is None else str(subject)),
@@ -236,38 +236,38 @@ NEAREST: dict[int, type[Refusal]] = {
 """What a code that is not in the table means, by its status."""
 
 
-def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) -> RegistryError:
+def error_of(body: ErrorBody, request: Asked = None, *, retry_after: float = 1.0) -> RegistryError:
     """Read an error body: its refusal, `Unavailable`, or `OutcomeUnknown`.
 
     Codes that are not in the table become the nearest class by their status. A bare 404 is not a `NotFound`: it comes
     from something that is not a registry, or not at this address, and says nothing about what was asked.
     """
-    told = body.treaty or ErrorDetails()
-    if told.command:
-        return r.OutcomeUnknown(told.command)
+    facts = body.treaty or ErrorDetails()
+    if facts.command:
+        return r.OutcomeUnknown(facts.command)
     status = status_of(body.error_code)
     if status >= 500 or status in {408, 429} or body.error_code in {404, -1}:
         return r.Unavailable(f"{body.message} (code {body.error_code})", retry_after)
-    kind = next((line.kind for line in TABLE if line.code == body.error_code and _fits(line, asked)), None)
+    kind = next((line.kind for line in TABLE if line.code == body.error_code and _fits(line, request)), None)
     reason = Reason(
-        rule=told.rule or str(body.error_code),
-        message=told.message or body.message,
-        path=told.path,
-        old=told.old,
-        new=told.new,
-        allowed=told.allowed,
-        subject=told.subject,
-        version=told.version,
-        details=tuple(told.details),
+        rule=facts.rule or str(body.error_code),
+        message=facts.message or body.message,
+        path=facts.path,
+        old=facts.old,
+        new=facts.new,
+        allowed=facts.allowed,
+        subject=facts.subject,
+        version=facts.version,
+        details=tuple(facts.details),
     )
     if body.treaty is None:
-        reason = _complete_reason(reason, asked)
-        if kind is r.SchemaNotFound and isinstance(asked, q.Lookup):
-            return r.SchemaNotFound.in_subject(reason.subject, asked.draft.format, asked.draft.type_name)
+        reason = _complete_reason(reason, request)
+        if kind is r.SchemaNotFound and isinstance(request, q.Lookup):
+            return r.SchemaNotFound.in_subject(reason.subject, request.draft.format, request.draft.type_name)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)
     if kind is r.InvalidSchema:
-        return r.InvalidSchema(reason, tuple(told.faults))
+        return r.InvalidSchema(reason, tuple(facts.faults))
     if kind is r.Incompatible:
-        return r.Incompatible(reason, tuple(told.findings))
+        return r.Incompatible(reason, tuple(facts.findings))
     return kind(reason)

@@ -81,9 +81,9 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
     after = PositionToken.parse(text) if text else None
     if text and after is None:
         raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
-    wanted = (consistency or header(CONSISTENCY) or "").lower()
+    chosen_consistency = (consistency or header(CONSISTENCY) or "").lower()
     call = CallOptions(
-        consistency=wanted,
+        consistency=chosen_consistency,
         after=after,
         command_id=header(COMMAND) or "",
         principal=principal,

@@ -40,14 +40,14 @@ def encode_request(request: q.Request[Any]) -> HttpRequest:
 def _refuse_members_of_groups(request: q.Request[Any]) -> None:
     """Raise `NotOffered` where a request says what only groups have: left out it would be another request."""
     draft = getattr(request, "draft", None)
-    told = {
+    group_members = {
         "draft.type_name": isinstance(draft, Draft) and draft.type_name,
         "draft.data": isinstance(draft, Draft) and draft.data is not None,
         "draft.imports": isinstance(draft, Draft) and bool(draft.imports),
         "require_subject": getattr(request, "require_subject", False),
         "level": isinstance(request, q.Check) and request.level is not None,
     }
-    for member, is_set in told.items():
+    for member, is_set in group_members.items():
         if is_set:
             raise NotOffered(f"Confluent's API has no {member} for {operation_name(request)}")
 
@@ -63,8 +63,10 @@ def _segment(part: object) -> str:
 
 def _query(**members: object) -> str:
     """A query string; members that are None or False are left out."""
-    told = {name: "true" if value is True else value for name, value in members.items() if value not in {None, False}}
-    return f"?{urlencode(told, doseq=True, quote_via=quote)}" if told else ""
+    parameters = {
+        name: "true" if value is True else value for name, value in members.items() if value not in {None, False}
+    }
+    return f"?{urlencode(parameters, doseq=True, quote_via=quote)}" if parameters else ""
 
 
 def _itself(*, exact: bool) -> str | None:

@@ -51,9 +51,9 @@ def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
         raise decode_error_response(request, http)
     try:
         answer = _READ[type(request)](request, http.body)
-    except (msgspec.MsgspecError, RecursionError) as wrong:
-        message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
-        raise Unavailable(message) from wrong
+    except (msgspec.MsgspecError, RecursionError) as error:
+        message = f"status {http.status} with a body that is not the answer of a registry: {error}"
+        raise Unavailable(message) from error
     token = PositionToken.parse(http.header(POSITION) or "") or NOWHERE
     return Reply(answer, token)
 
@@ -103,8 +103,10 @@ def _mode(_request: object, body: bytes) -> a.ModeStored:
 
 
 def _numbers(_request: object, body: bytes) -> a.VersionNumbers:
-    told = msgspec.json.decode(body, type=list[int])
-    return a.VersionNumbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
+    numbers = msgspec.json.decode(body, type=list[int])
+    return a.VersionNumbers(
+        tuple(sorted(map(abs, numbers))), tuple(sorted(-number for number in numbers if number < 0))
+    )
 
 
 def _schema(request: Any, body: bytes) -> a.SchemaFound:
@@ -120,8 +122,8 @@ def _words(body: bytes) -> tuple[str, ...]:
 
 
 def _outcome(_request: object, body: bytes) -> a.CommandOutcome:
-    told = msgspec.json.decode(body, type=OutcomeBody)
-    return a.CommandOutcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
+    outcome = msgspec.json.decode(body, type=OutcomeBody)
+    return a.CommandOutcome(outcome.command, outcome.sequence, outcome.result, tuple(sorted(outcome.members.items())))
 
 
 def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
@@ -135,8 +137,8 @@ def _settings(_request: object, body: bytes) -> a.ScopeSettings:
 
 
 def _context(_request: object, body: bytes) -> a.ContextMade:
-    made = msgspec.json.decode(body, type=ContextBody)
-    return a.ContextMade(made.context, made.highest_id)
+    created = msgspec.json.decode(body, type=ContextBody)
+    return a.ContextMade(created.context, created.highest_id)
 
 
 def _uses(_request: object, body: bytes) -> a.Uses:

@@ -51,20 +51,20 @@ class AssociationBody(Struct, omit_defaults=True, rename="camel"):
     update_ts: int | None = None
 
 
-def association_body(one: ResourceAssociation) -> AssociationBody:
+def association_body(association: ResourceAssociation) -> AssociationBody:
     """Print an association."""
     return AssociationBody(
-        subject=one.subject,
-        guid=one.guid or None,
-        resource_name=one.resource.name,
-        resource_namespace=one.resource.namespace,
-        resource_id=one.resource.id,
-        resource_type=one.resource.type,
-        association_type=one.kind,
-        lifecycle=one.lifecycle,
-        frozen=one.frozen,
-        create_ts=one.created or None,
-        update_ts=one.updated or None,
+        subject=association.subject,
+        guid=association.guid or None,
+        resource_name=association.resource.name,
+        resource_namespace=association.resource.namespace,
+        resource_id=association.resource.id,
+        resource_type=association.resource.type,
+        association_type=association.kind,
+        lifecycle=association.lifecycle,
+        frozen=association.frozen,
+        create_ts=association.created or None,
+        update_ts=association.updated or None,
     )
 
 

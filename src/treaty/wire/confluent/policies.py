@@ -105,8 +105,8 @@ def chosen_body(config: Config | None) -> PolicyBody | str:
         return ""
     if config.level is not None and config == Config(level=config.level):
         return config.level
-    whole = replace(config, partition=partition_of(config.group, config.partition))
-    body = exact_policy_body(whole) or PolicyBody()
+    complete = replace(config, partition=partition_of(config.group, config.partition))
+    body = exact_policy_body(complete) or PolicyBody()
     body.level = UNSET if config.level is None else config.level
     body.strictness = UNSET if config.policy is None else config.policy
     body.validators = UNSET if config.validators is None else list(config.validators)

@@ -181,8 +181,8 @@ def record_of(key: bytes, value: bytes | None) -> Record:
     except RecursionError:
         message = "not JSON that can be read: it is nested too deep"
         raise RecordError(message) from None
-    except msgspec.MsgspecError as wrong:
-        message = f"not a record of a registry: {wrong}; the key is {key[:200]!r}"
+    except msgspec.MsgspecError as error:
+        message = f"not a record of a registry: {error}; the key is {key[:200]!r}"
         raise RecordError(message) from None
 
 
@@ -219,7 +219,7 @@ def _version(key: KeyBody, value: bytes | None) -> VersionRecord:
     if value is None:
         return VersionRecord(key.subject, key.version, None)
     body = _schema.decode(value)
-    found = VersionFound(
+    version = VersionFound(
         subject=key.subject,
         number=key.version,
         ordinal=-1,
@@ -233,7 +233,7 @@ def _version(key: KeyBody, value: bytes | None) -> VersionRecord:
         time=body.ts or 0,
         deleted=bool(body.deleted),
     )
-    return VersionRecord(key.subject, key.version, found)
+    return VersionRecord(key.subject, key.version, version)
 
 
 def _association_record(key: KeyBody, value: bytes | None) -> AssociationRecord:
@@ -248,7 +248,7 @@ def _association_record(key: KeyBody, value: bytes | None) -> AssociationRecord:
     if not body.resource_id:
         message = "an association needs the id of its resource"
         raise RecordError(message)
-    found = ResourceAssociation(
+    association = ResourceAssociation(
         subject=subject,
         guid=body.guid or "",
         resource=Resource(name, namespace, body.resource_id, key.resource_type or TOPIC),
@@ -258,7 +258,7 @@ def _association_record(key: KeyBody, value: bytes | None) -> AssociationRecord:
         created=body.create_ts or 0,
         updated=body.update_ts or 0,
     )
-    return AssociationRecord((namespace, name, kind, subject), found)
+    return AssociationRecord((namespace, name, kind, subject), association)
 
 
 def _guid(md5: str | None) -> str:
@@ -307,32 +307,32 @@ def context_record(context: str) -> tuple[bytes, bytes]:
     return _encode(key), _encode({"tenant": "default", "context": context})
 
 
-def association_record(one: ResourceAssociation) -> tuple[bytes, bytes]:
+def association_record(association: ResourceAssociation) -> tuple[bytes, bytes]:
     """Key and value of an association."""
-    resource = one.resource
+    resource = association.resource
     key = {
         "keytype": "ASSOC",
         "tenant": "default",
         "resourceName": resource.name,
         "resourceNamespace": resource.namespace,
         "resourceType": resource.type,
-        "associationType": one.kind,
-        "subject": one.subject,
+        "associationType": association.kind,
+        "subject": association.subject,
         "magic": 0,
     }
     value = AssociationRecordBody(
-        subject=one.subject,
-        guid=one.guid or None,
+        subject=association.subject,
+        guid=association.guid or None,
         tenant="default",
         resource_name=resource.name,
         resource_namespace=resource.namespace,
         resource_id=resource.id,
         resource_type=resource.type,
-        association_type=one.kind,
-        lifecycle=one.lifecycle,
-        frozen=one.frozen,
-        create_ts=one.created or None,
-        update_ts=one.updated or None,
+        association_type=association.kind,
+        lifecycle=association.lifecycle,
+        frozen=association.frozen,
+        create_ts=association.created or None,
+        update_ts=association.updated or None,
     )
     return _encode(key), _encode(value)
 

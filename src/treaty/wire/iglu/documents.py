@@ -59,8 +59,8 @@ class IgluDocument:
             raise IgluBodyError(400, f"Cannot decode JSON schema: self needs the members {', '.join(words)}")
         try:
             return IgluKey.parse_path("/".join(own[word] for word in words))
-        except IgluKeyError as wrong:
-            raise IgluBodyError(400, f"Cannot decode JSON schema: {wrong}") from None
+        except IgluKeyError as error:
+            raise IgluBodyError(400, f"Cannot decode JSON schema: {error}") from None
 
 
 # ------------------------------------------------------------------------------------------------------ what is sent
@@ -107,8 +107,8 @@ def read_version(text: str) -> SchemaVer:
     try:
         return SchemaVer.parse(text)
     except IgluKeyError:
-        shown = text[:100]
-        raise IgluBodyError(400, f"Cannot parse version part '{shown}' as SchemaVer, INVALID_SCHEMAVER") from None
+        short_text = text[:100]
+        raise IgluBodyError(400, f"Cannot parse version part '{short_text}' as SchemaVer, INVALID_SCHEMAVER") from None
 
 
 def read_key(vendor: str, name: str, format_: str, version: str) -> IgluKey:
@@ -116,8 +116,8 @@ def read_key(vendor: str, name: str, format_: str, version: str) -> IgluKey:
     read_version(version)
     try:
         return IgluKey.parse_path(f"{vendor}/{name}/{format_}/{version}")
-    except IgluKeyError as wrong:
-        raise IgluBodyError(400, str(wrong)) from None
+    except IgluKeyError as error:
+        raise IgluBodyError(400, str(error)) from None
 
 
 def subject_of_key(key: IgluKey) -> Subject:
@@ -150,32 +150,32 @@ def publication_of_bytes(key: IgluKey, data: bytes, *, public: bool, patch: bool
 # ----------------------------------------------------------------------------------------------------- what is shown
 
 
-def uri_of(found: PublishedSchema) -> str:
+def uri_of(published: PublishedSchema) -> str:
     """Return the URI of a published schema."""
-    return f"iglu:{found.version.subject}/{found.label}"
+    return f"iglu:{published.version.subject}/{published.label}"
 
 
-def canonical_text(found: PublishedSchema) -> str:
+def canonical_text(published: PublishedSchema) -> str:
     """Return the text of a JSON schema as Iglu shows it: with what it supersedes, and what supersedes it."""
     beside: dict[str, Any] = {}
-    if found.supersedes:
-        beside["$supersedes"] = list(found.supersedes)
-    if found.superseded_by:
-        beside["$supersededBy"] = found.superseded_by
-    return _with_members(found.version.text, beside) if beside else found.version.text
+    if published.supersedes:
+        beside["$supersedes"] = list(published.supersedes)
+    if published.superseded_by:
+        beside["$supersededBy"] = published.superseded_by
+    return _with_members(published.version.text, beside) if beside else published.version.text
 
 
-def schema_text(found: PublishedSchema, representation: Representation) -> str:
+def schema_text(published: PublishedSchema, representation: Representation) -> str:
     """Return a schema as JSON text in a representation. One that is no JSON schema is a JSON string."""
     if representation == "uri":
-        return json.dumps(uri_of(found))
-    is_json = found.version.subject.endswith(f"/{JSON_SCHEMA}")
-    text = canonical_text(found) if is_json else json.dumps(raw_bytes(found.version).decode("utf-8", "replace"))
+        return json.dumps(uri_of(published))
+    is_json = published.version.subject.endswith(f"/{JSON_SCHEMA}")
+    text = canonical_text(published) if is_json else json.dumps(raw_bytes(published.version).decode("utf-8", "replace"))
     if representation == "canonical":
         return text
-    created = datetime.fromtimestamp(found.version.time / 1000, UTC).isoformat(timespec="milliseconds")
+    created = datetime.fromtimestamp(published.version.time / 1000, UTC).isoformat(timespec="milliseconds")
     created = created.replace("+00:00", "Z")
-    metadata = {"createdAt": created, "updatedAt": created, "isPublic": not found.private}
+    metadata = {"createdAt": created, "updatedAt": created, "isPublic": not published.private}
     if not is_json:
         return json.dumps({"text": json.loads(text), "metadata": metadata})
     return _with_members(text, {"metadata": metadata})

@@ -119,10 +119,10 @@ def print_findings(findings: Iterable[Finding]) -> list[dict[str, str]]:
 def print_lint(findings: Iterable[LintFinding]) -> list[dict[str, str]]:
     """Return findings of the linter in the form of a report; those past FINDINGS_CHARACTERS are left out, and long texts are cut."""
     left, report = FINDINGS_CHARACTERS, list[dict[str, str]]()
-    for one in findings:
-        message, pointer = (shorten_text(text, FAULT_CHARACTERS) for text in (one.message, one.pointer))
+    for finding in findings:
+        message, pointer = (shorten_text(text, FAULT_CHARACTERS) for text in (finding.message, finding.pointer))
         left -= len(message) + len(pointer)
         if left < 0:
             break
-        report.append({"message": message, "level": one.level, "pointer": pointer or "/"})
+        report.append({"message": message, "level": finding.level, "pointer": pointer or "/"})
     return report

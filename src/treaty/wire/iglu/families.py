@@ -70,13 +70,13 @@ def list_steps(texts: Mapping[IgluKey, str], compare: CompareTexts, *, in_model:
 def find_gaps(keys: Sequence[IgluKey]) -> Iterator[tuple[IgluKey, LintFinding]]:
     """Yield versions without the one that has to be there before them."""
     for _, members in groupby(sorted(keys), _family):
-        there: list[SchemaVer] = []
+        versions: list[SchemaVer] = []
         for key in members:
-            wanted = _predecessor(key.version, there)
-            if wanted is not None and wanted not in there:
-                message = f"{wanted} is missing, which comes before {key.version}"
+            predecessor = _predecessor(key.version, versions)
+            if predecessor is not None and predecessor not in versions:
+                message = f"{predecessor} is missing, which comes before {key.version}"
                 yield key, LintFinding(GAP, "ERROR", "/self/version", message)
-            there.append(key.version)
+            versions.append(key.version)
 
 
 def find_wrong_labels(texts: Mapping[IgluKey, str], compare: CompareTexts) -> Iterator[tuple[IgluKey, LintFinding]]:
@@ -84,9 +84,9 @@ def find_wrong_labels(texts: Mapping[IgluKey, str], compare: CompareTexts) -> It
     for step in list_steps(texts, compare):
         if step.label == "ADDITION" and step.findings:
             first = step.findings[0]
-            told = first.message(reader=str(step.new.version), writer=str(step.old.version))
+            sentence = first.message(reader=str(step.new.version), writer=str(step.old.version))
             model = 1 + max(key.version.model for key in texts if _family(key) == _family(step.new))
-            why = f"{first.rule} at {first.path or '/'}: {told}"
+            why = f"{first.rule} at {first.path or '/'}: {sentence}"
             message = (
                 f"{step.new.version} must read all data of {step.old.version}, but does not: {why}; call it {model}-0-0"
             )
@@ -99,8 +99,8 @@ def find_wrong_labels(texts: Mapping[IgluKey, str], compare: CompareTexts) -> It
 def check_path(key: IgluKey, document: object) -> LintFinding | None:
     """Return the finding for a schema whose `self` is not its path."""
     own = document.get("self") if isinstance(document, Mapping) else None
-    wanted = {"vendor": key.vendor, "name": key.name, "format": key.format, "version": str(key.version)}
-    if own == wanted:
+    path_members = {"vendor": key.vendor, "name": key.name, "format": key.format, "version": str(key.version)}
+    if own == path_members:
         return None
     return LintFinding("pathMismatch", "ERROR", "/self", f"self is {json.dumps(own)[:200]}, and the path says {key}")
 
@@ -109,13 +109,13 @@ def _family(key: IgluKey) -> tuple[str, str, str]:
     return key.vendor, key.name, key.format
 
 
-def _predecessor(version: SchemaVer, there: Sequence[SchemaVer]) -> SchemaVer | None:
+def _predecessor(version: SchemaVer, versions: Sequence[SchemaVer]) -> SchemaVer | None:
     """Return a version that has to be there: of a model its first, of the first model nothing."""
     if version.addition:
         return SchemaVer(version.model, version.revision, version.addition - 1)
     if version.revision:
-        lower = [one for one in there if (one.model, one.revision) == (version.model, version.revision - 1)]
+        lower = [one for one in versions if (one.model, one.revision) == (version.model, version.revision - 1)]
         return None if lower else SchemaVer(version.model, version.revision - 1, 0)
     if version.model > 1:
-        return None if any(one.model == version.model - 1 for one in there) else SchemaVer(version.model - 1, 0, 0)
+        return None if any(one.model == version.model - 1 for one in versions) else SchemaVer(version.model - 1, 0, 0)
     return None

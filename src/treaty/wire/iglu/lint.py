@@ -74,22 +74,22 @@ def _number(node: Node, word: str) -> float | None:
 
 def _order(low: str, high: str) -> Callable[[Node], Iterator[tuple[str, str]]]:
     def find(node: Node) -> Iterator[tuple[str, str]]:
-        least, most = _number(node, low), _number(node, high)
-        if least is not None and most is not None and least > most:
-            yield "", f"{low} {least} is greater than {high} {most}; nothing can be valid"
+        lower, upper = _number(node, low), _number(node, high)
+        if lower is not None and upper is not None and lower > upper:
+            yield "", f"{low} {lower} is greater than {high} {upper}; nothing can be valid"
 
     return find
 
 
 def _find_misplaced(
-    words: tuple[str, ...], wanted: frozenset[str], what: str
+    words: tuple[str, ...], fitting_types: frozenset[str], what: str
 ) -> Callable[[Node], Iterator[tuple[str, str]]]:
     def find(node: Node) -> Iterator[tuple[str, str]]:
         types = _types(node)
         held = [word for word in words if word in node]
-        if types and held and not types & wanted:
-            told = ", ".join(sorted(types))
-            yield "", f"{', '.join(held)} {'is' if len(held) == 1 else 'are'} for {what}, and the type is {told}"
+        if types and held and not types & fitting_types:
+            type_names = ", ".join(sorted(types))
+            yield "", f"{', '.join(held)} {'is' if len(held) == 1 else 'are'} for {what}, and the type is {type_names}"
 
     return find
 
@@ -98,10 +98,10 @@ def _find_misplaced(
 
 
 def _required_exists(node: Node) -> Iterator[tuple[str, str]]:
-    required, known = node.get("required"), node.get("properties", {})
+    required, properties = node.get("required"), node.get("properties", {})
     if node.get("additionalProperties") is not False or node.get("patternProperties") or not isinstance(required, list):
         return
-    missing = [str(one) for one in required if one not in known]
+    missing = [str(one) for one in required if one not in properties]
     if missing:
         yield "", f"required names {', '.join(missing)}, which no property is called, and others are not allowed"
 
@@ -120,9 +120,9 @@ def _root_object(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _long_text(node: Node) -> Iterator[tuple[str, str]]:
-    most = _number(node, "maxLength")
-    if most is not None and most > LONGEST_TEXT:
-        yield "", f"maxLength {most} is greater than {LONGEST_TEXT}, which a column of Redshift holds"
+    longest = _number(node, "maxLength")
+    if longest is not None and longest > LONGEST_TEXT:
+        yield "", f"maxLength {longest} is greater than {LONGEST_TEXT}, which a column of Redshift holds"
 
 
 def _unknown_format(node: Node) -> Iterator[tuple[str, str]]:
@@ -224,27 +224,27 @@ def lint_document(document: Any, depth: int, skip: Collection[str] = ()) -> list
 
     A document that is no schema of draft 4 has only findings of its syntax. `skip` names checks that are left out.
     """
-    found = [*_syntax(document, depth)]
-    if any(one.level == "ERROR" for one in found) or not isinstance(document, Mapping):
-        return found[:FAULTS]
+    findings = [*_syntax(document, depth)]
+    if any(one.level == "ERROR" for one in findings) or not isinstance(document, Mapping):
+        return findings[:FAULTS]
     if UNKNOWN_KEYWORDS in skip:
-        found = []
+        findings = []
     for pointer, node in _schemas(document):
         for check in CHECKS:
             if check.name in skip or (check.root and pointer):
                 continue
-            found.extend(
+            findings.extend(
                 LintFinding(check.name, check.level, pointer + where, message) for where, message in check.find(node)
             )
     rank = {"ERROR": 0, "WARNING": 1, "INFO": 2}
-    return sorted(found, key=lambda one: rank[one.level])[:IGLU_FINDINGS]
+    return sorted(findings, key=lambda one: rank[one.level])[:IGLU_FINDINGS]
 
 
 def _syntax(document: Any, depth: int) -> Iterator[LintFinding]:
     try:
         compile_draft4(document, depth)
-    except SchemaIssuesError as wrong:
-        for issue in wrong.issues:
+    except SchemaIssuesError as error:
+        for issue in error.issues:
             yield LintFinding(SYNTAX, "ERROR", _pointer_of(issue.path), issue.message)
         return
     if not isinstance(document, Mapping):

@@ -78,8 +78,8 @@ def encode_batch(commands: Iterable[bytes]) -> bytes:
     return b"".join((_BODY, b",".join(commands), b"]}"))
 
 
-def decode_batch(data: bytes, known: "KnownAccess") -> tuple[ForwardedCommand | DeclinedReply, ...]:
-    """Read a body, command by command: what this version does not know is `Declined`. `known` are rights seen before.
+def decode_batch(data: bytes, known_access: "KnownAccess") -> tuple[ForwardedCommand | DeclinedReply, ...]:
+    """Read a body, command by command: what this version does not know is `Declined`. `known_access` are rights seen before.
 
     Raises `VersionError`, and `DecodeError` for what is no body or has more than PEER_BATCH commands.
     """
@@ -88,7 +88,7 @@ def decode_batch(data: bytes, known: "KnownAccess") -> tuple[ForwardedCommand | 
         raise DecodeError("commands are an array")
     if len(commands) > PEER_BATCH:
         raise DecodeError(f"{len(commands)} commands, and at most {PEER_BATCH} travel at once (limit PEER_BATCH)")
-    return tuple(_command(one, known) for one in commands)
+    return tuple(_command(one, known_access) for one in commands)
 
 
 _TAGS: Mapping[type[Request[Any]], str] = {
@@ -102,15 +102,15 @@ _ANSWERS: Mapping[type, type[Any]] = {
 }
 
 
-def _command(json: Json, known: "KnownAccess") -> ForwardedCommand | DeclinedReply:
+def _command(json: Json, known_access: "KnownAccess") -> ForwardedCommand | DeclinedReply:
     try:
-        return decode_command(json, known)
-    except DecodeError as wrong:
-        return DeclinedReply(str(wrong))
+        return decode_command(json, known_access)
+    except DecodeError as error:
+        return DeclinedReply(str(error))
 
 
-def decode_command(json: Json, known: "KnownAccess") -> ForwardedCommand:
-    """Read one command; raises `DecodeError` for what is none. `known` are the rights seen before."""
+def decode_command(json: Json, known_access: "KnownAccess") -> ForwardedCommand:
+    """Read one command; raises `DecodeError` for what is none. `known_access` are the rights seen before."""
     if not isinstance(json, dict):
         raise DecodeError("a command is an object")
     members = dict(json)
@@ -124,15 +124,15 @@ def decode_command(json: Json, known: "KnownAccess") -> ForwardedCommand:
         _take(members, "command", str),
         _take(members, "time", int),
         _take(members, "principal", str),
-        None if rules is None else known.access(rules),
+        None if rules is None else known_access.access(rules),
         _take(members, "again", bool) if "again" in members else False,
     )
     seconds = _take(members, "seconds", float)
     last, elsewhere = _take(members, "last", int), _take(members, "elsewhere", int)
-    place, asked = PositionToken.parse(_take(members, "place", str)), _take(members, "asked", str)
+    place, request_id = PositionToken.parse(_take(members, "place", str)), _take(members, "asked", str)
     if members or place is None or not math.isfinite(seconds):
         raise DecodeError(f"the command has members that this version does not know: {sorted(members)[:5]}")
-    return ForwardedCommand(command, seconds, last, elsewhere, place, asked)
+    return ForwardedCommand(command, seconds, last, elsewhere, place, request_id)
 
 
 @dataclass(slots=True)
@@ -147,14 +147,14 @@ class KnownAccess:
     def access(self, rules: Json) -> Access:
         """Return the class of rights that these rules make; raises `DecodeError`."""
         key = json.dumps(rules)
-        found = self.known.get(key)
-        if found is None:
+        access = self.known.get(key)
+        if access is None:
             if not isinstance(rules, list):
                 raise DecodeError("rules are an array")
-            found = self.known[key] = Access(tuple(decode_message(AccessRule, one) for one in rules))
+            access = self.known[key] = Access(tuple(decode_message(AccessRule, one) for one in rules))
             if len(self.known) > self.most:
                 self.known.popitem(last=False)
-        return found
+        return access
 
 
 # ---------------------------------------------------------------------------------------------------- answers
@@ -184,9 +184,9 @@ def encode_replies(replies: Iterable[tuple[int, ForwardReply]]) -> bytes:
     """
     lines: list[list[bytes]] = [[]]
     size = 0
-    for place, one in replies:
+    for place, reply in replies:
         try:
-            printed = b"[%d,%s]" % (place, encode_reply(one))
+            printed = b"[%d,%s]" % (place, encode_reply(reply))
         except DecodeError:
             continue
         size += len(printed) + 1
@@ -199,13 +199,13 @@ def encode_replies(replies: Iterable[tuple[int, ForwardReply]]) -> bytes:
 
 def decode_replies(data: bytes) -> list[tuple[int, Json]]:
     """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `DecodeError`."""
-    told = _members(data).get("told")
-    if not isinstance(told, list):
+    replies = _members(data).get("told")
+    if not isinstance(replies, list):
         raise DecodeError("a line of answers has an array of them")
-    for one in told:
-        if not isinstance(one, list) or len(one) != 2 or type(one[0]) is not int:
+    for reply in replies:
+        if not isinstance(reply, list) or len(reply) != 2 or type(reply[0]) is not int:
             raise DecodeError("an answer is a place and what is said")
-    return [(place, said) for place, said in told]
+    return [(place, said) for place, said in replies]
 
 
 def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:

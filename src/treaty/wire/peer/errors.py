@@ -38,34 +38,34 @@ def encode_error(error: RegistryError) -> Json:
 
 def decode_error(json: Json) -> RegistryError:
     """Build an error from its JSON; raises `DecodeError`."""
-    known = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
-    if known is None:
+    error_class = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
+    if error_class is None:
         raise DecodeError(f"unknown error type in peer reply: {str(json)[:100]}")
-    given: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}
+    members: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}
     try:
-        error = _build_error(known, given)
+        error = _build_error(error_class, members)
     except KeyError as missing:
-        raise DecodeError(f"{known.__name__} lacks its member {missing}") from None
-    if given:
-        raise DecodeError(f"{known.__name__} has a member {min(given)[:100]!r} that this version does not know")
+        raise DecodeError(f"{error_class.__name__} lacks its member {missing}") from None
+    if members:
+        raise DecodeError(f"{error_class.__name__} has a member {min(members)[:100]!r} that this version does not know")
     return error
 
 
-def _build_error(kind: type[RegistryError], given: dict[str, Json]) -> RegistryError:
+def _build_error(kind: type[RegistryError], members: dict[str, Json]) -> RegistryError:
     if issubclass(kind, Unavailable):
-        return kind(_take(given, "message", str), _take(given, "retry_after", float))
+        return kind(_take(members, "message", str), _take(members, "retry_after", float))
     if issubclass(kind, OutcomeUnknown):
-        return kind(_take(given, "command_id", str))
+        return kind(_take(members, "command_id", str))
     assert issubclass(kind, Refusal)
-    reason = _take(given, "reason", Reason)
+    reason = _take(members, "reason", Reason)
     if issubclass(kind, InvalidSchema):
-        return kind(reason, _take(given, "faults", tuple[Diagnostic, ...]))
+        return kind(reason, _take(members, "faults", tuple[Diagnostic, ...]))
     if issubclass(kind, Incompatible):
-        return kind(reason, _take(given, "findings", tuple[Finding, ...]))
+        return kind(reason, _take(members, "findings", tuple[Finding, ...]))
     if issubclass(kind, Unauthenticated):
-        return kind(reason, _take(given, "challenges", tuple[str, ...]))
+        return kind(reason, _take(members, "challenges", tuple[str, ...]))
     return kind(reason)
 
 
-def _take(given: dict[str, Json], name: str, hint: Any) -> Any:
-    return message_reader(hint, name)(given.pop(name))
+def _take(members: dict[str, Json], name: str, hint: Any) -> Any:
+    return message_reader(hint, name)(members.pop(name))

@@ -27,13 +27,15 @@ def narrow_union(text: str, type_name: str) -> str:
         return text
     if not isinstance(union, list):
         return text
-    branch = next((one for one in union if isinstance(one, dict) and _full_name(one, "") == type_name), None)
+    branch = next(
+        (member for member in union if isinstance(member, dict) and _full_name(member, "") == type_name), None
+    )
     if branch is None:
         return text
     defined: dict[str, dict[str, Any]] = {}
     try:
-        for one in union:
-            for full, node in _definitions(one, "", 0):
+        for member in union:
+            for full, node in _definitions(member, "", 0):
                 defined.setdefault(full, node)
         narrowed = _expand(branch, "", defined, set(), 0)
     except RecursionError:
@@ -56,8 +58,8 @@ def _definitions(node: Any, namespace: str, depth: int) -> Iterator[tuple[str, d
     """Find the named types inside a schema, in the order of the text."""
     _refuse_deep(depth)
     if isinstance(node, list):
-        for one in node:
-            yield from _definitions(one, namespace, depth + 1)
+        for inner_node in node:
+            yield from _definitions(inner_node, namespace, depth + 1)
         return
     if not isinstance(node, dict):
         return
@@ -65,8 +67,8 @@ def _definitions(node: Any, namespace: str, depth: int) -> Iterator[tuple[str, d
     if full:
         yield full, node
         namespace = full.rpartition(".")[0]
-    for one in _inner(node):
-        yield from _definitions(one, namespace, depth + 1)
+    for inner_node in _inner(node):
+        yield from _definitions(inner_node, namespace, depth + 1)
 
 
 def _inner(node: dict[str, Any]) -> Iterator[Any]:
@@ -80,49 +82,51 @@ def _inner(node: dict[str, Any]) -> Iterator[Any]:
         yield node["type"]
 
 
-def _expand(node: Any, namespace: str, defined: dict[str, dict[str, Any]], done: set[str], depth: int) -> Any:
+def _expand(node: Any, namespace: str, defined: dict[str, dict[str, Any]], expanded_names: set[str], depth: int) -> Any:
     """Return a schema in which every named type is defined at its first use."""
     _refuse_deep(depth)
     if isinstance(node, str):
-        return _expand_name(node, namespace, defined, done, depth)
+        return _expand_name(node, namespace, defined, expanded_names, depth)
     if isinstance(node, list):
-        return [_expand(one, namespace, defined, done, depth + 1) for one in node]
+        return [_expand(one, namespace, defined, expanded_names, depth + 1) for one in node]
     if not isinstance(node, dict):
         return node
     full = _full_name(node, namespace)
     if full:
-        if full in done:
+        if full in expanded_names:
             return full
-        done.add(full)
+        expanded_names.add(full)
         namespace = full.rpartition(".")[0]
-    made = dict(node)
+    expanded = dict(node)
     if isinstance(node.get("fields"), list):
-        made["fields"] = [
-            {**one, "type": _expand(one["type"], namespace, defined, done, depth + 1)}
+        expanded["fields"] = [
+            {**one, "type": _expand(one["type"], namespace, defined, expanded_names, depth + 1)}
             if isinstance(one, dict) and "type" in one
             else one
             for one in node["fields"]
         ]
     for member in ("items", "values"):
         if member in node:
-            made[member] = _expand(node[member], namespace, defined, done, depth + 1)
+            expanded[member] = _expand(node[member], namespace, defined, expanded_names, depth + 1)
     if not full and isinstance(node.get("type"), dict | list):
-        made["type"] = _expand(node["type"], namespace, defined, done, depth + 1)
-    return made
+        expanded["type"] = _expand(node["type"], namespace, defined, expanded_names, depth + 1)
+    return expanded
 
 
-def _expand_name(name: str, namespace: str, defined: dict[str, dict[str, Any]], done: set[str], depth: int) -> Any:
+def _expand_name(
+    name: str, namespace: str, defined: dict[str, dict[str, Any]], expanded_names: set[str], depth: int
+) -> Any:
     """Return a name, or the definition of its type where that is not there yet."""
     if name in PRIMITIVES:
         return name
     full = name if "." in name or not namespace else f"{namespace}.{name}"
     if full not in defined and name in defined:
         full = name  # readers of Avro look for a bare name without a namespace too
-    if full in done or full not in defined:
+    if full in expanded_names or full not in defined:
         return name
     home, _, bare = full.rpartition(".")
     placed = {**defined[full], "name": bare, "namespace": home}
-    return _expand(placed, home, defined, done, depth + 1)
+    return _expand(placed, home, defined, expanded_names, depth + 1)
 
 
 def _refuse_deep(depth: int) -> None:

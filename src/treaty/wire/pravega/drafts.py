@@ -23,10 +23,10 @@ def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
         member = "schemaInfo" if body is None else "type" if body.type is None else "schemaData"
         message = f"The body has no member '{member}'"
         raise Invalid.of("MEMBER", message, path=f"/{member}", new="null", allowed=f"a member '{member}'")
-    word, kept = schema_format_of(body.serialization_format)
+    word, format_properties = schema_format_of(body.serialization_format)
     own = body.properties or {}
     refuse_kept_name(own)
-    properties = tuple(sorted({**own, **dict(kept)}.items()))
+    properties = tuple(sorted({**own, **dict(format_properties)}.items()))
     return make_draft(word, body.type, body.schema_data), properties
 
 
@@ -41,12 +41,12 @@ def make_draft(word: str, type_name: str, data: bytes) -> Draft:
         return Draft("", word, type_name=type_name, data=data)
     try:
         text = data.decode()
-    except UnicodeDecodeError as wrong:
+    except UnicodeDecodeError as error:
         raise InvalidSchema.of(
             "SCHEMA_TEXT",
-            f"The schema is not text in UTF-8: byte {wrong.start} can't be read",
+            f"The schema is not text in UTF-8: byte {error.start} can't be read",
             path="/schemaData",
-            new=f"byte {wrong.start}",
+            new=f"byte {error.start}",
             allowed=f"a text of the format {word}, in UTF-8",
         ) from None
     read = narrow_union(text, type_name) if word == "AVRO" else translate_draft3(text) or text
@@ -57,8 +57,8 @@ def _descriptors(data: bytes, type_name: str) -> tuple[str, Pairs]:
     """Return the base64 of the file that defines a type, which the registry reads as a schema, and what it imports."""
     try:
         return split_set(data, type_name)
-    except InvalidSchemaError as wrong:
-        first = wrong.faults[0]
+    except InvalidSchemaError as error:
+        first = error.faults[0]
         reason = Reason(
             first.rule,
             f"The descriptors are not valid: {first.message}",
@@ -66,16 +66,16 @@ def _descriptors(data: bytes, type_name: str) -> tuple[str, Pairs]:
             new=type_name[:100],
             allowed=first.expected,
         )
-        raise InvalidSchema(reason, wrong.faults) from None
+        raise InvalidSchema(reason, error.faults) from None
 
 
-def schema_body(found: VersionFound) -> SchemaInfoBody:
+def schema_body(version: VersionFound) -> SchemaInfoBody:
     """Print the schema of a version: the bytes as they were sent."""
-    data = found.data if found.data is not None else found.text.encode("utf-8", "surrogatepass")
-    word = format_body(found.format, found.properties)
-    return SchemaInfoBody(found.type_name, word, data, shown_properties(found.properties))
+    data = version.data if version.data is not None else version.text.encode("utf-8", "surrogatepass")
+    word = format_body(version.format, version.properties)
+    return SchemaInfoBody(version.type_name, word, data, shown_properties(version.properties))
 
 
-def schema_with_version(found: VersionFound) -> SchemaWithVersionBody:
+def schema_with_version(version: VersionFound) -> SchemaWithVersionBody:
     """Print a version with its schema."""
-    return SchemaWithVersionBody(schema_body(found), version_body(found))
+    return SchemaWithVersionBody(schema_body(version), version_body(version))

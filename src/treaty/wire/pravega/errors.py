@@ -26,9 +26,9 @@ CODEC_MISSING = 412
 """The status of an encoding id that is asked for with a codec that the group does not have."""
 
 
-def status_of(error: RegistryError, asked: Request[object] | None = None) -> int:
+def status_of(error: RegistryError, request: Request[object] | None = None) -> int:
     """Return the status of an error of a registry."""
-    if isinstance(error, r.CodecNotFound) and isinstance(asked, AssignEncoding):
+    if isinstance(error, r.CodecNotFound) and isinstance(request, AssignEncoding):
         return CODEC_MISSING
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 

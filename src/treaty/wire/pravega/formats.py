@@ -24,8 +24,8 @@ def group_format_of(body: SerializationFormatBody | None) -> Pairs:
     """Read the format of a group as properties of its subject; raises `Invalid`."""
     if body is not None and body.serialization_format == ANY:
         return ((FORMAT, ANY_FORMAT),)
-    word, kept = schema_format_of(body)
-    return ((FORMAT, word), *kept)
+    word, format_properties = schema_format_of(body)
+    return ((FORMAT, word), *format_properties)
 
 
 def schema_format_of(body: SerializationFormatBody | None) -> tuple[str, Pairs]:
@@ -88,8 +88,8 @@ def format_name(word: str, properties: Pairs) -> str:
 
 
 def _full(word: str, properties: Pairs) -> str:
-    kept = dict(properties).get(FULL_NAME, "")
-    return kept if kept.upper() == word else word
+    full_name = dict(properties).get(FULL_NAME, "")
+    return full_name if full_name.upper() == word else word
 
 
 def refuse_kept_name(properties: Mapping[str, str]) -> None:

@@ -102,13 +102,13 @@ def refuse_comparing(level: Level, word: str) -> None:
     )
 
 
-def group_body(found: GroupFound, named: Mapping[int, VersionFound]) -> GroupPropertiesBody:
+def group_body(group: GroupFound, named: Mapping[int, VersionFound]) -> GroupPropertiesBody:
     """Print the properties of a group. `named` has the versions that its policy names, by ordinal."""
     return GroupPropertiesBody(
-        format_body(found.format, found.properties),
-        compatibility_body(found.level, named),
-        found.types != "one",
-        shown_properties(found.properties),
+        format_body(group.format, group.properties),
+        compatibility_body(group.level, named),
+        group.types != "one",
+        shown_properties(group.properties),
     )
 
 
@@ -120,9 +120,9 @@ def policy_at(admitted: AdmittedVersion) -> Level:
 
 def history_record(admitted: AdmittedVersion, compatibility: GroupPolicyBody) -> HistoryRecordBody:
     """Print a version with its policy; `schemaString` is its text, empty for a format that is not parsed."""
-    found = admitted.version
-    text = found.text if find_formats().find(found.format) is not None else ""
-    return HistoryRecordBody(schema_body(found), version_body(found), compatibility, found.time, text)
+    version = admitted.version
+    text = version.text if find_formats().find(version.format) is not None else ""
+    return HistoryRecordBody(schema_body(version), version_body(version), compatibility, version.time, text)
 
 
 # ------------------------------------------------------------------------------------------------------------ pages

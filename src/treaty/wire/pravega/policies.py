@@ -88,14 +88,14 @@ def _range_body(range_: VersionRange, direction: str, named: Mapping[int, Versio
     if range_.kind == "none":
         return None
     if range_.kind == "till":
-        found = named.get(range_.ordinal)
-        version = VersionInfoBody(range_.ordinal) if found is None else version_body(found)
+        named_version = named.get(range_.ordinal)
+        version = VersionInfoBody(range_.ordinal) if named_version is None else version_body(named_version)
         return PolicyRangeBody(f"{direction}Till", version)
     return PolicyRangeBody(direction if range_ == LATEST else f"{direction}Transitive")
 
 
-def version_body(found: VersionFound) -> VersionInfoBody:
+def version_body(version: VersionFound) -> VersionInfoBody:
     """Print the name of a version."""
     return VersionInfoBody(
-        found.ordinal, found.type_name, format_name(found.format, found.properties), found.type_version
+        version.ordinal, version.type_name, format_name(version.format, version.properties), version.type_version
     )

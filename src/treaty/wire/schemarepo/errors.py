@@ -47,11 +47,11 @@ class SchemaRepoErrorBody(msgspec.Struct, omit_defaults=True):
     remedies: list[str] = []
 
 
-def status_of_error(error: RegistryError, asked: Request[Any] | None = None) -> int:
+def status_of_error(error: RegistryError, request: Request[Any] | None = None) -> int:
     """Return the status of an error. What conflicts with a schema that is registered refuses the schema: 403."""
     if isinstance(error, r.TooLarge):
         return _ENTITY.get(error.reason.rule, 403)
-    if isinstance(asked, Register) and isinstance(error, r.Conflicting) and not isinstance(error, r.NotLatest):
+    if isinstance(request, Register) and isinstance(error, r.Conflicting) and not isinstance(error, r.NotLatest):
         return 403
     return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
 
@@ -81,8 +81,8 @@ def print_error(report: SchemaRepoErrorBody, media: str) -> bytes:
     """Print a body in a media type: as text it is the sentence, with the facts in lines below."""
     if media == JSON:
         return msgspec.json.encode(report)
-    told = [*report.reasons, *(f"allowed: {one}" for one in report.remedies)]
-    return "\n".join((report.message, *told)).encode("utf-8", "backslashreplace")
+    lines = [*report.reasons, *(f"allowed: {one}" for one in report.remedies)]
+    return "\n".join((report.message, *lines)).encode("utf-8", "backslashreplace")
 
 
 def _fact_line(reason: r.Reason) -> str:

@@ -131,8 +131,8 @@ def formats_to_find(group: GroupFound) -> tuple[str, ...]:
 
 def register_of(subject: Subject, text: str, expected: ExpectedVersion | None = None) -> Register:
     """Return the request that registers a text in a subject that is there; its format follows from the subject."""
-    made = SubjectCreation(origin=SCHEMA_REPO, identity="exact")
-    return Register(subject, Draft(text, ANY_FORMAT), expected=expected, create_with=made, require_subject=True)
+    creation = SubjectCreation(origin=SCHEMA_REPO, identity="exact")
+    return Register(subject, Draft(text, ANY_FORMAT), expected=expected, create_with=creation, require_subject=True)
 
 
 # --------------------------------------------------------------------------------------------------------- AVRO-1124
@@ -199,13 +199,13 @@ def id_of(version: VersionFound, scheme: str) -> str:
 
 def refuse_other_scheme(group: GroupFound, word: str) -> None:
     """Raise `InvalidSetting` for a scheme that is not the one of the group: its ids would be taken for others."""
-    there = id_scheme_of(group)
-    if word not in {"", there}:
+    group_scheme = id_scheme_of(group)
+    if word not in {"", group_scheme}:
         raise InvalidSetting.of(
             "ID_SCHEME",
-            f"The ids of group '{group.subject}' are of the scheme {there}, which was set when it was created",
+            f"The ids of group '{group.subject}' are of the scheme {group_scheme}, which was set when it was created",
             path="id_scheme",
-            old=there,
+            old=group_scheme,
             new=word[:100],
-            allowed=there,
+            allowed=group_scheme,
         )

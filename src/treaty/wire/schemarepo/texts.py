@@ -96,11 +96,11 @@ def print_entry(entry: SchemaEntry) -> str:
 def print_entries(entries: Sequence[SchemaEntry], media: str) -> bytes:
     """Print entries, one in each line, or as JSON. Raises `LineBreakError` where a line would not hold a schema."""
     if media == JSON:
-        return msgspec.json.encode([{"id": one.id, "schema": one.schema} for one in entries])
-    for one in entries:
-        if "\n" in one.schema or "\r" in one.schema:
-            raise LineBreakError(one.id)
-    return "".join(f"{print_entry(one)}\n" for one in entries).encode()
+        return msgspec.json.encode([{"id": entry.id, "schema": entry.schema} for entry in entries])
+    for entry in entries:
+        if "\n" in entry.schema or "\r" in entry.schema:
+            raise LineBreakError(entry.id)
+    return "".join(f"{print_entry(entry)}\n" for entry in entries).encode()
 
 
 # ----------------------------------------------------------------------------------------------------------- reading
