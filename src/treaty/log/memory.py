@@ -64,8 +64,8 @@ class MemoryStore:
         with self.guard:
             if after.agrees(self.tip):
                 return LogDelta(self.tip, ())
-            known = self.history.get(after.sequence)
-            if known is not None and known.position.agrees(after):
+            remembered = self.history.get(after.sequence)
+            if remembered is not None and remembered.position.agrees(after):
                 latest_first = takewhile(lambda one: one.last > after.sequence, reversed(self.history.values()))
                 rows = (row for one in [*latest_first][::-1] for commit in one.commits for row in commit.rows)
                 return LogDelta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))

@@ -67,12 +67,12 @@ class TableRootWriter:
         """Return what an append changes; all, where somebody else wrote before it."""
         if _repeats_root(append):
             return TableRootChanges()
-        known = append.parent == self._digest
-        before = self._roots if known else {}
+        is_own = append.parent == self._digest
+        before = self._roots if is_own else {}
         roots = append.roots
         put = [(table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root]
         gone = [table for table in before if table not in roots]
-        return TableRootChanges(put, gone, others_go=not known)
+        return TableRootChanges(put, gone, others_go=not is_own)
 
     def wrote(self, append: Append) -> None:
         """Remember what is in the store now."""

@@ -27,18 +27,18 @@ class RootMismatch:
 
 
 def find_root_mismatches(
-    root: bytes, stated: Mapping[str, int] | None, found: Mapping[str, int]
+    root: bytes, stated: Mapping[str, int] | None, shares: Mapping[str, int]
 ) -> Iterator[RootMismatch]:
-    """Compare what rows come to (`found`, by table) with the root that is stated for them, and with the shares of the
+    """Compare what rows come to (`shares`, by table) with the root that is stated for them, and with the shares of the
     tables where these are kept (None where they are not).
     """
-    tables = sorted({*stated, *found}) if stated is not None else ()
+    tables = sorted({*stated, *shares}) if stated is not None else ()
     for table in tables:
-        says, adds = (stated or {}).get(table, 0), found.get(table, 0)
+        says, adds = (stated or {}).get(table, 0), shares.get(table, 0)
         if says != adds:
             yield RootMismatch(table, f"its rows add {adds:064x} to the state root, {says:064x} is stated")
-    if as_root(found) != root:
-        yield RootMismatch("", f"the rows come to the state root {as_root(found).hex()}, {root.hex()} is stated")
+    if as_root(shares) != root:
+        yield RootMismatch("", f"the rows come to the state root {as_root(shares).hex()}, {root.hex()} is stated")
     if stated is not None and as_root(stated) != root:
         yield RootMismatch(
             "", f"the shares of the tables come to the state root {as_root(stated).hex()}, {root.hex()} is stated"
@@ -65,9 +65,9 @@ async def read_with_table_roots(log: Log) -> tuple[LogDelta, Mapping[str, int] |
     return delta, None
 
 
-def differing_tables(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
+def differing_tables(first: Mapping[str, int], second: Mapping[str, int]) -> tuple[str, ...]:
     """Return the tables, in order, of which the two say different things; a table that is missing adds nothing."""
-    return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
+    return tuple(sorted(table for table in {*first, *second} if first.get(table, 0) != second.get(table, 0)))
 
 
 def warn_of_wrong_table_roots(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[EncodedRow]) -> None:

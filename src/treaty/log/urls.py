@@ -91,8 +91,8 @@ async def _open_kafka(url: str, terms: LogOptions) -> Log:
         log: Log = await module.open_kafka_log(
             url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command
         )
-    except KafkaSettingsError as wrong:
-        raise LogUrlError(str(wrong)) from wrong
+    except KafkaSettingsError as error:
+        raise LogUrlError(str(error)) from error
     return log
 
 
@@ -127,7 +127,7 @@ async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
         if scheme not in plugins:
             if is_address(url):
                 raise LogUrlError(f"{url!r} has no scheme; did you mean http://{url}?")
-            known = ", ".join(sorted({*OPENERS, *plugins}))
-            raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")
+            schemes = ", ".join(sorted({*OPENERS, *plugins}))
+            raise LogUrlError(f"no log for {url!r}: known schemes are {schemes}; for instance sqlite:///tmp/treaty.db")
         opener = plugins[scheme].load()
     return await opener(url, terms)

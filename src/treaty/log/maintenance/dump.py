@@ -89,9 +89,9 @@ def read_head(line: bytes) -> DumpHead:
     members = _parse_json(line, 1)
     if not isinstance(members, dict) or members.get("kind") != KIND:
         raise DumpError("line 1 is not the head of a dump: this file was not written by `treaty log dump`")
-    found = members.get("format")
-    if found != FORMAT:
-        raise DumpError(f"the dump has format {found}, known here is {FORMAT}: upgrade Treaty")
+    format_number = members.get("format")
+    if format_number != FORMAT:
+        raise DumpError(f"the dump has format {format_number}, known here is {FORMAT}: upgrade Treaty")
     try:
         identity, digest, root = (bytes.fromhex(members[name]) for name in ("identity", "digest", "root"))
         roots = {table: int(share, 16) for table, share in members["tables"].items()}
@@ -109,14 +109,14 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
     head himself: what was changed is then no error, only what is missing.
     """
     checksum = hashlib.sha256(first)
-    found: dict[str, int] = {}
+    shares: dict[str, int] = {}
     count, number, before = 0, 1, ("", "")
     for number, line in enumerate(lines, 2):
         value = _parse_json(line, number)
         if isinstance(value, dict):
             _refuse_end(head, value, count, number)
             if not lenient:
-                _refuse_changed(head, value, checksum.hexdigest(), found)
+                _refuse_changed(head, value, checksum.hexdigest(), shares)
             return
         row = _parse_row(value, number)
         if count and before >= _sort_key(row):
@@ -124,7 +124,7 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
                 f"line {number}, row {row.key} of {row.table}, is not in its order, or there twice; copy it again"
             )
         checksum.update(line)
-        add(found, row.table, row.digest)
+        add(shares, row.table, row.digest)
         count, before = count + 1, _sort_key(row)
         yield row
     raise DumpError(f"the dump was cut short after line {number}: {count} of {head.rows} rows are there; copy it again")
@@ -135,22 +135,22 @@ def _refuse_end(head: DumpHead, end: dict[str, object], count: int, number: int)
         raise DumpError(f"line {number}: the dump has {count} rows instead of {head.rows}; copy it again")
 
 
-def _refuse_changed(head: DumpHead, end: dict[str, object], sha256: str, found: Mapping[str, int]) -> None:
-    whole = end.get("sha256") == sha256
-    cure = "it is what the log was: see `treaty log verify`" if whole else "it was changed: copy it again"
-    refuse_root_mismatch(head, found, f"the dump does not add up, and {cure}")
-    if not whole:
+def _refuse_changed(head: DumpHead, end: dict[str, object], sha256: str, shares: Mapping[str, int]) -> None:
+    is_unchanged = end.get("sha256") == sha256
+    cure = "it is what the log was: see `treaty log verify`" if is_unchanged else "it was changed: copy it again"
+    refuse_root_mismatch(head, shares, f"the dump does not add up, and {cure}")
+    if not is_unchanged:
         raise DumpError("the dump was changed: the SHA-256 of its lines is wrong; copy it again")
 
 
-def refuse_root_mismatch(head: DumpHead, found: Mapping[str, int], what: str) -> None:
+def refuse_root_mismatch(head: DumpHead, shares: Mapping[str, int], what: str) -> None:
     """Raise `DumpError` where rows do not come to what a head says, with the tables that do not."""
-    wrong = "; ".join(
+    faults = "; ".join(
         f"{fault.table or 'the state'}: {fault.message}"
-        for fault in find_root_mismatches(head.position.root, head.roots, found)
+        for fault in find_root_mismatches(head.position.root, head.roots, shares)
     )
-    if wrong:
-        raise DumpError(f"{what} ({wrong})")
+    if faults:
+        raise DumpError(f"{what} ({faults})")
 
 
 def _parse_row(value: object, number: int) -> EncodedRow:

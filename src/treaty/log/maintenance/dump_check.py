@@ -48,8 +48,8 @@ def find_dump_violations(rows: Iterable[EncodedRow], sequence: int) -> tuple[Inv
         try:
             with closing(sqlite3.connect(file, isolation_level=None)) as database:
                 stored = StoredDump(database, sequence)
-                found = chain(stored.store(rows), check_rows(stored, stored.keys))
-                return tuple(islice(found, RESTORE_FAULTS))
+                violations = chain(stored.store(rows), check_rows(stored, stored.keys))
+                return tuple(islice(violations, RESTORE_FAULTS))
         except sqlite3.Error as error:
             raise OSError(0, f"{error}; set TMPDIR to a folder with more space", str(file)) from error
 
@@ -74,23 +74,23 @@ class StoredDump:
 
     def store(self, rows: Iterable[EncodedRow]) -> Iterator[InvariantViolation]:
         """Store all rows, and yield a violation for each that can't be read. The dump is whole once this has ended."""
-        found: list[InvariantViolation] = []
+        violations: list[InvariantViolation] = []
         source = iter(rows)
         self._database.execute("begin")
         while batch := [*islice(source, BATCH)]:
-            self._store_batch(batch, found)
+            self._store_batch(batch, violations)
         self._database.execute("create index by_entry on entry (name, entry, key_order)")
         self._database.execute("commit")
-        yield from found
+        yield from violations
 
-    def _store_batch(self, batch: list[EncodedRow], found: list[InvariantViolation]) -> None:
+    def _store_batch(self, batch: list[EncodedRow], violations: list[InvariantViolation]) -> None:
         stored, entries = [], []
         for row in batch:
             stored.append((row.table, _bytes_of(row.key), _bytes_of(row.value or "")))
             decoded = decode_row(row)
             if isinstance(decoded.value, UnreadableValue):
-                if len(found) < RESTORE_FAULTS:  # at the limit nothing else is checked
-                    found.append(unreadable(row.table, decoded.key, decoded.value.why))
+                if len(violations) < RESTORE_FAULTS:  # at the limit nothing else is checked
+                    violations.append(unreadable(row.table, decoded.key, decoded.value.why))
                     self._unreadable.append((row.table, decoded.key))
                 continue
             for index in TABLES[row.table].indexes:
@@ -110,10 +110,10 @@ class StoredDump:
     def _read_row(self, table: str, key: Key) -> Any:
         text = key_text(key)
         place = (table, _bytes_of(text))
-        found = self._database.execute("select value from row where state_table = ? and key = ?", place).fetchone()
-        if found is None:
+        columns = self._database.execute("select value from row where state_table = ? and key = ?", place).fetchone()
+        if columns is None:
             return None
-        value = decode_row(EncodedRow(table, text, _text_of(found[0]))).value
+        value = decode_row(EncodedRow(table, text, _text_of(columns[0]))).value
         if isinstance(value, UnreadableValue):
             raise _unreadable_row(table, key, value.why)
         return value
@@ -122,8 +122,8 @@ class StoredDump:
         """Return the keys of the rows that claim an entry of one of `INDEXES_CHECKED`, ascending."""
         low, high = (b"", _ABOVE) if not head else (order_bytes(part) for part in subject_span(*head))
         exact = order_bytes(entry)
-        found = self._find_keys(index, exact, exact + b"\0", low, high)
-        return chain(found, self._refuse_rest(index, lambda key: index.may_claim(key, entry)))
+        keys = self._find_keys(index, exact, exact + b"\0", low, high)
+        return chain(keys, self._refuse_rest(index, lambda key: index.may_claim(key, entry)))
 
     def _refuse_rest(self, index: AnyIndex, may_claim: Callable[[Key], bool]) -> Iterator[Any]:
         """Yield nothing. Raises `UnreadableRowError` where a row that can't be read may claim what was looked for."""

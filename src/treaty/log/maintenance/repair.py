@@ -36,13 +36,13 @@ class UnreadableRow:
 
 def find_unreadable_rows(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...]:
     """Return the unreadable rows."""
-    found = []
+    unreadable = []
     for row in rows:
         decoded = decode_row(row)
         if isinstance(decoded.value, UnreadableValue):
             newer = row.table not in TABLES or "row format" in decoded.value.why
-            found.append(UnreadableRow(row.table, decoded.key, decoded.value.text, decoded.value.why, newer))
-    return tuple(found)
+            unreadable.append(UnreadableRow(row.table, decoded.key, decoded.value.text, decoded.value.why, newer))
+    return tuple(unreadable)
 
 
 async def quarantine_rows(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[UnreadableRow, ...], Position]:
@@ -61,18 +61,18 @@ async def quarantine_rows(log: Log, *, time: int, newer: bool = False) -> tuple[
 def _make_quarantine_rows(chosen: Iterable[UnreadableRow], time: int) -> list[EncodedRow]:
     """The rows of a commit that moves others into quarantine."""
     rows = []
-    for one in chosen:
-        gone = encode_row(Row(one.table, one.key, None))
-        rows += [gone, encode_row(Row("quarantine", (one.table, gone.key), QuarantinedRow(one.text, one.why, time)))]
+    for row in chosen:
+        gone = encode_row(Row(row.table, row.key, None))
+        rows += [gone, encode_row(Row("quarantine", (row.table, gone.key), QuarantinedRow(row.text, row.why, time)))]
     return rows
 
 
 def _replace_orphan_rows(orphan_rows: Iterable[OrphanRow], time: int) -> list[EncodedRow]:
     """The rows of a commit that takes away what belongs to no append, and keeps it in quarantine."""
     rows = []
-    for one in orphan_rows:
-        kept = QuarantinedRow(one.row.value or "null", NO_APPEND, time)
-        rows += [one.before, encode_row(Row("quarantine", (one.row.table, one.row.key), kept))]
+    for orphan in orphan_rows:
+        quarantined = QuarantinedRow(orphan.row.value or "null", NO_APPEND, time)
+        rows += [orphan.before, encode_row(Row("quarantine", (orphan.row.table, orphan.row.key), quarantined))]
     return rows
 
 
@@ -128,11 +128,11 @@ async def accept_state(log: Log, *, time: int) -> tuple[StateCheck, Position]:
     back. Raises `RestoreError` where somebody else writes at the same time.
     """
     delta, stated = await read_with_table_roots(log)
-    found = check_state(delta, stated, await find_orphan_rows(log))
-    if delta.tip == START or found.fits:
-        return found, delta.tip
-    rows = [*_make_quarantine_rows(found.foreign, time), *_replace_orphan_rows(found.orphan_rows, time)]
-    return found, await append_rows(log, delta.tip, rows, compute_roots_with(delta, rows), time)
+    check = check_state(delta, stated, await find_orphan_rows(log))
+    if delta.tip == START or check.fits:
+        return check, delta.tip
+    rows = [*_make_quarantine_rows(check.foreign, time), *_replace_orphan_rows(check.orphan_rows, time)]
+    return check, await append_rows(log, delta.tip, rows, compute_roots_with(delta, rows), time)
 
 
 def find_reserved_ids(rows: Iterable[EncodedRow]) -> tuple[ReservedIds, ...]:
@@ -151,8 +151,8 @@ async def lower_id_counters(log: Log, *, time: int) -> tuple[tuple[ReservedIds, 
     delta = await log.read(START)
     tables = DictTables()
     tables.load(delta.rows, delta.tip)
-    found = reserved_ids(tables)
-    if not found:
+    reserved = reserved_ids(tables)
+    if not reserved:
         return (), delta.tip
-    rows = [encode_row(healing_row(tables, one)) for one in found]
-    return found, await append_to_state(log, delta, rows, time)
+    rows = [encode_row(healing_row(tables, one)) for one in reserved]
+    return reserved, await append_to_state(log, delta, rows, time)

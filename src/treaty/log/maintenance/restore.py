@@ -65,20 +65,20 @@ async def restore_log(
     mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.log_url
     )
-    here, there = await _begin_restore(log, mark)
-    roots = dict(roots_of(there.values()))
+    position, log_rows = await _begin_restore(log, mark)
+    roots = dict(roots_of(log_rows.values()))
     written = 0
     for batch in _split_batches(_prepare_rows(rows, gap)):
         for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
-            before = there.pop((row.table, row.key), None)
+            before = log_rows.pop((row.table, row.key), None)
             add(roots, row.table, row.digest - (before.digest if before else 0))
-        here = await append_rows(log, here, batch, dict(roots), time)
+        position = await append_rows(log, position, batch, dict(roots), time)
         written += len(batch)
         progress(written)
     if confirm is not None:
         await confirm(here)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
-    return await append_rows(log, here, [encode_row(row) for row in last], roots, time)
+    return await append_rows(log, position, [encode_row(row) for row in last], roots, time)
 
 
 async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], EncodedRow]]:
@@ -86,22 +86,22 @@ async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tupl
     rows of its own, is refused.
     """
     delta = await log.read(START)
-    there = {(row.table, row.key): row for row in delta.rows}
+    log_rows = {(row.table, row.key): row for row in delta.rows}
     if delta.tip == START:
-        return await append_rows(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
-    found = _refuse_used_log(log, delta)
-    if (found.identity, found.sequence, found.digest, found.gap) != (
+        return await append_rows(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), log_rows
+    begun = _refuse_used_log(log, delta)
+    if (begun.identity, begun.sequence, begun.digest, begun.gap) != (
         mark.identity,
         mark.sequence,
         mark.digest,
         mark.gap,
     ):
         raise RestoreError(
-            f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
-            f"{found.gap}): continue with that dump, or take a new place"
+            f"another restore into {log.url} was cut off (of sequence {begun.sequence} of log {begun.identity}, with gap "
+            f"{begun.gap}): continue with that dump, or take a new place"
         )
     refuse_wrong_root(log, delta)
-    return delta.tip, there
+    return delta.tip, log_rows
 
 
 async def refuse_used_log(log: Log) -> Position:
@@ -114,9 +114,9 @@ async def refuse_used_log(log: Log) -> Position:
 
 def _refuse_used_log(log: Log, delta: LogDelta) -> LogOrigin:
     """The mark of a restore that was cut off."""
-    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
-    if isinstance(found, LogOrigin):
-        return found
+    mark = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
+    if isinstance(mark, LogOrigin):
+        return mark
     raise RestoreError(
         f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; give an empty database, or a new file or topic"
     )

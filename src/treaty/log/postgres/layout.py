@@ -104,10 +104,10 @@ async def prepare_log(connection: Connection, name: str, key: int) -> None:
     if await _read_layout(connection, name) != LAYOUT:
         async with connection.transaction():
             await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, key)
-            found = await _read_layout(connection, name)
+            layout = await _read_layout(connection, name)
             await _run_for_schema(connection, "create schema if not exists %I", name)
             await _set_search_path(connection, name, local=True)
-            for step in MIGRATIONS[found:LAYOUT]:
+            for step in MIGRATIONS[layout:LAYOUT]:
                 await connection.execute(step)
             await _run_for_schema(connection, f"comment on schema %I is 'treaty log, layout {LAYOUT}'", name)
     await _set_search_path(connection, name)

@@ -57,10 +57,10 @@ class RowCompressor:
     def load_dictionaries(self) -> None:
         """Learn dictionaries that others have made since."""
         for number, data in self._db.execute(_KNOWN, (self._number,)).fetchall():
-            known = zstandard.ZstdCompressionDict(data)
-            self._decompressors[number] = zstandard.ZstdDecompressor(dict_data=known)
+            dictionary = zstandard.ZstdCompressionDict(data)
+            self._decompressors[number] = zstandard.ZstdDecompressor(dict_data=dictionary)
             self._compressor = zstandard.ZstdCompressor(
-                level=LEVEL, dict_data=known, write_checksum=True, write_dict_id=False
+                level=LEVEL, dict_data=dictionary, write_checksum=True, write_dict_id=False
             )
             self._number = number
 
@@ -105,13 +105,13 @@ class RowCompressor:
         if self.can_compress or highest < TRAINING_ROWS:
             return False
         step = max(1, highest // (4 * TRAINING_ROWS))
-        found: list[bytes | bytearray | memoryview] = [
+        samples: list[bytes | bytearray | memoryview] = [
             bytes(row[0], "utf-8", "surrogatepass") for row in self._db.execute(_SAMPLES, (step, 4 * TRAINING_ROWS))
         ]
-        if len(found) < TRAINING_ROWS // 2:
+        if len(samples) < TRAINING_ROWS // 2:
             return False
         try:
-            data = zstandard.train_dictionary(DICTIONARY_BYTES, [*found]).as_bytes()
+            data = zstandard.train_dictionary(DICTIONARY_BYTES, [*samples]).as_bytes()
         except zstandard.ZstdError:  # nothing repeats
             return False
         self._db.execute("insert into dictionary (data) values (?)", (data,))

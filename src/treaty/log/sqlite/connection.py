@@ -288,9 +288,9 @@ class SqliteConnection:
         """All live rows, one by one, in the transaction that is open."""
         return self._decode_rows(self._db.execute(_LIVE))
 
-    def _decode_rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[EncodedRow]:
+    def _decode_rows(self, stored_rows: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[EncodedRow]:
         text = self.compressor.decompress
-        return (EncodedRow(kind, key, text(kind, key, value)) for kind, key, value in found)
+        return (EncodedRow(kind, key, text(kind, key, value)) for kind, key, value in stored_rows)
 
     def _read_since(self, after: Position) -> LogDelta:
         tip = self._tip()

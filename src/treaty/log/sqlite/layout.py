@@ -116,10 +116,10 @@ def create_file(path: str) -> None:
     An existing file is not even opened: closing it would take away the locks of this process's other connections.
     """
     folder = Path(path).parent
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [missing_folder for missing_folder in (folder, *folder.parents) if not missing_folder.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in missing:
-        sync_folder(one.parent)
+    for missing_folder in missing:
+        sync_folder(missing_folder.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
@@ -143,7 +143,7 @@ def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, du
     """
     connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
-    found = _read_layout_in(connection, path, "begin")
+    layout = _read_layout_in(connection, path, "begin")
     end = time.monotonic() + seconds
     while _fetch_value(connection, "pragma journal_mode") != "wal":
         try:
@@ -152,7 +152,7 @@ def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, du
             if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(RETRY_SECONDS)
-    if found == LAYOUT or _read_layout_in(connection, path, "begin immediate", keep_open=True) == LAYOUT:
+    if layout == LAYOUT or _read_layout_in(connection, path, "begin immediate", keep_open=True) == LAYOUT:
         return
     _migrate(connection, read_layout(connection, path), APPLICATION)
 
@@ -161,17 +161,17 @@ def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
     """Recognise the file as a backup, and bring one of an older version up to date. Raises `LogDamagedError` for
     another thing.
     """
-    found = read_layout(connection, path, BACKUP)
-    if not found:
+    layout = read_layout(connection, path, BACKUP)
+    if not layout:
         raise LogDamagedError(f"{path} is empty, not a backup of a log")
-    if found < LAYOUT:
+    if layout < LAYOUT:
         connection.execute("begin immediate")
-        _migrate(connection, found, BACKUP)
+        _migrate(connection, layout, BACKUP)
 
 
-def _migrate(connection: sqlite3.Connection, found: int, mark: int) -> None:
+def _migrate(connection: sqlite3.Connection, layout: int, mark: int) -> None:
     """Take the steps that are missing, in the transaction that is open, and end it."""
-    for script in MIGRATIONS[found:LAYOUT]:
+    for script in MIGRATIONS[layout:LAYOUT]:
         for statement in script.split(";\n"):
             connection.execute(statement)
     connection.execute(f"pragma application_id = {mark}")
@@ -182,10 +182,10 @@ def _migrate(connection: sqlite3.Connection, found: int, mark: int) -> None:
 def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, keep_open: bool = False) -> int:
     """Look at the file in one transaction: others may be making a log of it. Keep it open where there is work to do."""
     connection.execute(begin)
-    found = read_layout(connection, path)
-    if found == LAYOUT or not keep_open:
+    layout = read_layout(connection, path)
+    if layout == LAYOUT or not keep_open:
         connection.execute("rollback")
-    return found
+    return layout
 
 
 def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
@@ -210,5 +210,5 @@ def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATI
 
 
 def _fetch_value(connection: sqlite3.Connection, statement: str) -> int | str:
-    found: int | str = connection.execute(statement).fetchone()[0]
-    return found
+    value: int | str = connection.execute(statement).fetchone()[0]
+    return value

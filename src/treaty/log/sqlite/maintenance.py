@@ -57,10 +57,10 @@ def _run_in_transaction(file: SqliteConnection, work: Callable[[], int]) -> int:
     """Do some work in a transaction of its own."""
     file.lock()
     try:
-        found = work()
+        result = work()
         file.database.execute("commit")
         file.locked = False
-        return found
+        return result
     finally:
         file.unlock()
 

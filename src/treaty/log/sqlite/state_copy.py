@@ -33,8 +33,8 @@ _END = "insert into state_copy (pieces, crc) values (?, ?)"
 def estimate_rows(file: SqliteConnection) -> int:
     """About how many rows there are: the highest number that SQLite gave one."""
     with translate_errors(file.path, "looking at the store"):
-        found: int = file.database.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
-        return found
+        highest: int = file.database.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
+        return highest
 
 
 def write_state_copy(path: str, source: Path) -> None:
@@ -78,10 +78,10 @@ def read_state_copy(path: str, target: Path) -> bool:
             file.database.execute("begin")
             if file.database.execute(_THERE).fetchone()[0] != 2:
                 return False
-            known = file.database.execute("select pieces, crc from state_copy").fetchall()
-            if not known:  # it is being written, or who wrote it has died
+            stated = file.database.execute("select pieces, crc from state_copy").fetchall()
+            if not stated:  # it is being written, or who wrote it has died
                 return False
-            if [_copy_pieces(file.database, half)] != known:
+            if [_copy_pieces(file.database, half)] != stated:
                 log.warning(
                     "%s: the copy of the state file in it is damaged and not used; `treaty log state` replaces it", path
                 )

@@ -62,8 +62,8 @@ class ElectionGroup:
         group, usable = None, True
         try:
             await asyncio.to_thread(admin.list_topics, self._topic, timeout=ASK_SECONDS)
-            asked = admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
-            group = await asyncio.wrap_future(asked)
+            description = admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
+            group = await asyncio.wrap_future(description)
         except KafkaException as error:
             self.empty = usable = error.args[0].name() == "GROUP_ID_NOT_FOUND"
             if not usable:
@@ -150,15 +150,15 @@ class GroupElection:
         if partitions:
             consumer.incremental_assign(partitions)
             consumer.pause(partitions)
-            self._changed(mine=True)
+            self._changed(is_owner=True)
 
     def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
         if partitions:
-            self._changed(mine=False)
+            self._changed(is_owner=False)
 
-    def _changed(self, *, mine: bool) -> None:
+    def _changed(self, *, is_owner: bool) -> None:
         """Called in the thread. What is known of others is old news now."""
-        self._is_owner = mine
+        self._is_owner = is_owner
         self._generation += 1
         self._group.forget()
 
@@ -195,13 +195,13 @@ class ObserverElection:
     async def leader(self) -> Leader | None:
         """Who has the partition; this node where no node has it, None where that can't be said."""
         owner = await self._group.owner()
-        mine = owner is None and self._group.empty
-        if mine is not self._is_owner:
-            self._is_owner = mine
+        is_owner = owner is None and self._group.empty
+        if is_owner is not self._is_owner:
+            self._is_owner = is_owner
             self._generation += 1
         if owner is not None:
             return Leader(owner, mine=False)
-        return Leader("", mine=True) if mine else None
+        return Leader("", mine=True) if is_owner else None
 
     @property
     def generation(self) -> int:

@@ -123,9 +123,9 @@ class PartitionReader:
         A new consumer costs less than a jump of an old one, which has to wait for the end of its request, and less than
         one that was idle, which asks for the topic a second later.
         """
-        found = next((one for one in self._consumers if one.at == offset), None)
-        if found is not None:
-            self._consumers.remove(found)
+        standing = next((one for one in self._consumers if one.at == offset), None)
+        if standing is not None:
+            self._consumers.remove(standing)
         else:
             while len(self._consumers) >= MAX_CONSUMERS:
                 self._drop(self._consumers[-1])
@@ -134,9 +134,9 @@ class PartitionReader:
                 consumer.assign([TopicPartition(self._topic, 0, offset)])
             except KafkaException as error:
                 raise make_unavailable_error(error.args[0], self._where, self._heard) from error
-            found = _ConsumerAt(consumer, offset)
-        self._consumers.insert(0, found)
-        return found
+            standing = _ConsumerAt(consumer, offset)
+        self._consumers.insert(0, standing)
+        return standing
 
     def _drop(self, stream: _ConsumerAt) -> None:
         self._consumers.remove(stream)

@@ -109,15 +109,15 @@ class LogTopic:
 
     async def _describe(self) -> TopicDescription | None:
         """What the brokers say of the topic; None where there is none."""
-        asked = self.admin.describe_topics(TopicCollection([self.topic_url.topic]), request_timeout=ASK_SECONDS)
+        answers = self.admin.describe_topics(TopicCollection([self.topic_url.topic]), request_timeout=ASK_SECONDS)
         try:
-            found = await asyncio.wrap_future(asked[self.topic_url.topic])
+            description = await asyncio.wrap_future(answers[self.topic_url.topic])
         except KafkaException as error:
             if error.args[0].name() in GONE:
                 return None
             raise self._unavailable(error) from error
-        copies = min((len(part.replicas) for part in found.partitions), default=0)
-        return TopicDescription(str(found.topic_id or ""), len(found.partitions), copies)
+        copies = min((len(part.replicas) for part in description.partitions), default=0)
+        return TopicDescription(str(description.topic_id or ""), len(description.partitions), copies)
 
     def _unavailable(self, error: KafkaException) -> LogUnavailableError:
         self.admin.poll(0)  # the library tells from here only what it has heard
@@ -129,8 +129,8 @@ class LogTopic:
             replicas = self.topic_url.replication or min(REPLICAS, len(cluster.nodes))
             settings = new_topic_settings(self.topic_url.writers, replicas)
             new = NewTopic(self.topic_url.topic, 1, replicas, config=settings)
-            (made,) = self.admin.create_topics([new], operation_timeout=ASK_SECONDS).values()
-            await asyncio.wrap_future(made)
+            (created,) = self.admin.create_topics([new], operation_timeout=ASK_SECONDS).values()
+            await asyncio.wrap_future(created)
         except KafkaException as error:
             if error.args[0].name() == "TOPIC_ALREADY_EXISTS":
                 return  # another node was quicker
@@ -195,23 +195,23 @@ class LogTopic:
         shape = self._description
         assert shape is not None
         begun = asyncio.get_running_loop().time()
-        found = await self._settings()
+        settings = await self._settings()
         writers = self.topic_url.writers
-        if next(find_wrong_settings(found, writers, shape.replicas), None) is not None:
+        if next(find_wrong_settings(settings, writers, shape.replicas), None) is not None:
             raise LogDamagedError(
-                describe_wrong_settings(self.topic_url.topic, self._where, found, writers, shape.replicas)
+                describe_wrong_settings(self.topic_url.topic, self._where, settings, writers, shape.replicas)
             )
-        self.settings, self._settings_checked_at = found, begun
+        self.settings, self._settings_checked_at = settings, begun
 
     async def _settings(self) -> Mapping[str, str]:
         """The settings that are in force, the brokers' defaults included."""
         resource = ConfigResource(ConfigResource.Type.TOPIC, self.topic_url.topic)
-        (asked,) = self.admin.describe_configs([resource], request_timeout=ASK_SECONDS).values()
+        (answer,) = self.admin.describe_configs([resource], request_timeout=ASK_SECONDS).values()
         try:
-            found = await asyncio.wrap_future(asked)
+            entries = await asyncio.wrap_future(answer)
         except KafkaException as error:
             raise self._unavailable(error) from error
-        return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}
+        return {name: str(entry.value) for name, entry in entries.items() if entry.value is not None}
 
     async def close(self) -> None:
         """Give the connections back. Who still waits for an answer gets `LogUnavailableError`."""

@@ -41,16 +41,18 @@ def parse_topic_url(url: str, settings: Pairs) -> TopicUrl:
     if not topic or len(topic) > TOPIC_LENGTH or not _TOPIC_CHARACTERS.issuperset(topic) or topic in {".", ".."}:
         raise KafkaSettingsError(f"{topic!r} is no topic: {_USAGE}; names have letters, digits, '.', '_' and '-'")
     words = parse_qsl(parts.query, keep_blank_values=True)
-    asked = dict(words)
-    if parts.fragment or len(asked) != len(words) or not asked.keys() <= {"writers", "replication"}:
+    options = dict(words)
+    if parts.fragment or len(options) != len(words) or not options.keys() <= {"writers", "replication"}:
         names = ", ".join(name for name, _ in words) or "what stands"
         raise KafkaSettingsError(
             f"{names} after the topic is not understood: {_USAGE}; settings of the library are no part of it"
         )
-    writers, replication = asked.get("writers", "any"), asked.get("replication", "0")
+    writers, replication = options.get("writers", "any"), options.get("replication", "0")
     if writers not in WRITERS:
         raise KafkaSettingsError(f"writers={writers!r} is none of {' and '.join(WRITERS)}: {_USAGE}")
-    if not (replication.isdecimal() and len(replication) < 4 and ("replication" not in asked or int(replication) > 0)):
+    if not (
+        replication.isdecimal() and len(replication) < 4 and ("replication" not in options or int(replication) > 0)
+    ):
         raise KafkaSettingsError(f"replication={replication!r} is no number of copies: {_USAGE}")
     return TopicUrl(cluster, topic, writers, int(replication))
 
@@ -134,27 +136,29 @@ def new_topic_settings(writers: str, replicas: int) -> dict[str, str]:
     return {**{one.name: one.value for one in required_settings(writers, replicas)}, **PREFERRED_SETTINGS[writers]}
 
 
-def find_wrong_settings(found: Mapping[str, str], writers: str, replicas: int) -> Iterator[RequiredSetting]:
+def find_wrong_settings(settings: Mapping[str, str], writers: str, replicas: int) -> Iterator[RequiredSetting]:
     """The settings that do not fit. One that a broker does not know is not looked at."""
     return (
-        one for one in required_settings(writers, replicas) if one.name in found and not one.accepts(found[one.name])
+        one
+        for one in required_settings(writers, replicas)
+        if one.name in settings and not one.accepts(settings[one.name])
     )
 
 
-def describe_wrong_settings(topic: str, servers: str, found: Mapping[str, str], writers: str, replicas: int) -> str:
+def describe_wrong_settings(topic: str, servers: str, settings: Mapping[str, str], writers: str, replicas: int) -> str:
     """Each wrong setting with its value, the value that is wanted and the reason, and the command that sets them all.
 
     A topic that fits the other layout may hold a log of it, which that command would destroy: then the layout comes first.
     """
-    offending = [*find_wrong_settings(found, writers, replicas)]
-    lines = [f"  {one.name} is {found[one.name]}, wanted {one.value}: {one.reason}" for one in offending]
+    offending = [*find_wrong_settings(settings, writers, replicas)]
+    lines = [f"  {one.name} is {settings[one.name]}, wanted {one.value}: {one.reason}" for one in offending]
     setting = ",".join(f"{one.name}={one.value}" for one in offending)
     command = (
         f"kafka-configs.sh --bootstrap-server {servers} --entity-type topics --entity-name {topic} --alter --add-config"
     )
     other = "owner" if writers == "any" else "any"
     mend = f"mend it: {command} {setting}"
-    if next(find_wrong_settings(found, other, replicas), None) is None:
+    if next(find_wrong_settings(settings, other, replicas), None) is None:
         lines.append(
             f"its settings are those of writers={other}: if its log is of that layout, change nothing and write "
             f"kafka://{servers}/{topic}?writers={other}"

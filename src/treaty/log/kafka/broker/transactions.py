@@ -85,9 +85,9 @@ class KafkaTransactionalProducer:
         landed = self._fill(records)
         if landed is None or landed > at:
             self._abort()
-            found = HANGING.format(first=at, last=landed - 1, topic=self._topic) if landed else UNKNOWN_OFFSET
-            log.warning("%s: %s", self._where, found)
-            raise HangingTransactionError(f"{self._where}: {found}")
+            reason = HANGING.format(first=at, last=landed - 1, topic=self._topic) if landed else UNKNOWN_OFFSET
+            log.warning("%s: %s", self._where, reason)
+            raise HangingTransactionError(f"{self._where}: {reason}")
         try:
             self._producer.commit_transaction(TRANSACTION_SECONDS)
         except KafkaException as error:
@@ -123,11 +123,11 @@ class KafkaTransactionalProducer:
             raise make_unavailable_error(error.args[0], self._where, self._heard) from error
         except SystemError as error:
             # The library calls back with a fatal error of its own still in the air; Python takes that for the listener's fault.
-            found = error.__cause__
-            if isinstance(found, KafkaException):
-                self._give_up(found.args[0])
+            cause = error.__cause__
+            if isinstance(cause, KafkaException):
+                self._give_up(cause.args[0])
             self._drop()
-            raise LogUnavailableError(f"{self._where}: records were not taken: {found or error}") from error
+            raise LogUnavailableError(f"{self._where}: records were not taken: {cause or error}") from error
         if left:
             self._drop()
             raise LogUnavailableError(f"{self._where}: records were not taken in {TRANSACTION_SECONDS:.0f} s")

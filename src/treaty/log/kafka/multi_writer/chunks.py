@@ -184,20 +184,20 @@ def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[EncodedRow]:
             f"the snapshot at sequence {position.sequence} has format {chunks[0].format}, known is {FORMAT}"
         )
     name = f"the snapshot at sequence {position.sequence}"
-    count, found = 0, dict[str, int]()
+    count, shares = 0, dict[str, int]()
     try:
         pieces = _decompress(chunks)
         stated = _parse_roots(next(pieces))
         for row in _parse_pieces(pieces):
             count += 1
-            add(found, row.table, row.digest)
+            add(shares, row.table, row.digest)
             yield row
     except (zstandard.ZstdError, struct.error, ValueError, TypeError, StopIteration) as error:
         raise SnapshotMismatchError(f"{name} can't be read ({error!r})") from error
-    wrong = sorted(table for table in {*found, *stated} if found.get(table) != stated.get(table))
-    if count != chunks[0].rows or wrong:
+    differing = sorted(table for table in {*shares, *stated} if shares.get(table) != stated.get(table))
+    if count != chunks[0].rows or differing:
         raise SnapshotMismatchError(
-            f"{name} has rows that are not those which it names, of {', '.join(wrong) or 'no table'}"
+            f"{name} has rows that are not those which it names, of {', '.join(differing) or 'no table'}"
         )
     if as_root(stated) != position.root:
         raise SnapshotMismatchError(f"the tables of {name} come to another state root than it states")

@@ -134,8 +134,8 @@ class MultiWriterLog:
         """The node whose append won last: it has the newest state, and a round trip less to lose."""
         await self._tailer.start()
         state = self._tailer.state
-        mine = bool(state.winner) and state.winner == self._last_won
-        return Leader(state.address, mine) if state.address or mine else None
+        is_own = bool(state.winner) and state.winner == self._last_won
+        return Leader(state.address, is_own) if state.address or is_own else None
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """No node can be kept out here."""

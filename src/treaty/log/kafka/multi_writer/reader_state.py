@@ -184,18 +184,18 @@ class ReaderState:
 
     # ---------------------------------------------------------------------------------------------------- adding
 
-    def add(self, found: ScannedRecord) -> None:
+    def add(self, record: ScannedRecord) -> None:
         """Take the next record. Raises `HistoryChangedError`, or `LogDamagedError` where reading again does not help."""
-        claim = found.claim
+        claim = record.claim
         if not isinstance(claim, SnapshotChunk):
             self.counts.records += 1
-            self.counts.bytes += len(found.value)
-            self.counts.total += len(found.value)
+            self.counts.bytes += len(record.value)
+            self.counts.total += len(record.value)
         if claim is InvalidRecord.FOREIGN:
             self.counts.foreign += 1
         elif isinstance(claim, InvalidRecord):
             raise LogDamagedError(
-                f"the record at offset {found.offset} was cut short, or its first bytes were changed: restore the log from a dump"
+                f"the record at offset {record.offset} was cut short, or its first bytes were changed: restore the log from a dump"
             )
         elif isinstance(claim, SnapshotChunk) and claim.format == STATE_FILE_FORMAT:
             if claim.index + 1 == claim.count:
@@ -204,15 +204,15 @@ class ReaderState:
             if claim.position.sequence > self.base.sequence:
                 self.pending_snapshots.setdefault(claim.snapshot_digest, {})[claim.index] = crc32(bytes(claim.payload))
         else:
-            self._add_append(found, claim)
+            self._add_append(record, claim)
 
-    def _add_append(self, found: ScannedRecord, claim: AppendPrefix) -> None:
+    def _add_append(self, record: ScannedRecord, claim: AppendPrefix) -> None:
         before = self.history.tip
         validity = self.history.check(claim)
-        known = claim.format == ENVELOPE_FORMAT
-        if known and not self._is_before_base(claim) and not is_undamaged(bytes(found.value)):
+        is_own_format = claim.format == ENVELOPE_FORMAT
+        if is_own_format and not self._is_before_base(claim) and not is_undamaged(bytes(record.value)):
             raise LogDamagedError(
-                f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
+                f"the append at offset {record.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
         if validity is RecordValidity.NEWER:
             raise _make_format_error(
@@ -220,11 +220,11 @@ class ReaderState:
             )
         if validity is RecordValidity.GAP:
             raise HistoryChangedError(
-                f"offset {found.offset} has sequence {claim.first}, and {before.sequence} was the last one"
+                f"offset {record.offset} has sequence {claim.first}, and {before.sequence} was the last one"
             )
         if validity is RecordValidity.FORKED:
             raise HistoryChangedError(
-                f"offset {found.offset} was decided on another append at sequence {claim.first - 1}"
+                f"offset {record.offset} was decided on another append at sequence {claim.first - 1}"
             )
         if validity is RecordValidity.STALE:
             self.counts.stale += 1
@@ -232,13 +232,13 @@ class ReaderState:
                 self.results.setdefault(claim.attempt, AppendResult.CONFLICT)
             return
         self.history.check_and_advance(claim)
-        names_snapshot = POINTER_TRACE in bytes(found.value)
+        names_snapshot = POINTER_TRACE in bytes(record.value)
         self._buffer(
-            BufferedAppend(before, claim.position, found.offset, len(found.value), found.value),
+            BufferedAppend(before, claim.position, record.offset, len(record.value), record.value),
             claim.attempt,
             names_snapshot=names_snapshot,
         )
-        self.address, self.winner = found.address, claim.attempt
+        self.address, self.winner = record.address, claim.attempt
         if names_snapshot:
             self._on_snapshot_named(self.buffered[-1])
         self._trim()
@@ -248,26 +248,26 @@ class ReaderState:
         base = self.base.sequence
         return base > 0 and self.tip.sequence == base and claim.last <= base
 
-    def _buffer(self, one: BufferedAppend, attempt: bytes, *, names_snapshot: bool) -> None:
+    def _buffer(self, append: BufferedAppend, attempt: bytes, *, names_snapshot: bool) -> None:
         own = self.in_flight.get(attempt)
         if own is not None:
             self.results[attempt] = AppendResult.ACCEPTED
             if not names_snapshot:
-                one.commits, one.value = own, b""
-        self.buffered.append(one)
-        self.buffered_bytes += one.size
+                append.commits, append.value = own, b""
+        self.buffered.append(append)
+        self.buffered_bytes += append.size
 
-    def _on_snapshot_named(self, one: BufferedAppend) -> None:
+    def _on_snapshot_named(self, append: BufferedAppend) -> None:
         """A snapshot counts from here on: what was before its position need not be remembered."""
-        for snapshot in find_pointers(one.rows()):
-            known = self.history.digest_at(snapshot.sequence)
-            if snapshot.sequence <= self.history.oldest or known is None or known.hex() != snapshot.digest:
+        for snapshot in find_pointers(append.rows()):
+            digest = self.history.digest_at(snapshot.sequence)
+            if snapshot.sequence <= self.history.oldest or digest is None or digest.hex() != snapshot.digest:
                 continue  # an older one, or one of the log that this one was restored from
             self.pending_snapshots.clear()
             self.history.forget(snapshot.sequence)
             self.counts.records = self.counts.bytes = 0
             self.newest_state_files = {
-                kind: one for kind, one in self.newest_state_files.items() if one[0] >= snapshot.sequence
+                kind: place for kind, place in self.newest_state_files.items() if place[0] >= snapshot.sequence
             }
 
     def _trim(self) -> None:
@@ -283,11 +283,11 @@ class ReaderState:
         """The appends after a position; None where it is none that is at hand."""
         if after.agrees(self.tip):
             return []
-        found = []
-        for one in reversed(self.buffered):
-            found.append(one)
-            if one.before.agrees(after):
-                return found[::-1]
+        newest_first = []
+        for append in reversed(self.buffered):
+            newest_first.append(append)
+            if append.before.agrees(after):
+                return newest_first[::-1]
         return None
 
     def count_bytes_after(self, kind: int) -> float:
@@ -320,8 +320,8 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
         raise _make_format_error(
             f"the snapshot at sequence {first.position.sequence}", "format", first.format, FORMAT
         ) from error
-    for one in appends:
-        for row in one.rows(once=True):
+    for append in appends:
+        for row in append.rows(once=True):
             if row.value is None:
                 rows.pop((row.table, row.key), None)
             else:
@@ -329,9 +329,9 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
     return tuple(rows.values())
 
 
-def _make_format_error(what: str, name: str, found: int, known: int) -> NewerLogFormatError:
+def _make_format_error(what: str, name: str, format_number: int, own_number: int) -> NewerLogFormatError:
     """The error for something of another format than the one that this version reads."""
     return NewerLogFormatError(
-        f"of a newer version of Treaty than this node's: {what} has {name} {found}, known here is {known}; "
+        f"of a newer version of Treaty than this node's: {what} has {name} {format_number}, known here is {own_number}; "
         "nothing is lost, upgrade this node"
     )

@@ -172,8 +172,8 @@ async def _fetch_all(client: PartitionClient, first: int, end: int) -> RecordJou
         if batch.next <= offset:
             raise LogUnavailableError(f"the log ends at offset {end}, and offset {offset} does not come")
         offset = batch.next
-        for one in read_records(batch):
-            journal.add(one)
+        for record in read_records(batch):
+            journal.add(record)
     return journal
 
 
@@ -186,9 +186,9 @@ class _NamedAppends:
     """Digests of the snapshots that appends name, by their offsets."""
 
     def __iter__(self) -> Iterator[NamedAppend]:
-        for one in self.journal:
-            if isinstance(one.claim, AppendPrefix):
-                yield NamedAppend(one.claim, self.named.get(one.offset, b""))
+        for record in self.journal:
+            if isinstance(record.claim, AppendPrefix):
+                yield NamedAppend(record.claim, self.named.get(record.offset, b""))
 
 
 def _choose_and_read(
@@ -197,17 +197,17 @@ def _choose_and_read(
     """Choose a beginning, and read on from there."""
     gathered: defaultdict[bytes, list[SnapshotChunk]] = defaultdict(list)
     named: dict[int, SnapshotPointer] = {}
-    for one in records:
-        if isinstance(one.claim, SnapshotChunk):
-            gathered[one.claim.snapshot_digest].append(one.claim)
-        elif isinstance(one.claim, AppendPrefix) and (pointer := read_pointer(one.value, one.claim)):
-            named[one.offset] = pointer
+    for record in records:
+        if isinstance(record.claim, SnapshotChunk):
+            gathered[record.claim.snapshot_digest].append(record.claim)
+        elif isinstance(record.claim, AppendPrefix) and (pointer := read_pointer(record.value, record.claim)):
+            named[record.offset] = pointer
     state_files = [
         gathered.pop(snapshot_digest)
         for snapshot_digest in [*gathered]
         if gathered[snapshot_digest][0].format == STATE_FILE_FORMAT
     ]
-    appends = ((one.claim, one.value) for one in records if isinstance(one.claim, AppendPrefix))
+    appends = ((record.claim, record.value) for record in records if isinstance(record.claim, AppendPrefix))
     stated = collect_stated_roots(appends, (chunks[0].position for chunks in gathered.values()))
     candidates = find_candidates(gathered, named.values(), stated, without)
     snapshot_digest = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
@@ -219,8 +219,8 @@ def _choose_and_read(
         log.warning("%s", sentence)
     state = ReaderState.at(position, candidates.snapshots.get(digest, ()), kept, window)
     try:
-        for one in records:
-            state.add(one)
+        for record in records:
+            state.add(record)
     except HistoryChangedError as error:
         raise LogDamagedError(
             f"the log has lost appends, or holds two histories: {error}. Writes have stopped. Dump what a node still "
@@ -228,7 +228,7 @@ def _choose_and_read(
         ) from error
     state.state_files = select_newest_state_files(state_files, state.history)
     state.newest_state_files = {
-        kind: one for kind, one in state.newest_state_files.items() if kind in state.state_files
+        kind: place for kind, place in state.newest_state_files.items() if kind in state.state_files
     }
     return state
 

@@ -42,15 +42,15 @@ class SpooledBytes:
         """Read them. Raises `OSError`."""
         return self.read_first(self.size)
 
-    def read_first(self, most: int) -> bytes:
+    def read_first(self, maximum: int) -> bytes:
         """Read the first of them, at most so many. Raises `OSError`."""
-        found, size = bytearray(), min(most, self.size)
-        while len(found) < size:
-            piece = os.pread(self._file.descriptor, size - len(found), self.start + len(found))
+        data, size = bytearray(), min(maximum, self.size)
+        while len(data) < size:
+            piece = os.pread(self._file.descriptor, size - len(data), self.start + len(data))
             if not piece:
                 raise OSError(0, "a file for what was read of the log was cut short")
-            found += piece
-        return bytes(found)
+            data += piece
+        return bytes(data)
 
 
 Payload = bytes | SpooledBytes
@@ -83,9 +83,9 @@ class PayloadSpool:
                 return payload
         except OSError:
             return payload
-        kept = SpooledBytes(len(payload), self._end, self._file)
+        spooled = SpooledBytes(len(payload), self._end, self._file)
         self._end += len(payload)
-        return kept
+        return spooled
 
     def at(self, start: int, size: int) -> SpooledBytes:
         """Bytes that were kept in the file."""

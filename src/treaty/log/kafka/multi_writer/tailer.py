@@ -74,9 +74,9 @@ class LogTailer:
 
     # ---------------------------------------------------------------------------------------------------- waiting
 
-    async def wait_until(self, done: Callable[[], bool]) -> None:
+    async def wait_until(self, holds: Callable[[], bool]) -> None:
         """Return when something holds. Raises what the reading runs into meanwhile."""
-        while not done():
+        while not holds():
             if self._damage is not None:
                 raise type(self._damage)(*self._damage.args)
             if self._news is None:
@@ -129,9 +129,9 @@ class LogTailer:
             batch = await self._client.fetch(at, POLL_SECONDS)
             if self._next != at:
                 return  # everything was read again meanwhile
-            for one in read_records(batch):
-                self.state.add(one)
-                self._next = one.offset + 1
+            for record in read_records(batch):
+                self.state.add(record)
+                self._next = record.offset + 1
             self._next = max(self._next, batch.next)
             self._short_reads = 0
         except OffsetOutOfRangeError:

@@ -106,8 +106,8 @@ class AppendHistory:
 
     def digest_at(self, sequence: int) -> bytes | None:
         """Return the digest of the append that ended at a sequence; None where none did that is remembered."""
-        found = self.positions.get(sequence)
-        return None if found is None else found[: len(NO_DIGEST)]
+        place = self.positions.get(sequence)
+        return None if place is None else place[: len(NO_DIGEST)]
 
     def knows(self, position: Position) -> bool:
         """Return whether an append ended at this very position and stated this root, as far as is remembered."""
@@ -155,9 +155,9 @@ def _sort_key(entry: tuple[bytes, Position]) -> tuple[int, bytes]:
 
 def _is_named(position: Position, snapshot_digest: bytes, appends: Iterable[NamedAppend]) -> bool:
     history = AppendHistory.at(position)
-    for one in appends:
-        validity = history.check_and_advance(one.claim)
-        if validity is RecordValidity.VALID and one.snapshot_digest == snapshot_digest:
+    for append in appends:
+        validity = history.check_and_advance(append.claim)
+        if validity is RecordValidity.VALID and append.snapshot_digest == snapshot_digest:
             return True
         if validity not in {RecordValidity.VALID, RecordValidity.STALE}:
             return False
@@ -178,8 +178,8 @@ class SnapshotCandidates:
 
     def describe_newer_than(self, position: Position) -> list[str]:
         """Sentences on those that were left aside and stand for more than a position."""
-        found = sorted(one for one in self.rejected.values() if one[0] > position.sequence)
-        return [f"the snapshot at sequence {sequence} is left aside: {why}" for sequence, why in found]
+        newer = sorted(one for one in self.rejected.values() if one[0] > position.sequence)
+        return [f"the snapshot at sequence {sequence} is left aside: {why}" for sequence, why in newer]
 
 
 def find_candidates(
@@ -233,28 +233,28 @@ def read_pointer(value: Payload, claim: AppendPrefix) -> SnapshotPointer | None:
 
 
 def collect_stated_roots(
-    claims: Iterable[tuple[AppendPrefix, Payload]], wanted: Iterable[Position]
+    claims: Iterable[tuple[AppendPrefix, Payload]], positions: Iterable[Position]
 ) -> dict[bytes, bytes]:
     """The roots that undamaged appends state at some positions, by their digests."""
-    digests = {position.digest for position in wanted}
+    digests = {position.digest for position in positions}
     return {
         claim.digest: claim.root for claim, value in claims if claim.digest in digests and is_undamaged(bytes(value))
     }
 
 
 def select_newest_state_files(
-    found: Iterable[Sequence[SnapshotChunk]], history: AppendHistory
+    state_files: Iterable[Sequence[SnapshotChunk]], history: AppendHistory
 ) -> dict[int, tuple[SnapshotChunk, ...]]:
     """By their kinds the state files with the highest position in this history of which all chunks are there.
 
     The root in their heads is compared with the one that the append at that position states.
     """
-    known = [ordered for one in found if (ordered := _sort_if_all(one)) and history.knows(ordered[0].position)]
-    return {one[0].rows: one for one in sorted(known, key=lambda one: one[0].position.sequence)}
+    complete = [ordered for one in state_files if (ordered := _sort_if_all(one)) and history.knows(ordered[0].position)]
+    return {one[0].rows: one for one in sorted(complete, key=lambda one: one[0].position.sequence)}
 
 
 def _sort_if_all(chunks: Sequence[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     by_index = {one.index: one for one in chunks}
     count = chunks[0].count
-    there = 0 < count <= SNAPSHOT_CHUNKS and sorted(by_index) == [*range(count)]
-    return tuple(by_index[index] for index in range(count)) if there else ()
+    is_complete = 0 < count <= SNAPSHOT_CHUNKS and sorted(by_index) == [*range(count)]
+    return tuple(by_index[index] for index in range(count)) if is_complete else ()

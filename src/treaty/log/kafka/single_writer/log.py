@@ -193,8 +193,10 @@ class SingleWriterLog:
 
     def bookmark(self, position: Position) -> int | None:
         """The offset of the end record of a position, if that is the one up to which was read last."""
-        known = self._handed_over is not None and self._handed_over[0] == position and self._handed_over[1] >= 0
-        return self._handed_over[1] if known and self._handed_over is not None else None
+        is_last_position = (
+            self._handed_over is not None and self._handed_over[0] == position and self._handed_over[1] >= 0
+        )
+        return self._handed_over[1] if is_last_position and self._handed_over is not None else None
 
     def resume_at(self, position: Position, bookmark: int) -> None:
         """Read on from a position whose rows the node has; what does not follow on it is loaded from the start."""

@@ -85,25 +85,25 @@ class OrphanRowCollector:
             OrphanRow(read_row(key, value), read_row(key, values.get(key)), visible=False)
             for key, value in dict(self._pairs).items()
         ]
-        found = sum(roots_of(read_row(*pair) for pair in values.items() if pair[1] is not None).values())
-        wanted = (int.from_bytes(position.root, "big") - found) % MODULUS
-        return (*_find_surplus(self.runs, wanted), *behind)
+        total = sum(roots_of(read_row(*pair) for pair in values.items() if pair[1] is not None).values())
+        difference = (int.from_bytes(position.root, "big") - total) % MODULUS
+        return (*_find_surplus(self.runs, difference), *behind)
 
 
-def _find_surplus(runs: Sequence[SurplusRun], wanted: int) -> list[OrphanRow]:
+def _find_surplus(runs: Sequence[SurplusRun], difference: int) -> list[OrphanRow]:
     """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run
     anywhere.
     """
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
         starts += [(start,) for start in range(1, min(runs[0].rows, ORPHAN_ROWS_COMPARED // runs[0].surplus) + 1)]
-    for each in starts if wanted else ():
+    for run_starts in starts if difference else ():
         changes: dict[bytes, tuple[bytes | None, bytes | None]] = {}
-        for run, start in zip(runs, each, strict=True):
+        for run, start in zip(runs, run_starts, strict=True):
             changes.update(run.without(start))
         if (
             sum(_digest_row(key, new) - _digest_row(key, old) for key, (old, new) in changes.items()) % MODULUS
-            == wanted
+            == difference
         ):
             return [
                 OrphanRow(read_row(key, old), read_row(key, new), visible=True) for key, (old, new) in changes.items()

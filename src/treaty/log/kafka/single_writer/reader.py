@@ -51,12 +51,12 @@ class TopicReader:
         """
         for _ in range(TRIES):
             state = self.state or await self._ensure_loaded()
-            asked, here = self._loop.time(), state.offset
+            asked_at, offset = self._loop.time(), state.offset
             ends = await self._fetch_range()
-            if ends.end < here or asked - self._seen_end_at > self._load_seconds:
+            if ends.end < offset or asked_at - self._seen_end_at > self._load_seconds:
                 self.drop(state)  # the topic lost its end, or rows may have gone without a word
-            elif ends.end == here or (await self._forward(state, ends.end) and state.covers(ends.end)):
-                self._seen_end_at = max(self._seen_end_at, asked)
+            elif ends.end == offset or (await self._forward(state, ends.end) and state.covers(ends.end)):
+                self._seen_end_at = max(self._seen_end_at, asked_at)
                 return state
         raise LogUnavailableError(f"{self._client.url} changes faster than it can be read; trying again")
 
@@ -128,11 +128,11 @@ class TopicReader:
         It is, however old the position is, if its end record is still there or the next transaction names it as its
         parent, and if all after that are whole, deletions included: then nothing was taken away in between.
         """
-        known, self._resume_point = self._resume_point, None
-        if known is None:
+        resume_point, self._resume_point = self._resume_point, None
+        if resume_point is None:
             return None
         ends = await self._fetch_range()
-        state = CompactedState.after(*known, kept=self._kept)
+        state = CompactedState.after(*resume_point, kept=self._kept)
         if ends.end <= state.offset:
             return None
         try:

@@ -56,16 +56,16 @@ class RecentAppends:
 
     def changes_since(self, after: Position) -> ValuesByKey | None:
         """Return what changed after a position, in the last state; None where the position is not in the run."""
-        found: list[ValuesByKey] = []
+        later_records: list[ValuesByKey] = []
         for position, records, _ in reversed(self._appends):
             if position.agrees(after):
                 break
-            found.append(records)
+            later_records.append(records)
         else:
             if not after.agrees(self._base):
                 return None
         last: dict[bytes, bytes | None] = {}
-        for records in reversed(found):
+        for records in reversed(later_records):
             last.update(records)
         return last
 
@@ -220,19 +220,19 @@ class CompactedState:
         return len(self._pending) == self._pending_count == end.rows
 
     def _follows(self, end: EndRecord) -> bool:
-        here = self.position
-        if end.parent != here.digest or end.first != here.sequence + 1:
+        position = self.position
+        if end.parent != position.digest or end.first != position.sequence + 1:
             return False
-        return here == START or end.identity == here.identity
+        return position == START or end.identity == position.identity
 
     def _refuse_fork(self, end: EndRecord) -> None:
         """Compaction takes end records away, but never makes two of them contradict each other."""
-        here = self.position
-        if here == START:
+        position = self.position
+        if position == START:
             return
-        if end.identity != here.identity:
-            raise HistoryForkError(f"sequence {end.last} is of another log than sequence {here.sequence}")
-        if end.first <= here.sequence or (end.first == here.sequence + 1 and end.parent != here.digest):
+        if end.identity != position.identity:
+            raise HistoryForkError(f"sequence {end.last} is of another log than sequence {position.sequence}")
+        if end.first <= position.sequence or (end.first == position.sequence + 1 and end.parent != position.digest):
             raise HistoryForkError(
-                f"sequence {end.first} was written by somebody who had not read sequence {here.sequence}"
+                f"sequence {end.first} was written by somebody who had not read sequence {position.sequence}"
             )
