@@ -1,8 +1,10 @@
 """Config and mode, at every scope."""
 
+from dataclasses import dataclass, replace
+
 from treaty.api.confluent.exchange import ConfluentExchange
 from treaty.api.confluent.parameters import PAGE, PREFIX, RESOLVED
-from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Table, flag
+from treaty.api.dialects.description import ApiAnswer, ApiOperation, ApiParameter, Endpoint, Table, flag
 from treaty.core import requests as q
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import EVERYWHERE, Subject, subject_of
@@ -97,63 +99,67 @@ _PUT_MODE = ApiAnswer(
 )
 
 
-def _config(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
-    return {
-        "GET": ApiOperation(get_config, "config", _CONFIG, path, (RESOLVED,), errors=unset),
-        "PUT": ApiOperation(
-            put_config,
-            "config",
-            _PUT_CONFIG,
-            path,
-            sent=ConfigBody,
-            sent_example={"compatibility": "FULL"},
-            errors=(42203, 42205, 42208, 42209, 42210),
-            writes=True,
-        ),
-        "DELETE": ApiOperation(
-            delete_config,
-            "config",
-            ApiAnswer("The removed config", ConfigBody, example=_CONFIG.example),
-            path,
-            errors=(40401, 42205, 42208),
-            writes=True,
-        ),
-    }
+@dataclass(frozen=True, slots=True)
+class _SettingRoutes:
+    """What the routes of config and of mode differ in; at every scope both are read, put and deleted alike."""
+
+    group: str
+    endpoints: tuple[Endpoint, Endpoint, Endpoint]
+    """Those of GET, PUT and DELETE."""
+    stored: ApiAnswer
+    changed: ApiAnswer
+    """The answer to PUT."""
+    sent: type
+    put_errors: tuple[int, ...]
+    put_query: tuple[ApiParameter, ...] = ()
+    delete_query: tuple[ApiParameter, ...] = ()
+
+    def operations(self, path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
+        """The operations of one path; `unset` are the codes of a GET that finds nothing there."""
+        read, put, delete = self.endpoints
+        removed = replace(self.stored, says=f"The removed {self.group}", needed=())
+        return {
+            "GET": ApiOperation(read, self.group, self.stored, path, (RESOLVED,), errors=unset),
+            "PUT": ApiOperation(
+                put,
+                self.group,
+                self.changed,
+                path,
+                self.put_query,
+                self.sent,
+                self.changed.example,
+                self.put_errors,
+                writes=True,
+            ),
+            "DELETE": ApiOperation(
+                delete, self.group, removed, path, self.delete_query, errors=(40401, 42205, 42208), writes=True
+            ),
+        }
 
 
-def _mode(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
-    force = flag("force", "Enter IMPORT although the scope has subjects")
-    below = flag("recursive", "Remove the modes of the context's subjects too")
-    return {
-        "GET": ApiOperation(get_mode, "mode", _MODE, path, (RESOLVED,), errors=unset),
-        "PUT": ApiOperation(
-            put_mode,
-            "mode",
-            _PUT_MODE,
-            path,
-            (force,),
-            ModeBody,
-            {"mode": "READONLY"},
-            (42204, 42205, 42206, 42208),
-            writes=True,
-        ),
-        "DELETE": ApiOperation(
-            delete_mode,
-            "mode",
-            ApiAnswer("The removed mode", ModeBody, example=_MODE.example),
-            path,
-            (below,),
-            errors=(40401, 42205, 42208),
-            writes=True,
-        ),
-    }
-
-
+_CONFIG_ROUTES = _SettingRoutes(
+    "config",
+    (get_config, put_config, delete_config),
+    _CONFIG,
+    _PUT_CONFIG,
+    ConfigBody,
+    (42203, 42205, 42208, 42209, 42210),
+)
+_MODE_ROUTES = _SettingRoutes(
+    "mode",
+    (get_mode, put_mode, delete_mode),
+    _MODE,
+    _PUT_MODE,
+    ModeBody,
+    (42204, 42205, 42206, 42208),
+    put_query=(flag("force", "Enter IMPORT although the scope has subjects"),),
+    delete_query=(flag("recursive", "Remove the modes of the context's subjects too"),),
+)
 ROUTES: Table = {
-    "/config": _config(()),
-    "/config/{}": _config((_SCOPE,), 40408),
-    "/mode": _mode(()),
-    "/mode/{}": _mode((_SCOPE,), 40409),
+    "/config": _CONFIG_ROUTES.operations(()),
+    "/config/{}": _CONFIG_ROUTES.operations((_SCOPE,), 40408),
+    "/mode": _MODE_ROUTES.operations(()),
+    "/mode/{}": _MODE_ROUTES.operations((_SCOPE,), 40409),
     "/treaty/settings": {
         "GET": ApiOperation(
             list_settings,
