@@ -13,7 +13,7 @@ from tests.house import names, ratchet, rules
 from treaty.distribution import VERSION
 
 ROOT = Path(__file__).parents[2]
-CODE = ("src", "plugins", "tests", "benchmarks", "docs")
+CODE = ("src", "plugins", "tests", "benchmarks", "docs", "examples")
 STANDARD = frozenset(sys.stdlib_module_names)
 RATCHET = ratchet.read_ratchet()
 GLOSSARY = names.read_glossary()
