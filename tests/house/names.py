@@ -37,6 +37,8 @@ ROOMS = (
     "cli",
     "testing",
 )
+BACKTICKED = re.compile(r"(?<!`)`([A-Za-z_][A-Za-z_0-9.]*)`(?!`)")
+"""A name of the code in a docstring."""
 # A refusal is an answer and needs no suffix.
 REFUSALS = "treaty.core.refusals"
 
@@ -275,16 +277,35 @@ def retired_messages(modules: Iterable[Module], glossary: Glossary) -> Iterator[
 def retired_docstrings(modules: Iterable[Module], glossary: Glossary) -> Iterator[str]:
     """A docstring uses no retired word outside of code."""
     for module in modules:
-        for node in module.nodes:
-            if (
-                isinstance(node, ast.Expr)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                prose = re.sub(r"``[^`]*``|`[^`]*`", _blank, node.value.value)
-                for number, line in enumerate(prose.splitlines(), node.lineno):
-                    for word, say in _retired(line, glossary):
-                        yield f"{module.path}:{number} not {word!r} but {say}"
+        for first, docstring in _list_docstrings(module):
+            prose = re.sub(r"``[^`]*``|`[^`]*`", _blank, docstring)
+            for number, line in enumerate(prose.splitlines(), first):
+                for word, say in _retired(line, glossary):
+                    yield f"{module.path}:{number} not {word!r} but {say}"
+
+
+def unknown_names(modules: Sequence[Module]) -> Iterator[str]:
+    """A name in backticks in a docstring is a word of the code; a foreign name stands between two backticks on each side."""
+    words = {word for module in modules for word in _list_words(module)}
+    for module in modules:
+        for first, docstring in _list_docstrings(module):
+            for number, line in enumerate(docstring.splitlines(), first):
+                for name in BACKTICKED.findall(line):
+                    if name.rpartition(".")[2] not in words:
+                        yield f"{module.path}:{number} {name}"
+
+
+def _list_docstrings(module: Module) -> Iterator[tuple[int, str]]:
+    """The texts that stand as statements, each with the number of its first line."""
+    for node in module.nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def _list_words(module: Module) -> Iterator[str]:
+    """The words of a module outside of backticks, and the parts of its own name."""
+    yield from re.findall(r"[A-Za-z_][A-Za-z_0-9]*", re.sub(r"`[^`]*`", "", module.text))
+    yield from module.dotted.split(".")
 
 
 def _is_log_call(node: ast.Call) -> bool:

@@ -13,6 +13,7 @@ FUNCTION_LINES = 50
 THIN_LINES = 40
 FOLDER_MODULES = 20
 LEAF_MODULES = 3
+LIMITS = "treaty.core.limits"
 DRAWERS = frozenset({"utils", "util", "common", "helpers", "helper", "base", "misc", "programs", "shared", "tools"})
 
 # Where a library may be imported: rooms of src/treaty. One that is not listed may be imported nowhere.
@@ -167,6 +168,18 @@ def thin_modules(modules: Sequence[Module]) -> Iterator[str]:
             case [other] if other.room == module.room and other.path.name != "__init__.py":
                 if len(module.text.splitlines()) < THIN_LINES:
                     yield f"{module.path}: only {other.dotted} imports it"
+
+
+def unused_limits(modules: Sequence[Module]) -> Iterator[str]:
+    """A limit is applied somewhere: one that nothing names is none."""
+    limits = [module for module in modules if module.dotted == LIMITS]
+    used = {word for module in modules if module not in limits for word in re.findall(r"\w+", module.text)}
+    for module in limits:
+        for node in module.tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            for name in map(ast.unparse, targets):
+                if name not in used and len(re.findall(rf"\b{name}\b", module.text)) < 2:
+                    yield f"{module.path}:{node.lineno} {name}"
 
 
 def _imported(module: Module) -> set[str]:

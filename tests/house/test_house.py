@@ -71,9 +71,11 @@ def test_code(rule: rules.Rule, folders: tuple[str, ...]) -> None:
         rules.crowded_folders,
         rules.thin_folders,
         rules.thin_modules,
+        rules.unused_limits,
         names.shared_class_names,
         names.vague_functions,
         names.nameless_errors,
+        names.unknown_names,
     ],
 )
 def test_offenders_only_become_fewer(rule: rules.Rule) -> None:

@@ -31,7 +31,7 @@ def compress_gzip(body: bytes) -> bytes:
 
 
 async def compress_response(response: Response, accept_encoding: str) -> None:
-    """Compress the body of a response if it is large and the client accepts gzip; adds `Vary`."""
+    """Compress the body of a response if it is large and the client accepts gzip; adds ``Vary``."""
     body = bytes(response.body)
     if len(body) < GZIP_BYTES:
         return

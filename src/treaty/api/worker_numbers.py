@@ -20,7 +20,7 @@ DROPPED = "dropped"
 
 @dataclass(slots=True)
 class WorkerNumbers:
-    """The numbers of one worker. Open with `open_board`."""
+    """The numbers of one worker. Open with `open_numbers`."""
 
     memory: mmap.mmap
     places: dict[str, int] = field(default_factory=dict)

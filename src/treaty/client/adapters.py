@@ -1,7 +1,7 @@
 """Adapters: serializers as Kafka clients expect them, without importing any of those clients.
 
-For confluent_kafka they are callables of a value and a `SerializationContext`, for `SerializingProducer` and
-`DeserializingConsumer` and, as coroutine functions, for the asyncio producer and consumer. They read `topic`, `field`
+For confluent_kafka they are callables of a value and a `SerializationContext`, for ``SerializingProducer`` and
+``DeserializingConsumer`` and, as coroutine functions, for the asyncio producer and consumer. They read `topic`, `field`
 (``key`` or ``value``) and `headers` of the context. For aiokafka and other clients whose serializers take only the
 value, topic and part are bound in advance.
 """
@@ -24,7 +24,7 @@ class SerializationContext(Protocol):
 
 
 def for_producer(serializer: Serializer) -> Callable[[Any, Any], bytes | None]:
-    """Return a serializer for `SerializingProducer`. A frame in a header is added to the headers given to ``produce``,
+    """Return a serializer for ``SerializingProducer``. A frame in a header is added to the headers given to ``produce``,
     which must be a list or a dictionary.
     """
 
@@ -35,7 +35,7 @@ def for_producer(serializer: Serializer) -> Callable[[Any, Any], bytes | None]:
 
 
 def for_consumer(deserializer: Deserializer) -> Callable[[bytes | None, Any], Any]:
-    """Return a deserializer for `DeserializingConsumer`."""
+    """Return a deserializer for ``DeserializingConsumer``."""
 
     def deserialize(data: bytes | None, context: SerializationContext | None = None) -> Any:
         return deserializer(data, *_place(context), _headers(context))

@@ -66,7 +66,7 @@ def has_same_extras(sent: Extras, stored: Extras, number: int) -> bool:
 
     A number that is sent in the version property means a version whose property says it, or one without the property if it
     is that version's number. Without a number versions with and without the property are meant, so long as all else is equal
-    (Confluent's `canLookup`).
+    (Confluent's ``canLookup``).
     """
     (metadata, rules), (there, other_rules) = sent, stored
     if (metadata, rules) == stored:

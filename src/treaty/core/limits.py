@@ -200,8 +200,6 @@ HOT_BLOCKS = 4_096
 """Header blocks that a worker with rights caches for the response cache: one or two for each kind of client and credential."""
 AUDIT_LINES = 10_000
 """Lines of the audit log that wait to be written; further ones are lost, and counted."""
-CACHE_SCHEMAS = 10_000
-"""Schemas that a client caches."""
 RULES = 200
 """Rules in one rule set."""
 RULE_NAME = 256

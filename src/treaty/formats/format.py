@@ -72,7 +72,7 @@ class SchemaTexts:
 
 @dataclass(frozen=True, slots=True)
 class TaggableEntity:
-    """Something inside a schema that can have tags: its path and kind as in `core.schema.Tagged`, the tags it has now.
+    """Something inside a schema that can have tags: its path and kind as in `core.schema.TaggedPath`, the tags it has now.
 
     `place` says where its tags are written; two entities may share one (a property, and the object that it is).
     `stuck` says why its tags can't be changed; empty where they can. `also` are other paths that clients use for it.

@@ -66,7 +66,7 @@ class FieldDefault:
 
 @dataclass(frozen=True, slots=True)
 class AvroFormatPlan:
-    """How Avro rows are read: what Spark's `from_avro` gets, and how the two texts are woven (see `avro.weaving`)."""
+    """How Avro rows are read: what Spark's `from_avro` gets, and how the two texts are woven (see `plan.avro.envelope`)."""
 
     writer_text: str
     reader_text: str
@@ -80,7 +80,7 @@ class AvroFormatPlan:
     branches: tuple[int, ...] = ()
     """The place in the union for each writer of the plan."""
     ending: str = ""
-    """Eight bytes as hex, from which those behind each payload are made (see `avro.weaving`)."""
+    """Eight bytes as hex, from which those behind each payload are made (see `plan.avro.envelope`)."""
     lossy: str = "refuse"
     """What may be lost: by a union of further versions, and by times in a coarser unit (see `DecodeOptions`)."""
     partly: tuple[tuple[int, str], ...] = ()

@@ -48,7 +48,7 @@ _SECTIONS = ("basic", "bearer", "certificate")
 
 @dataclass(slots=True)
 class RequestAuthenticator:
-    """The rights of a file, reloaded when it changes. Made by `open_admission`. `forget` is called whenever a principal
+    """The rights of a file, reloaded when it changes. Made by `open_authentication`. `forget` is called whenever a principal
     may have lost a permission or credential.
     """
 

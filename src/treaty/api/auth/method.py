@@ -1,4 +1,4 @@
-"""`Authenticator`: a method of authentication, as a record of functions."""
+"""`AuthenticationMethod`: a method of authentication, as a record of functions."""
 
 import math
 from collections.abc import Awaitable, Callable

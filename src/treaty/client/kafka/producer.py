@@ -1,4 +1,4 @@
-"""`Sender`: writes records to topics and reports each failed delivery."""
+"""`RecordProducer`: writes records to topics and reports each failed delivery."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

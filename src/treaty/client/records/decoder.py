@@ -111,7 +111,7 @@ class RecordDecoder:
 
 
 def show_data(data: bytes) -> Any:
-    """Return bytes as text if they are UTF-8, else as `shown_bytes` does."""
+    """Return bytes as text if they are UTF-8, else as `show_base64` does."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

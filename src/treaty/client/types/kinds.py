@@ -92,7 +92,7 @@ def _model(cls: Any) -> Iterator[ClassField]:
 
 
 def is_typed_dict(cls: Any) -> bool:
-    """Whether a class is a `TypedDict`: of `typing`, or of `typing_extensions`, which makes its own."""
+    """Whether a class is a `TypedDict`: of `typing`, or of ``typing_extensions``, which makes its own."""
     return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__required_keys__")
 
 

@@ -61,7 +61,7 @@ def _find_class_text(kind: Any, format_: str) -> str | None:
 
 
 def as_typed(schema: Any, format_: str) -> TypedSchema | None:
-    """A schema however it was given: as a text, a `Draft`, a `Typed`, a Python type, or not at all."""
+    """A schema however it was given: as a text, a `Draft`, a `TypedSchema`, a Python type, or not at all."""
     if schema is None or isinstance(schema, TypedSchema):
         return schema
     if isinstance(schema, str):

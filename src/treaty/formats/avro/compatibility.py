@@ -1,4 +1,4 @@
-"""Compatibility of a reader's schema with a writer's: the findings of Java's `SchemaCompatibility`, in its order."""
+"""Compatibility of a reader's schema with a writer's: the findings of Java's ``SchemaCompatibility``, in its order."""
 
 from collections.abc import Generator, Mapping
 

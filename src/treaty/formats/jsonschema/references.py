@@ -17,7 +17,7 @@ _KEPT = ("definitions", "$defs")
 
 
 class ReferenceScope(Protocol):
-    """What a reference is looked up in: a `Document`, or the library that one is built with."""
+    """What a reference is looked up in: a document, or the library that one is built with."""
 
     @property
     def resources(self) -> Mapping[str, SchemaNode]:

@@ -65,7 +65,7 @@ def _translate(error: sqlite3.Error | UnicodeDecodeError | OSError, path: str, d
 APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
 BACKUP = 0x54525442
-"""`TRTB`: a copy that `treaty log backup` has made, which no node opens as a log."""
+"""``TRTB``: a copy that `treaty log backup` has made, which no node opens as a log."""
 LAYOUT = 1
 """The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
 WAL_BYTES = 8_388_608

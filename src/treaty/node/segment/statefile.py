@@ -101,7 +101,7 @@ class StateFile:
     check: Callable[[], None]
     """Looks at every byte; raises `SegmentDamagedError`."""
     bookmark: int | None = None
-    """The bookmark of the position, for logs that need one (see `Bookmarked`)."""
+    """The bookmark of the position, for logs that need one (see `ResumableLog`)."""
 
     @property
     def roots(self) -> Mapping[str, int]:

@@ -21,7 +21,7 @@ TAKEN: Mapping[str, tuple[type, ...]] = {
     "fixed": TEXT,
 }
 """The values of JSON that are a default of each kind of a union's types to Avro's reader for Java; a record, an enum, an
-array and a map take any value (`ResolvingGrammarGenerator.isCompatible`).
+array and a map take any value (``ResolvingGrammarGenerator.isCompatible``).
 """
 
 

@@ -6,7 +6,7 @@ from treaty.core.state.columns import ColumnType, Decimal, Scalar
 from treaty.plan.encoding.fit import LossCheck
 
 Cast = tuple[str, tuple[LossCheck, ...]]
-"""A way of `fit.WAYS`, and what is checked after it."""
+"""A way of `CONVERSIONS`, and what is checked after it."""
 FITS, EXACT, CLOCK = LossCheck("fits"), LossCheck("exact"), LossCheck("clock")
 DIGITS: Mapping[str, int] = {"int32": 10, "int64": 19}
 FLOATS = ("float32", "float64")

@@ -72,7 +72,7 @@ class ConversionPart:
 
 @dataclass(frozen=True, slots=True)
 class ColumnConversion:
-    """One of `WAYS` for the place at `path`.
+    """One of `CONVERSIONS` for the place at `path`.
 
     `type` is the Spark type that comes out and `have` the one that goes in. `required`: a null is wrong here. `same`:
     what comes out is what goes in, so that only checks are to be run. `constant` is JSON (bytes as text of one

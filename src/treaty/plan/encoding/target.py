@@ -15,7 +15,7 @@ Handle = Any
 class LeafTarget:
     """A value without parts: its column type, what is checked, the types that are taken as they are beside it.
 
-    `carrier` is the way (of `fit.WAYS`) in which the format holds it, and `carried` the Spark type of that.
+    `carrier` is the way (of `CONVERSIONS`) in which the format holds it, and `carried` the Spark type of that.
     """
 
     type: Scalar | Decimal

@@ -1,4 +1,4 @@
-"""`Keyed`: how a table has one row per key, and `Debezium`: rows that come in an envelope, as frozen values."""
+"""`KeyedTableOptions`: how a table has one row per key, and `DebeziumEnvelope`: rows that come in an envelope, as frozen values."""
 
 from dataclasses import dataclass
 

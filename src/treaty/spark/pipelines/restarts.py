@@ -36,7 +36,7 @@ class PipelineQuery(StreamingQuery):
     """A query of Spark that is started again after the fault of `is_source_fault`, up to `SOURCE_RESTARTS` times; any
     other failure ends it.
 
-    Between two starts it counts as active. `runId`, `status` and the progress are those of the last start.
+    Between two starts it counts as active. ``runId``, `status` and the progress are those of the last start.
     """
 
     def __init__(self, begin: Callable[[], StreamingQuery], close: Callable[[], None]) -> None:
@@ -131,7 +131,7 @@ class PipelinesFailedError(ExceptionGroup[Exception]):
 def wait_for_all(*queries: StreamingQuery) -> None:
     """Wait until each of several streams has ended; one that fails interrupts no other.
 
-    Spark's own `awaitAnyTermination`, or waiting for one query after the other, leaves the program at the first
+    Spark's own ``awaitAnyTermination``, or waiting for one query after the other, leaves the program at the first
     failure, and all other streams end with it. Raises `PipelinesFailedError` with every failure once all have ended.
     """
     failures: list[Exception] = []

@@ -1,4 +1,4 @@
-"""`Route`: the way of one subject's rows through a pipeline, from a topic (or all of the source) into its tables."""
+"""`TopicRoute`: the way of one subject's rows through a pipeline, from a topic (or all of the source) into its tables."""
 
 from dataclasses import dataclass, replace
 

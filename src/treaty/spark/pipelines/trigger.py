@@ -1,4 +1,4 @@
-"""`Trigger`: when a stream makes its next batch, and whether it ends."""
+"""`StreamTrigger`: when a stream makes its next batch, and whether it ends."""
 
 from dataclasses import dataclass
 

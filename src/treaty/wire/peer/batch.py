@@ -79,7 +79,7 @@ def encode_batch(commands: Iterable[bytes]) -> bytes:
 
 
 def decode_batch(data: bytes, known_access: "KnownAccess") -> tuple[ForwardedCommand | DeclinedReply, ...]:
-    """Read a body, command by command: what this version does not know is `Declined`. `known_access` are rights seen before.
+    """Read a body, command by command: what this version does not know is a `DeclinedReply`. `known_access` are rights seen before.
 
     Raises `VersionError`, and `DecodeError` for what is no body or has more than PEER_BATCH commands.
     """

@@ -119,7 +119,7 @@ def policy_at(admitted: AdmittedVersion) -> Level:
 
 
 def history_record(admitted: AdmittedVersion, compatibility: GroupPolicyBody) -> HistoryRecordBody:
-    """Print a version with its policy; `schemaString` is its text, empty for a format that is not parsed."""
+    """Print a version with its policy; ``schemaString`` is its text, empty for a format that is not parsed."""
     version = admitted.version
     text = version.text if find_formats().find(version.format) is not None else ""
     return HistoryRecordBody(schema_body(version), version_body(version), compatibility, version.time, text)

@@ -1,4 +1,4 @@
-"""Check a value in Avro's JSON encoding against a schema, as Java's `JsonDecoder` reads it."""
+"""Check a value in Avro's JSON encoding against a schema, as Java's ``JsonDecoder`` reads it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -164,7 +164,7 @@ class KafkaPartitionClient:
 
 
 async def open_kafka_log(url: str, settings: Pairs, *, address: str, create: bool, is_command: bool) -> Log:
-    """Open the log of a URL; see `Terms` for the rest.
+    """Open the log of a URL; see `LogOptions` for the rest.
 
     A topic whose front was cut is read at once: by a snapshot, or the front is lost and the log refused.
     Raises `KafkaSettingsError` for a URL or a setting that is none, `LogUnavailableError` and `LogDamagedError`.

@@ -69,7 +69,7 @@ def read_last_offsets(spark: SparkSession, checkpoint: str, batch: int) -> dict[
 
 
 def ask_end_offsets(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
-    """The ends of the source's topics now. Raises `KafkaFailure` or `KafkaMissingError`."""
+    """The ends of the source's topics now. Raises `KafkaClientError` or `KafkaMissingError`."""
     settings = [
         pair
         for name, value in read_client_settings(source).items()
