@@ -76,7 +76,7 @@ async def restore_log(
         written += len(batch)
         progress(written)
     if confirm is not None:
-        await confirm(here)
+        await confirm(position)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
     return await append_rows(log, position, [encode_row(row) for row in last], roots, time)
 
