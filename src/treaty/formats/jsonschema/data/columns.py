@@ -219,15 +219,12 @@ class _ColumnBuilder:
         return Scalar("boolean")
 
     def _number(self, kind: str, found: MergedConstraints, way: str) -> ColumnType:
-        low = max(
-            (one for word in ("minimum", "exclusiveMinimum") for one in _numbers(found.get_all(word))), default=None
-        )
-        high = min(
-            (one for word in ("maximum", "exclusiveMaximum") for one in _numbers(found.get_all(word))), default=None
-        )
+        lows, highs = (_numbers(found.get_all(word)) for word in ("minimum", "maximum"))
+        beyond = [_numbers(found.get_all(word)) for word in ("exclusiveMinimum", "exclusiveMaximum")]
+        low, high = max((*lows, *beyond[0]), default=None), min((*highs, *beyond[1]), default=None)
         listed = _numbers(found.values or ())
         if listed:
-            low, high = min(listed), max(listed)
+            low, high, beyond = min(listed), max(listed), [[], []]
         if kind == "integer":
             if low is None or high is None or low < _LOWEST or high > _HIGHEST:
                 self._add_loss("INTEGER_BEYOND_64", way)
@@ -235,9 +232,10 @@ class _ColumnBuilder:
         steps = [Exact(one).normalize().as_tuple() for one in _numbers(found.get_all("multipleOf"))]
         if low is not None and high is not None and len(steps) == 1 and steps[0].digits == (1,):
             scale = max(0, -int(steps[0].exponent))
-            digits = scale + max(len(str(abs(int(end)))) for end in (low, high))
+            ends = ((low, low in beyond[0]), (high, high in beyond[1]))
+            digits = scale + max(_count_digits(end, is_beyond=is_beyond) for end, is_beyond in ends)
             if digits <= _DIGITS:
-                return Decimal(digits, scale)
+                return Decimal(max(digits, 1), scale)
         self._add_loss("NUMBER_AS_DOUBLE", way)
         return Scalar("float64")
 
@@ -279,3 +277,11 @@ def _is_object(part: MergedConstraints) -> bool:
 
 def _numbers(values: Iterable[Json]) -> list[int | Exact]:
     return [one for one in values if isinstance(one, int | Exact) and not isinstance(one, bool)]
+
+
+def _count_digits(end: int | Exact, *, is_beyond: bool) -> int:
+    """Digits before the point of the largest number up to a bound, or (`is_beyond`) of those below it."""
+    whole = abs(int(end))
+    if is_beyond and whole == abs(end):
+        whole -= 1
+    return len(str(whole)) if whole > 0 else 0

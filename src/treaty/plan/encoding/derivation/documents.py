@@ -104,8 +104,9 @@ class _JsonSchemaBuilder:
                 part = self._part(value, f"{path}/{{}}", nullable=nullable)
                 return {"type": "object", "additionalProperties": part}
             case Decimal(precision, scale):
-                most = 10 ** (precision - scale) - 1
-                return {"type": "number", "minimum": -most - 1, "maximum": most + 1, "multipleOf": float(f"1e-{scale}")}
+                beyond = 10 ** (precision - scale)
+                step = float(f"1e-{scale}")
+                return {"type": "number", "exclusiveMinimum": -beyond, "exclusiveMaximum": beyond, "multipleOf": step}
             case Scalar(name) if name in PLAIN:
                 return dict(PLAIN[name])
         raise PlanError(f"{path} is a timestamp without a time zone, which JSON Schema has no format for: cast it")
