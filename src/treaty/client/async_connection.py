@@ -7,11 +7,28 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
+from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 
 A = TypeVar("A")
 P = ParamSpec("P")
+
+
+async def run_exchange_async(registry: AsyncRegistry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
+    """Return the value of the exchange, as `run_exchange` does."""
+    try:
+        request: Request[Any] = next(exchange)
+        while True:
+            try:
+                answer = (await registry.ask(request, call)).answer
+            except RegistryError as refused:
+                request = exchange.throw(refused)
+            else:
+                request = exchange.send(answer)
+    except StopIteration as done:
+        value: A = done.value
+        return value
 
 
 def _as_coroutine(
@@ -21,14 +38,7 @@ def _as_coroutine(
 
     @wraps(exchange)
     async def method(self: "AsyncConnection", /, *args: P.args, **kwargs: P.kwargs) -> A:
-        steps = exchange(*args, **kwargs)
-        try:
-            request = next(steps)
-            while True:
-                request = steps.send((await self.registry.ask(request, self.call)).answer)
-        except StopIteration as done:
-            value: A = done.value
-            return value
+        return await run_exchange_async(self.registry, exchange(*args, **kwargs), self.call)
 
     method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
     return method

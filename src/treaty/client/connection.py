@@ -6,10 +6,11 @@ It is a `Registry` itself, so serializers and caches accept it. The methods are 
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
+from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 
@@ -17,19 +18,28 @@ A = TypeVar("A")
 P = ParamSpec("P")
 
 
+def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
+    """Return the value of the exchange. An error of the registry is raised inside it, which may catch it."""
+    try:
+        request: Request[Any] = next(exchange)
+        while True:
+            try:
+                answer = registry.ask(request, call).answer
+            except RegistryError as refused:
+                request = exchange.throw(refused)
+            else:
+                request = exchange.send(answer)
+    except StopIteration as done:
+        value: A = done.value
+        return value
+
+
 def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Connection", P], A]:
     """Make a method that runs the exchange and returns its value."""
 
     @wraps(exchange)
     def method(self: "Connection", /, *args: P.args, **kwargs: P.kwargs) -> A:
-        steps = exchange(*args, **kwargs)
-        try:
-            request = next(steps)
-            while True:
-                request = steps.send(self.registry.ask(request, self.call).answer)
-        except StopIteration as done:
-            value: A = done.value
-            return value
+        return run_exchange(self.registry, exchange(*args, **kwargs), self.call)
 
     method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
     return method

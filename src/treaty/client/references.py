@@ -1,5 +1,7 @@
 """Resolves a schema: fetches the texts of its references from a registry."""
 
+from treaty.client.connection import run_exchange
+from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
@@ -24,13 +26,20 @@ def fetch_resolved_schema(
 
     Each is fetched once. Raises `TooLarge` past the limits of references, and the registry's error for a missing one.
     """
-    bindings = _resolve(registry, references, within, {}, 1)
+    return run_exchange(registry, resolve_schema(format_, text, references, within, imports=imports))
+
+
+def resolve_schema(
+    format_: str, text: str, references: tuple[Reference, ...], within: Subject, *, imports: Pairs = ()
+) -> Exchange[ResolvedSchema]:
+    """Return what `fetch_resolved_schema` does, as an exchange."""
+    bindings = yield from _resolve(references, within, {}, 1)
     return ResolvedSchema(format_, text, (*bindings, *bind_imports(format_, imports)))
 
 
 def _resolve(
-    registry: Registry, references: tuple[Reference, ...], within: Subject, known: Known, depth: int
-) -> tuple[ResolvedReference, ...]:
+    references: tuple[Reference, ...], within: Subject, known: Known, depth: int
+) -> Exchange[tuple[ResolvedReference, ...]]:
     if references and depth > REFERENCE_DEPTH:
         message = "the schema's references nest too deep"
         raise TooLarge.of("REFERENCE_DEPTH", message, allowed=f"at most {REFERENCE_DEPTH} links")
@@ -41,8 +50,8 @@ def _resolve(
         if place not in known:
             if len(known) >= REFERENCES:
                 raise TooLarge.of("REFERENCES", "the schema has too many references", allowed=f"at most {REFERENCES}")
-            found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
-            inner = _resolve(registry, found.references, subject, known, depth + 1)
+            found = yield from request_answer(GetVersion(subject, reference.version, deleted=True, exact=True))
+            inner = yield from _resolve(found.references, subject, known, depth + 1)
             bound = (*inner, *bind_imports(found.format, found.imports))
             known[place] = ResolvedSchema(found.format, found.text, bound)
         bindings.append(ResolvedReference(reference.name, str(subject), reference.version, known[place]))
