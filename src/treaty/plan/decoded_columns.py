@@ -1,0 +1,116 @@
+"""Columns of a decoded row: those of a decode plan whose reader is one schema, with nulls, docs and losses."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from treaty.core.limits import COLUMN_RECURSION
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Scalar, Struct
+from treaty.formats.avro.data import columns as avro_data
+from treaty.formats.avro.model import AvroRecord, AvroSchema
+from treaty.formats.jsonschema.data import columns as json_data
+from treaty.formats.protobuf import columns as protobuf_data
+from treaty.formats.registry import find_formats
+from treaty.plan.avro.bounds import find_bounded
+from treaty.plan.avro.columns import ddl
+from treaty.plan.ddl import parse_type
+from treaty.plan.errors import PlanError
+from treaty.plan.payloads import is_decodable
+from treaty.plan.planners import PLANNERS
+from treaty.plan.registry_queries import parse_resolved
+from treaty.plan.strictness import MEANT_FOR
+
+_TEXT = Scalar("string")
+
+
+def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: int = COLUMN_RECURSION) -> Columns:
+    """The columns that a row has after it is decoded with this schema as the reader; a variant is the JSON text there.
+
+    The names and types are those of the decode plan. A column is not nullable where the schema allows no null;
+    JSON documents that nobody validated may break that. `message` names a Protobuf message; without it the file's
+    first is read. Records inside themselves are opened `depth` levels deep. `losses` say what the columns do not keep.
+
+    Raises `InvalidSchemaError` for a text that is no schema and past the limits of columns, and `PlanError` for a
+    format whose rows can't be decoded, and for `message` with another format than Protobuf.
+    """
+    if message and schema.format != MEANT_FOR["message"]:
+        raise PlanError(f"message = {message!r} is for PROTOBUF, and the schema is {schema.format}; leave it out")
+    model = parse_resolved(schema)
+    if schema.format == MEANT_FOR["message"]:
+        found = protobuf_data.derive_columns(model, message, depth)
+    else:
+        found = _DERIVERS.get(schema.format, _derive_any)(schema.format, model, depth)
+    return replace(found, columns=tuple(_as_text(one) for one in found.columns))
+
+
+def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:
+    """The types are those of the planner, which judges logical types as both engines do; the rest is the schema's."""
+    del format_
+    opened = find_bounded(schema, depth)
+    found = avro_data.derive_columns(opened, depth)
+    if opened is not schema:
+        found = replace(found, losses=avro_data.derive_columns(schema, depth).losses)
+    root = opened.resolve(opened.root)
+    nodes = [one.type for one in root.fields] if isinstance(root, AvroRecord) else [opened.root]
+    kinds = [parse_type(ddl(node, opened.names)) for node in nodes]
+    columns = (replace(one, type=_keep_nulls(kind, one.type)) for one, kind in zip(found, kinds, strict=True))
+    return replace(found, columns=tuple(columns))
+
+
+def _derive_json(format_: str, schema: Any, depth: int) -> Columns:
+    del format_
+    return json_data.derive_columns(schema, depth)
+
+
+def _derive_any(format_: str, schema: Any, depth: int) -> Columns:
+    """The columns of a plug-in's format."""
+    del depth
+    form = find_formats().find(format_)
+    if form is None or form.columns is None or not is_decodable(form):
+        able = ", ".join(sorted(PLANNERS))
+        raise PlanError(f"rows of the format {format_} cannot be decoded; supported are {able}")
+    found: Columns = form.columns(schema)
+    return found
+
+
+_DERIVERS: Mapping[str, Callable[[str, Any, int], Columns]] = {"AVRO": _derive_avro, "JSON": _derive_json}
+"""By format, for formats without messages to choose from; every other is a plug-in's."""
+
+
+def _keep_nulls(kind: ColumnType, derived: ColumnType) -> ColumnType:
+    """The type with what is nullable, and the docs, of the same place in the other one."""
+    match kind, derived:
+        case Struct(), Struct():
+            others = {one.name: one for one in derived.columns}
+            return Struct(
+                tuple(
+                    replace(others[one.name], type=_keep_nulls(one.type, others[one.name].type))
+                    if one.name in others
+                    else one
+                    for one in kind.columns
+                )
+            )
+        case List(), List():
+            return List(_keep_nulls(kind.element, derived.element), derived.nullable)
+        case Map(), Map():
+            return Map(kind.key, _keep_nulls(kind.value, derived.value), derived.nullable)
+    return kind
+
+
+def _as_text(column: Column) -> Column:
+    return replace(column, type=_with_texts(column.type))
+
+
+def _with_texts(kind: ColumnType) -> ColumnType:
+    """The type with texts for variants, as decode plans have them."""
+    match kind:
+        case Scalar("variant"):
+            return _TEXT
+        case List(element, nullable):
+            return List(_with_texts(element), nullable)
+        case Map(key, value, nullable):
+            return Map(key, _with_texts(value), nullable)
+        case Struct(columns):
+            return Struct(tuple(map(_as_text, columns)))
+    return kind
