@@ -1,0 +1,115 @@
+"""Declared columns beside those that a decoded row has: what of a statement's types a source keeps, and where they differ.
+
+The row of a source has the types of its statement where a format can't say them: in JSON the width of numbers and bytes
+as Base64. Rows are then cast to the declared type when they are read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
+from treaty.metastore.columns.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
+from treaty.metastore.columns.sql_types import print_bare_type
+
+KEPT_SCALARS: Mapping[str, Mapping[str, str]] = {"JSON": {"int32": "int64", "float32": "float64", "binary": "string"}}
+"""By format, declared scalars that a decoded row has as another one; the source keeps the declared type."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDifference:
+    """A place that is declared otherwise than a decoded row has it.
+
+    `decoded` is "" where the schema does not have the column. `is_null` says that both have one type, and the decoded one
+    may be null, which was declared NOT NULL.
+    """
+
+    path: str
+    declared: str
+    decoded: str
+    is_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SettledColumns:
+    """The columns of a source that declared some, in their order, and where they differ from the decoded ones."""
+
+    columns: tuple[Column, ...]
+    differences: tuple[ColumnDifference, ...] = ()
+
+    @property
+    def clashes(self) -> tuple[ColumnDifference, ...]:
+        """Columns that are missing, or that no decoded row has as they are declared."""
+        return tuple(one for one in self.differences if not one.is_null)
+
+
+def settle_columns(declared: Sequence[Column], decoded: Sequence[Column], format_: str) -> SettledColumns:
+    """The declared columns as the source has them.
+
+    A column may be null where either says so; its doc is the declared one, else that of the schema. Where the types clash
+    the decoded one is taken.
+    """
+    found: list[ColumnDifference] = []
+    columns = _settle_struct(tuple(declared), tuple(decoded), format_, (), found)
+    return SettledColumns(columns, tuple(found))
+
+
+def refresh_columns(old: Sequence[Column], decoded: Sequence[Column], format_: str) -> tuple[Column, ...]:
+    """The columns of a source after a refresh: those of the schema, with the types that the source keeps where the format
+    can't say them.
+    """
+    there = {one.name: one for one in old}
+    return tuple(
+        settle_columns((there[one.name],), (one,), format_).columns[0] if one.name in there else one for one in decoded
+    )
+
+
+def list_casts(columns: Sequence[Column], decoded: Sequence[Column]) -> Iterator[tuple[str, str, str]]:
+    """Path, decoded and own type of each column that a source has in another type than its decoded rows."""
+    there = {one.name: one for one in decoded}
+    for one in columns:
+        now = there.get(one.name)
+        if now is not None and print_bare_type(now.type) != print_bare_type(one.type):
+            yield print_path((one.name,)), print_bare_type(now.type), print_bare_type(one.type)
+
+
+def _settle_struct(
+    declared: tuple[Column, ...],
+    decoded: tuple[Column, ...],
+    format_: str,
+    way: LeafPath,
+    found: list[ColumnDifference],
+) -> tuple[Column, ...]:
+    there = {one.name: one for one in decoded}
+    settled = []
+    for one in declared:
+        path = (*way, one.name)
+        now = there.get(one.name)
+        if now is None:
+            found.append(ColumnDifference(print_path(path), print_bare_type(one.type), ""))
+            continue
+        kind = _settle_type(one.type, now.type, format_, path, found)
+        if now.nullable and not one.nullable:
+            found.append(ColumnDifference(print_path(path), "NOT NULL", "NULL", is_null=True))
+        settled.append(replace(one, type=kind, nullable=one.nullable or now.nullable, doc=one.doc or now.doc))
+    return tuple(settled)
+
+
+def _settle_type(
+    declared: ColumnType, decoded: ColumnType, format_: str, path: LeafPath, found: list[ColumnDifference]
+) -> ColumnType:
+    match declared, decoded:
+        case Struct(), Struct():
+            return Struct(_settle_struct(declared.columns, decoded.columns, format_, path, found))
+        case List(), List():
+            return List(
+                _settle_type(declared.element, decoded.element, format_, (*path, ELEMENT), found), decoded.nullable
+            )
+        case Map(), Map():
+            key = _settle_type(declared.key, decoded.key, format_, (*path, KEY), found)
+            value = _settle_type(declared.value, decoded.value, format_, (*path, VALUE), found)
+            return Map(key, value, decoded.nullable)
+        case Scalar(), Scalar() if KEPT_SCALARS.get(format_, {}).get(declared.name) == decoded.name:
+            return declared
+    if declared != decoded:
+        found.append(ColumnDifference(print_path(path), print_bare_type(declared), print_bare_type(decoded)))
+    return decoded

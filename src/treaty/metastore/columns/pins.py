@@ -1,0 +1,141 @@
+"""Versions that a source pins: read from any registry, as exchanges, so that programs with and without asyncio share them.
+
+A missing schema is a `NotFound` with what would help. A registry that can't say now raises `Unavailable`, which is
+never taken for "not found".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.client.references import resolve_schema
+from treaty.core.answers import Uses, VersionFound
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, VersionNotFound
+from treaty.core.requests import LATEST, GetVersion, UsesOf
+from treaty.core.schema import Reference
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_resolved
+
+NAMED_USES = 3
+"""Versions that the message about an id of another subject names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedVersion:
+    """A live version as a source pins it: by subject, ordinal and schema id. `number` is Confluent's version number.
+
+    No answer has the generation of the subject. Whoever writes the pin reads it in the same commit, and checks there that
+    the version with this ordinal has this schema id: then the schema is the one that the columns were made from.
+    """
+
+    subject: Subject
+    ordinal: int
+    number: int
+    schema_id: int
+    guid: str
+    schema: ResolvedSchema
+    references: tuple[Reference, ...] = ()
+
+    def as_registered(self) -> RegisteredSchema:
+        """The version as planners take it. Raises `InvalidSchemaError`."""
+        return RegisteredSchema(
+            self.schema_id,
+            str(self.subject),
+            self.number,
+            self.schema.format,
+            parse_resolved(self.schema),
+            meaning=self.schema,
+            guid=self.guid,
+            ordinal=self.ordinal,
+        )
+
+
+def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[PinnedVersion]:
+    """A live version of a subject, its latest one without a number. Raises `NotFound` where there is none."""
+    try:
+        found = yield from request_answer(GetVersion(subject, number))
+    except VersionNotFound:
+        raise
+    except NotFound as missing:
+        raise SubjectNotFound.of(
+            "SUBJECT_NOT_FOUND",
+            f"{subject} has no schema here: nothing was registered, by another name or in another registry, or the caller may not read it. "
+            "Register one, name another subject, or write the columns",
+            subject=str(subject),
+            allowed="a subject with a live version",
+        ) from missing
+    return (yield from _read_version(found))
+
+
+def find_latest_version(subject: Subject) -> Exchange[PinnedVersion | None]:
+    """The latest live version of a subject; None where it has none."""
+    try:
+        found = yield from request_answer(GetVersion(subject, LATEST))
+    except NotFound:
+        return None
+    return (yield from _read_version(found))
+
+
+def find_version_with_id(subject: Subject, schema_id: int, hint: str = "") -> Exchange[PinnedVersion]:
+    """The live version of a subject that has the schema with this id; the newest one where there are several.
+
+    Raises `NotFound`: `SchemaNotFound` where no live version of the context has this schema, `VersionNotFound` where only
+    other subjects have it. `hint` is the word by which a statement would name one of these.
+    """
+    try:
+        answer: Uses = yield from request_answer(UsesOf(schema_id, Subject(subject.context, "")))
+    except NotFound as missing:
+        raise _no_schema(subject, schema_id) from missing
+    uses = [(subject_of(name), number) for name, number in answer.uses]
+    if not uses:
+        raise _no_schema(subject, schema_id)
+    home = subject if any(name == subject for name, _ in uses) else (yield from _find_home(subject))
+    numbers = [number for name, number in uses if name == home]
+    if not numbers:
+        raise _other_subject(subject, schema_id, uses, hint)
+    found = yield from request_answer(GetVersion(home, max(numbers), exact=True))
+    return (yield from _read_version(found))
+
+
+def _find_home(subject: Subject) -> Exchange[Subject]:
+    """The subject that an alias stands for; itself where it is none."""
+    try:
+        found = yield from request_answer(GetVersion(subject, LATEST))
+    except NotFound:
+        return subject
+    return subject_of(found.subject)
+
+
+def _read_version(found: VersionFound) -> Exchange[PinnedVersion]:
+    """The version with the texts behind its references; its subject is the one that an alias stands for."""
+    subject = subject_of(found.subject)
+    within = Subject(subject.context, "")
+    schema = yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports)
+    return PinnedVersion(
+        subject, found.ordinal, found.number, found.schema_id, found.guid, schema, references=found.references
+    )
+
+
+def _no_schema(subject: Subject, schema_id: int) -> SchemaNotFound:
+    return SchemaNotFound.of(
+        "SCHEMA_NOT_FOUND",
+        f"no live version in the context {subject.context} has the schema id {schema_id}: register the schema, or restore its version, first",
+        subject=str(subject),
+        version=str(schema_id),
+        allowed=f"the id of a live version of {subject}",
+    )
+
+
+def _other_subject(subject: Subject, schema_id: int, uses: Sequence[tuple[Subject, int]], hint: str) -> VersionNotFound:
+    named = ", ".join(f"{name} version {number}" for name, number in uses[:NAMED_USES])
+    more = f" (and {len(uses) - NAMED_USES} more)" if len(uses) > NAMED_USES else ""
+    remedy = f"say {hint}='{uses[0][0]}', or register it in {subject}" if hint else f"register it in {subject}"
+    return VersionNotFound.of(
+        "SCHEMA_OF_ANOTHER_SUBJECT",
+        f"the schema id {schema_id} is no version of {subject}; it is {named}{more}: {remedy}",
+        subject=str(subject),
+        version=str(schema_id),
+        allowed=f"the id of a live version of {subject}",
+    )

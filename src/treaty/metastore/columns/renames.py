@@ -1,0 +1,146 @@
+"""Columns that a newer schema calls otherwise: by aliases in Avro, by field numbers in Protobuf."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from treaty.core.limits import COLUMN_RECURSION
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
+from treaty.formats.protobuf.model import Field, Message, ProtoSchema, ProtoSymbol
+from treaty.metastore.columns.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
+from treaty.plan.avro.flat import is_null
+from treaty.plan.registry_queries import parse_resolved
+
+Renamed = tuple[LeafPath, str]
+"""The path of a column as it was called, and its name now."""
+
+
+def list_renames(old: ResolvedSchema, new: ResolvedSchema, *, message: str = "") -> tuple[tuple[str, str], ...]:
+    """Path of each column as the old schema calls it, and its name in the new one, where that is another.
+
+    Both are of one format; JSON has no means to say that a name was another one. `message` names the message of both, else
+    it is the first of each file. Raises `InvalidSchemaError`.
+    """
+    finder = _FINDERS.get(new.format)
+    if finder is None or old.format != new.format:
+        return ()
+    found = dict(finder(parse_resolved(old), parse_resolved(new), message))
+    return tuple((print_path(path), name) for path, name in found.items())
+
+
+# ------------------------------------------------------------------------------------------------------------- Avro
+
+
+def _find_in_avro(old: AvroSchema, new: AvroSchema, message: str) -> Iterator[Renamed]:
+    del message
+    return _AvroRenames(old, new).walk(old.root, new.root, (), ())
+
+
+class _AvroRenames:
+    """Walks two schemas side by side; `around` counts the records that a place is inside of."""
+
+    __slots__ = ("_new", "_old")
+
+    def __init__(self, old: AvroSchema, new: AvroSchema) -> None:
+        self._old = old
+        self._new = new
+
+    def walk(self, old: AvroType, new: AvroType, path: LeafPath, around: tuple[str, ...]) -> Iterator[Renamed]:
+        was, now = self._old.resolve(old), self._new.resolve(new)
+        match was, now:
+            case AvroRecord(), AvroRecord():
+                if around.count(now.full) < COLUMN_RECURSION:
+                    yield from self._walk_records(was, now, path, (*around, now.full))
+            case AvroArray(), AvroArray():
+                yield from self.walk(was.items, now.items, (*path, ELEMENT), around)
+            case AvroMap(), AvroMap():
+                yield from self.walk(was.values, now.values, (*path, VALUE), around)
+            case (AvroUnion(), _) | (_, AvroUnion()):
+                yield from self._walk_branches(_list_solid(was), _list_solid(now), path, around)
+
+    def _walk_records(
+        self, old: AvroRecord, new: AvroRecord, path: LeafPath, around: tuple[str, ...]
+    ) -> Iterator[Renamed]:
+        there = {one.name: one for one in old.fields}
+        names = {one.name for one in new.fields}
+        for field in new.fields:
+            known = next((one for one in (field.name, *field.aliases) if one in there), None)
+            if known is None or (known != field.name and known in names):
+                continue
+            if known != field.name:
+                yield (*path, known), field.name
+            yield from self.walk(there[known].type, field.type, (*path, known), around)
+
+    def _walk_branches(
+        self, old: list[AvroType], new: list[AvroType], path: LeafPath, around: tuple[str, ...]
+    ) -> Iterator[Renamed]:
+        if len(old) == len(new) == 1:
+            yield from self.walk(old[0], new[0], path, around)
+            return
+        if len(old) > 1 and len(new) > 1:
+            for place, (one, other) in enumerate(zip(old, new, strict=False)):
+                yield from self.walk(one, other, (*path, f"member{place}"), around)
+
+
+def _list_solid(node: AvroType) -> list[AvroType]:
+    """The branches of a union but null; of any other type itself."""
+    return [one for one in node.branches if not is_null(one)] if isinstance(node, AvroUnion) else [node]
+
+
+# ---------------------------------------------------------------------------------------------------------- Protobuf
+
+
+def _find_in_messages(old: ProtoSchema, new: ProtoSchema, message: str) -> Iterator[Renamed]:
+    was, now = _find_message(old, message), _find_message(new, message)
+    if was is None or now is None:
+        return iter(())
+    return _walk_messages((old, was), (new, now), (), ())
+
+
+def _find_message(schema: ProtoSchema, name: str) -> ProtoSymbol | None:
+    """The symbol of a message, the first of the file without a name."""
+    package = schema.file.package
+    short = name.removeprefix(".") or (schema.file.messages[0].name if schema.file.messages else "")
+    found = (schema.symbols.get(short) if name else None) or schema.symbols.get(
+        f"{package}.{short}" if package else short
+    )
+    return found if found is not None and isinstance(found.node, Message) else None
+
+
+Spot = tuple[ProtoSchema, ProtoSymbol]
+"""A message, and the file in which names inside it are resolved."""
+
+
+def _walk_messages(old: Spot, new: Spot, path: LeafPath, around: tuple[str, ...]) -> Iterator[Renamed]:
+    was, now = old[1].node, new[1].node
+    assert isinstance(was, Message)
+    assert isinstance(now, Message)
+    if around.count(new[1].full) >= COLUMN_RECURSION:
+        return
+    numbers = {one.number: one for one in was.all_fields}
+    for field in now.all_fields:
+        known = numbers.get(field.number)
+        if known is None:
+            continue
+        if known.name != field.name:
+            yield (*path, known.name), field.name
+        inside, other = _resolve(old, known), _resolve(new, field)
+        if inside is not None and other is not None:
+            part = (VALUE,) if field.key else (ELEMENT,) if field.label == "repeated" else ()
+            yield from _walk_messages(inside, other, (*path, known.name, *part), (*around, new[1].full))
+
+
+def _resolve(spot: Spot, field: Field) -> Spot | None:
+    """The message that a field has; None where it has none."""
+    home, symbol = spot
+    found = home.resolve(symbol.full, field.type)
+    if found is None or not isinstance(found.node, Message):
+        return None
+    return home.files.get(found.path, home), found
+
+
+_FINDERS: Mapping[str, Callable[[Any, Any, str], Iterator[Renamed]]] = {
+    "AVRO": _find_in_avro,
+    "PROTOBUF": _find_in_messages,
+}
+"""By format."""
