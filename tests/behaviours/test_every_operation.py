@@ -68,6 +68,13 @@ def exported(it: Connection) -> list[Any]:
     return [(one.state, one.version.data, one.policy and Level(deny=one.policy.deny)) for one in found]
 
 
+def pinned(it: Connection) -> tuple[int, bool]:
+    """The number by schema id, and whether it is the same version of one generation by number."""
+    first = it.version("orders", 1)
+    by_id = it.ask(n.GetPin(subject_of("orders"), schema_id=first.schema_id)).answer
+    return by_id.version.number, by_id == it.ask(n.GetPin(subject_of("orders"), 1)).answer and by_id.generation > 0
+
+
 def imported(it: Connection, request: q.Request[Any]) -> Any:
     it.ask(q.SetMode(q.Scope(MOVED.context), "IMPORT", force=True))
     return it.ask(request).answer
@@ -109,6 +116,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     q.FindVersion: (lambda it: it.find("orders", (("owner", "ada"),)).number, 2),
     q.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
     q.Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
+    n.GetPin: (pinned, (1, True)),
     q.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
     q.ListSubjects: (lambda it: it.subjects(), ("orders",)),
     q.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
@@ -181,7 +189,7 @@ WITHOUT_CONFLUENT = {
     s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
-    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy,
+    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -144,7 +144,7 @@ ELSEWHERE = {
     "add-codec", "assign-encoding", "list-codecs", "get-encoding", "list-encodings",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
-    "check-reading", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
+    "check-reading", "get-pin", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""

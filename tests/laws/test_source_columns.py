@@ -89,7 +89,7 @@ def choose(format_: str, subject: str = "t-value") -> SchemaChoices:
 def pin(derived: DerivedSchema, number: int = 1) -> PinnedVersion:
     """The version that a registration of the schema makes."""
     schema = ResolvedSchema(derived.draft.format, derived.draft.text)
-    return PinnedVersion(Subject(".", "t-value"), number - 1, number, number, "", schema)
+    return PinnedVersion(Subject(".", "t-value"), 5, number - 1, number, number, "", schema)
 
 
 def check_the_way_back(columns: tuple[Column, ...], format_: str) -> None:
@@ -188,8 +188,8 @@ def test_a_type_that_a_format_has_not_is_refused_with_what_is_allowed(
 
 
 def latest_avro(*fields: object) -> PinnedVersion:
-    schema = ResolvedSchema("AVRO", record(*fields, name="Order"))  # type: ignore[arg-type]  # as records are written
-    return PinnedVersion(Subject(".", "t-value"), 2, 3, 7, "", schema)
+    schema = ResolvedSchema("AVRO", record(*fields, name="Order"))
+    return PinnedVersion(Subject(".", "t-value"), 5, 2, 3, 7, "", schema)
 
 
 def test_what_a_latest_version_has_otherwise_is_refused_with_both_types() -> None:

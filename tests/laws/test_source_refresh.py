@@ -11,7 +11,7 @@ from treaty.core.refusals import Invalid, Referenced
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.from_schema import columns_of_schema
-from treaty.metastore.columns.leaf_paths import fold_path, is_touched, list_leaves, parse_path, print_path
+from treaty.metastore.columns.leaf_paths import is_touched, list_leaves, lower_path, parse_path, print_path
 from treaty.metastore.columns.refresh import ColumnRead, find_refresh_effect, is_wider, refuse_refresh
 from treaty.metastore.columns.renames import list_renames
 
@@ -56,8 +56,8 @@ def test_a_refresh_is_refused_where_a_leaf_that_is_read_would_go_or_change(
     read = data.draw(st.sampled_from(paths))
     read = read[: data.draw(st.integers(1, len(read)))]  # a place with parts is read whole
     effect = find_refresh_effect(old, new, [ColumnRead("r", print_path(read))])
-    there = {fold_path(path): kind for path, kind in list_leaves(new)}
-    lost = [path for path, kind in list_leaves(old) if is_touched(path, read) and there.get(fold_path(path)) != kind]
+    there = {lower_path(path): kind for path, kind in list_leaves(new)}
+    lost = [path for path, kind in list_leaves(old) if is_touched(path, read) and there.get(lower_path(path)) != kind]
     assert bool(effect.refused) is bool(lost)
     for one in effect.refused:
         assert any(is_touched(path, parse_path(one.path)) for path in lost)
@@ -71,9 +71,9 @@ def test_what_nobody_reads_may_change_and_every_change_is_told(
     effect = find_refresh_effect(old, new, ())
     refuse_refresh("s", effect)
     assert not effect.refused
-    before, after = ({fold_path(path): kind for path, kind in list_leaves(one)} for one in (old, new))
+    before, after = ({lower_path(path): kind for path, kind in list_leaves(one)} for one in (old, new))
     changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
-    told = [fold_path(parse_path(one.path)) for one in effect.effects if one.kind in {"added", "gone", "retyped"}]
+    told = [lower_path(parse_path(one.path)) for one in effect.effects if one.kind in {"added", "gone", "retyped"}]
     assert all(any(is_touched(path, one) for one in told) for path in changed)
     assert all(any(is_touched(path, one) for path in changed) for one in told)
     assert len(effect.rows) == len(json.loads(effect.to_json())) == len(effect.effects)

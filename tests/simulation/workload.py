@@ -17,6 +17,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed
 from treaty.core.messages import associations as tied
 from treaty.core.messages import encodings as packed
+from treaty.core.messages.names import GetPin
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
@@ -99,6 +100,10 @@ def get_schema(ask: Asker) -> Request[Any]:
 
 def get_version(ask: Asker) -> Request[Any]:
     return asked.GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
+
+
+def get_pin(ask: Asker) -> Request[Any]:
+    return GetPin(ask.subject(), ask.number(), ask.chance.randint(1, MOST_IDS) if ask.often(0.5) else -1)
 
 
 def get_outcome(ask: Asker) -> Request[Any]:
@@ -233,6 +238,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.GetGuid: (2, lambda a: asked.GetGuid(get_guid(a))),
     asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
     asked.GetVersion: (6, get_version),
+    GetPin: (1, get_pin),
     asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
     asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
     asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),

@@ -28,7 +28,7 @@ def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: 
     """The columns that a row has after it is decoded with this schema as the reader; a variant is the JSON text there.
 
     The names and types are those of the decode plan. A column is not nullable where the schema allows no null;
-    JSON documents that nobody validated may break that. `message` names a Protobuf message; without it the file's
+    JSON documents that were not validated may break that. `message` names a Protobuf message; without it the file's
     first is read. Records inside themselves are opened `depth` levels deep. `losses` say what the columns do not keep.
 
     Raises `InvalidSchemaError` for a text that is no schema and past the limits of columns, and `PlanError` for a
@@ -45,7 +45,7 @@ def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: 
 
 
 def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:
-    """The types are those of the planner, which judges logical types as both engines do; the rest is the schema's."""
+    """The types are those of the planner, which reads logical types as both engines do; the rest is the schema's."""
     del format_
     opened = find_bounded(schema, depth)
     found = avro_data.derive_columns(opened, depth)

@@ -24,7 +24,7 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
-from treaty.core.messages.names import GetNamedVersion
+from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.registry import CallOptions
@@ -78,7 +78,7 @@ def queries_about(one: Subject) -> Iterator[Request[Any]]:
     yield from (q.GetVersion(one, 1), q.GetVersion(one, -1, exact=True), q.FindVersion(one, ()), q.ListVersions(one))
     yield from (q.GetSchema(3, one), q.UsesOf(3, one), q.ReferencedBy(one, 1), q.Check(OPEN, refers))
     yield from (q.GetConfig(Scope(*one)), q.GetConfig(Scope(*one), resolve=True), q.GetMode(Scope(*one), resolve=True))
-    yield t.ListAssociations(t.OfSubject(one))
+    yield from (GetPin(one), GetPin(one, 1), GetPin(one, schema_id=3), t.ListAssociations(t.OfSubject(one)))
 
 
 def queries() -> Iterator[Request[Any]]:

@@ -9,6 +9,7 @@ from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
 from treaty.core.messages import associations as t
+from treaty.core.messages import names as n
 
 ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
     lambda request: request.of.subject if isinstance(request.of, t.OfSubject) else None,
@@ -33,6 +34,9 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "find-version", q.FindVersion, a.VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT,
         pauses=True,
+    ),
+    Operation(
+        "get-pin", n.GetPin, n.PinFound, queries.get_pin, permissions.of_subject_in_any_context("read"), alias=SUBJECT
     ),
     Operation(
         "list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read"), pauses=True

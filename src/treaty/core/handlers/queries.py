@@ -24,9 +24,11 @@ from treaty.core.handlers.versions import (
     schema_row,
     select,
     subject_of_key,
+    with_schema,
 )
+from treaty.core.messages.names import GetPin, PinFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
-from treaty.core.refusals import NotFound, SchemaNotFound
+from treaty.core.refusals import NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
 from treaty.core.state.table import Key
@@ -121,6 +123,35 @@ def get_version(
     if request.find_tags:
         told = replace(told, tags=describe_tags(view, subject.context, told.schema_id, engine, request.find_tags))
     return Decision((), told)
+
+
+def get_pin(view: View, command: Command[GetPin], engine: SchemaEngine) -> Decision[PinFound]:
+    """Return a live version with the generation of its subject; an unqualified name is looked for in the other contexts too."""
+    request = command.request
+    subject = at_home(view, request.subject, "live")
+    if request.schema_id < 0:
+        one = select(view, subject, request.version, "live")
+    else:
+        found = with_schema(view, subject, request.schema_id, STATES["live"])
+        newest = max(found, key=lambda kept: (kept[1].number, kept[0].ordinal), default=None)
+        if newest is None:
+            raise _no_such_pin(view, subject, request.schema_id)
+        one = newest
+    return Decision((), PinFound(one[0].generation, describe_version(view, one)))
+
+
+def _no_such_pin(view: View, subject: Subject, schema_id: int) -> NotFound:
+    if not has_version(view, subject):
+        return no_subject(subject)
+    return VersionNotFound.of(
+        "SCHEMA_ID_NOT_FOUND",
+        f"No live version of subject '{subject}' has the schema id {schema_id}.",
+        path="/schema_id",
+        subject=str(subject),
+        version=str(schema_id),
+        new=str(schema_id),
+        allowed="the schema id of a live version of this subject",
+    )
 
 
 def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:

@@ -1,4 +1,4 @@
-"""Names of versions: requests that find a version by a name.
+"""Names of versions, and pins: requests that find a version by a name, or as a source refers to it.
 
 A version has its ordinal, Confluent's number, and further names by id schemes. A scheme either computes a name (``md5``,
 ``crc-64-avro``, ``sha-256``, plug-ins) or takes the one that a registration gives (imported ids). `SEQUENCE` is the
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from treaty.core.answers import VersionFound
 from treaty.core.names import Subject
-from treaty.core.requests import Request
+from treaty.core.requests import LATEST, Request, Selector
 
 SEQUENCE = "sequence"
 """The id scheme that counts the versions of a subject from 1 on."""
@@ -25,3 +25,23 @@ class GetNamedVersion(Request[VersionFound]):
     subject: Subject
     name: str
     scheme: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinFound:
+    """A live version, and the generation of its subject: the sequence of the commit that made the subject."""
+
+    generation: int
+    version: VersionFound
+
+
+@dataclass(frozen=True, slots=True)
+class GetPin(Request[PinFound]):
+    """A live version of a subject with the generation of the subject, for a source that pins it.
+
+    With a `schema_id` of 0 or more it is the newest version that has this schema, whatever `version` says.
+    """
+
+    subject: Subject
+    version: Selector = LATEST
+    schema_id: int = -1

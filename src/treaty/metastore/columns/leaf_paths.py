@@ -67,12 +67,12 @@ def _list_inside(kind: ColumnType, path: LeafPath) -> Iterator[tuple[LeafPath, C
             yield path, kind
 
 
-def fold_path(path: Sequence[str]) -> LeafPath:
+def lower_path(path: Sequence[str]) -> LeafPath:
     """The path with small letters, by which paths are compared."""
     return tuple(name.lower() for name in path)
 
 
 def is_touched(read: Sequence[str], changed: Sequence[str]) -> bool:
     """Whether a change of one place concerns who reads the other: it is the same place, or one lies inside the other."""
-    one, other = fold_path(read), fold_path(changed)
+    one, other = lower_path(read), lower_path(changed)
     return one[: len(other)] == other[: len(one)]

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.references import resolve_schema
-from treaty.core.answers import Uses, VersionFound
+from treaty.core.answers import Uses
+from treaty.core.messages.names import GetPin, PinFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, VersionNotFound
-from treaty.core.requests import LATEST, GetVersion, UsesOf
+from treaty.core.requests import LATEST, UsesOf
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.plan.registered_schema import RegisteredSchema
@@ -24,13 +25,13 @@ NAMED_USES = 3
 
 @dataclass(frozen=True, slots=True)
 class PinnedVersion:
-    """A live version as a source pins it: by subject, ordinal and schema id. `number` is Confluent's version number.
+    """A live version as a source pins it: by subject, generation of the subject, ordinal and schema id.
 
-    No answer has the generation of the subject. Whoever writes the pin reads it in the same commit, and checks there that
-    the version with this ordinal has this schema id: then the schema is the one that the columns were made from.
+    `number` is Confluent's version number; `schema` has the texts behind the references.
     """
 
     subject: Subject
+    generation: int
     ordinal: int
     number: int
     schema_id: int
@@ -55,7 +56,7 @@ class PinnedVersion:
 def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[PinnedVersion]:
     """A live version of a subject, its latest one without a number. Raises `NotFound` where there is none."""
     try:
-        found = yield from request_answer(GetVersion(subject, number))
+        found = yield from request_answer(GetPin(subject, number))
     except VersionNotFound:
         raise
     except NotFound as missing:
@@ -72,7 +73,7 @@ def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[Pinn
 def find_latest_version(subject: Subject) -> Exchange[PinnedVersion | None]:
     """The latest live version of a subject; None where it has none."""
     try:
-        found = yield from request_answer(GetVersion(subject, LATEST))
+        found = yield from request_answer(GetPin(subject))
     except NotFound:
         return None
     return (yield from _read_version(found))
@@ -82,39 +83,33 @@ def find_version_with_id(subject: Subject, schema_id: int, hint: str = "") -> Ex
     """The live version of a subject that has the schema with this id; the newest one where there are several.
 
     Raises `NotFound`: `SchemaNotFound` where no live version of the context has this schema, `VersionNotFound` where only
-    other subjects have it. `hint` is the word by which a statement would name one of these.
+    other subjects have it. `hint` is the property of a statement that names another subject.
     """
     try:
-        answer: Uses = yield from request_answer(UsesOf(schema_id, Subject(subject.context, "")))
+        found = yield from request_answer(GetPin(subject, schema_id=schema_id))
     except NotFound as missing:
-        raise _no_schema(subject, schema_id) from missing
-    uses = [(subject_of(name), number) for name, number in answer.uses]
-    if not uses:
-        raise _no_schema(subject, schema_id)
-    home = subject if any(name == subject for name, _ in uses) else (yield from _find_home(subject))
-    numbers = [number for name, number in uses if name == home]
-    if not numbers:
-        raise _other_subject(subject, schema_id, uses, hint)
-    found = yield from request_answer(GetVersion(home, max(numbers), exact=True))
+        raise (yield from _explain_missing(subject, schema_id, hint)) from missing
     return (yield from _read_version(found))
 
 
-def _find_home(subject: Subject) -> Exchange[Subject]:
-    """The subject that an alias stands for; itself where it is none."""
+def _explain_missing(subject: Subject, schema_id: int, hint: str) -> Exchange[NotFound]:
+    """Why a subject has no version with a schema: no subject has one, or others have."""
     try:
-        found = yield from request_answer(GetVersion(subject, LATEST))
+        answer: Uses = yield from request_answer(UsesOf(schema_id, Subject(subject.context, "")))
     except NotFound:
-        return subject
-    return subject_of(found.subject)
+        return _no_schema(subject, schema_id)
+    uses = [(subject_of(name), number) for name, number in answer.uses]
+    return _other_subject(subject, schema_id, uses, hint) if uses else _no_schema(subject, schema_id)
 
 
-def _read_version(found: VersionFound) -> Exchange[PinnedVersion]:
+def _read_version(pin: PinFound) -> Exchange[PinnedVersion]:
     """The version with the texts behind its references; its subject is the one that an alias stands for."""
+    found = pin.version
     subject = subject_of(found.subject)
     within = Subject(subject.context, "")
     schema = yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports)
     return PinnedVersion(
-        subject, found.ordinal, found.number, found.schema_id, found.guid, schema, references=found.references
+        subject, pin.generation, found.ordinal, found.number, found.schema_id, found.guid, schema, found.references
     )
 
 

@@ -1,8 +1,8 @@
 """What REFRESH SCHEMA does to a source: columns added, gone, renamed and retyped, each with the readers that it concerns.
 
-A column that nobody reads may go or change its type. One that somebody reads may not, a wider type included: sums, keys
-and the output of its readers would be of another type. A column that may be null from now on, a comment, and a column
-that is new concern nobody.
+A column without a reader may go or change its type. One with a reader may not, a wider type included: sums, keys and the
+output of its readers would be of another type. A column that may be null from now on, a comment, and a column that is
+new concern no reader.
 """
 
 import json
@@ -17,8 +17,8 @@ from treaty.metastore.columns.leaf_paths import (
     KEY,
     VALUE,
     LeafPath,
-    fold_path,
     is_touched,
+    lower_path,
     parse_path,
     print_path,
 )
@@ -26,7 +26,7 @@ from treaty.metastore.columns.sql_types import print_bare_type
 
 EffectKind = Literal["added", "gone", "renamed", "retyped", "nullable", "required", "comment"]
 BREAKING: frozenset[EffectKind] = frozenset({"gone", "renamed", "retyped"})
-"""Kinds of effects that are refused where somebody reads the column."""
+"""Kinds of effects that are refused where a reader has the column."""
 REFUSED_NAMES = 3
 """The most columns that one refusal names in its message; its details name all."""
 WIDER = frozenset((("int32", "int64"), ("int32", "float64"), ("float32", "float64")))
@@ -60,7 +60,7 @@ class ColumnEffect:
 
     @property
     def is_refused(self) -> bool:
-        """Whether somebody reads a column that would go, or would have another name or type."""
+        """Whether a reader has a column that would go, or would have another name or type."""
         return self.kind in BREAKING and bool(self.reads)
 
     def __str__(self) -> str:
@@ -116,14 +116,14 @@ REFRESH_COLUMNS = ("effect", "column", "old", "new", "readers", "refused")
 def find_refresh_effect(
     old: Sequence[Column], new: Sequence[Column], reads: Iterable[ColumnRead], renames: Iterable[tuple[str, str]] = ()
 ) -> RefreshEffect:
-    """What becomes of the columns `old` of a source when its schema is read anew and has the columns `new`.
+    """What becomes of the columns `old` of a source when its schema is read again and has the columns `new`.
 
     `reads` are what its readers, and the source itself, need of it. `renames` are the path of a column as it was called, and
     its name now (`treaty.metastore.columns.renames`); what is not there has no effect. Columns that move have none
     either. Raises `Invalid` for a path that is none.
     """
     known = [(one, parse_path(one.path)) for one in reads]
-    named = {fold_path(parse_path(one)): other.lower() for one, other in renames}
+    named = {lower_path(parse_path(one)): other.lower() for one, other in renames}
     walk = _ColumnComparison(tuple(known), named)
     return RefreshEffect(tuple(walk.compare(Struct(tuple(old)), Struct(tuple(new)), ())))
 
@@ -144,7 +144,7 @@ def refuse_refresh(source: str, effect: RefreshEffect) -> None:
             path=first.path,
             old=first.old,
             new=first.new,
-            allowed="columns that nobody reads may go and change their types",
+            allowed="columns without a reader may go and change their types",
             details=details,
         )
     )
@@ -198,7 +198,7 @@ class _ColumnComparison:
 
     def _find_renamed(self, path: LeafPath, there: dict[str, Column], had: set[str]) -> Column | None:
         """The column that is called otherwise now, beside the others of its struct."""
-        name = self.renames.get(fold_path(path))
+        name = self.renames.get(lower_path(path))
         return there.get(name) if name is not None and name not in had else None
 
     def _compare_columns(self, old: Column, new: Column, path: LeafPath) -> Iterator[ColumnEffect]:

@@ -199,7 +199,7 @@ def _refuse_clashes(clashes: Sequence[ColumnDifference], choices: SchemaChoices,
     if not clashes:
         return
     where = f"version {latest.number} of {latest.subject}" if latest else f"a schema of {choices.format}"
-    details = tuple(_tell_clash(one, where) for one in clashes)
+    details = tuple(_describe_clash(one, where) for one in clashes)
     more = f" (and {len(details) - NAMED_CLASHES} more)" if len(details) > NAMED_CLASHES else ""
     first = clashes[0]
     raise Invalid(
@@ -215,7 +215,7 @@ def _refuse_clashes(clashes: Sequence[ColumnDifference], choices: SchemaChoices,
     )
 
 
-def _tell_clash(one: ColumnDifference, where: str) -> str:
+def _describe_clash(one: ColumnDifference, where: str) -> str:
     if not one.decoded:
         return f"{one.path} is called otherwise in {where}"
     return f"{one.path} is {one.declared} in the statement and {one.decoded} in {where}"

@@ -108,6 +108,7 @@ RULES: Mapping[type, Rule] = {
     x.ImportEncoding: Rule(importing.import_encoding, rights.of_import, writes=True),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
+    n.GetPin: Rule(reading.get_pin, rights.on_subject("read", anywhere=True), follows_alias=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),
     q.GetConfig: Rule(changing.get_config, rights.of_shown_scope("config")),
     q.GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),

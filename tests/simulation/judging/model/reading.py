@@ -25,6 +25,7 @@ from tests.simulation.judging.model.settings import config_in_force, policy_in_f
 from treaty.core import answers
 from treaty.core import requests as q
 from treaty.core.finding import Finding
+from treaty.core.messages.names import GetPin, PinFound
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft, TaggedPath
@@ -143,6 +144,22 @@ def get_version(past: Past, asking: Asking, request: q.GetVersion) -> Yes:
     subject = at_home(past, request.subject, visible)
     one = select(past, subject, request.version, visible)
     return Yes((), replace(describe(one), tags=_tags(past, subject.context, one.schema_id, request.find_tags)))
+
+
+def get_pin(past: Past, asking: Asking, request: GetPin) -> Yes:
+    """A live version with its subject's generation; of several with one schema the one of the highest number."""
+    subject = at_home(past, request.subject, "live")
+    if request.schema_id < 0:
+        one = select(past, subject, request.version, "live")
+        return Yes((), PinFound(one.generation, describe(one)))
+    there = past.shown(subject, STATES["live"])
+    if not there:
+        raise no_subject(subject)
+    alike = [one for one in there if one.schema_id == request.schema_id]
+    if not alike:
+        raise No(VersionNotFound, "SCHEMA_ID_NOT_FOUND", subject=str(subject), version=str(request.schema_id))
+    one = max(alike, key=lambda found: (found.number, found.ordinal))
+    return Yes((), PinFound(one.generation, describe(one)))
 
 
 def find_version(past: Past, asking: Asking, request: q.FindVersion) -> Yes:
