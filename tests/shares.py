@@ -53,7 +53,7 @@ SHARES = {
     "logs/test_tampers::test_a_node_that_is_given_a_changed_row_with_later_ones_keeps_what_it_had": 3,
     "logs/test_tampers::test_a_node_that_starts_on_changed_rows_writes_nothing_until_they_are_accepted": 3,
     "logs/test_tampers::test_what_was_changed_by_hand_is_seen_and_its_table_named": 3,
-    "nodes/test_state_file::test_damage_inside_is_found_and_everything_is_read_from_the_log": 3,
+    "nodes/test_state_file::test_damage_inside_is_found_and_everything_is_read_from_the_log": 4,
     "nodes/test_state_hand::test_a_head_that_the_log_does_not_know_is_dropped_and_said": 3,
     "owner/test_owner::test_the_laws_hold": 3,
     "planted/test_planted_bugs::test_a_planted_bug_is_found": 5,

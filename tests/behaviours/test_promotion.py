@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import permutations
 from typing import TypeVar
 
 import pytest
@@ -160,3 +161,26 @@ def test_a_server_that_takes_no_expected_version_is_promoted_to_without_one(sour
         assert done.problems == ()
         assert plain.refused == 2
         assert target.subjects() == ("money", "order")
+
+
+LONE = [record("Money", ("cents", "long")), record("Money", ("pence", "int")), record("Money", ("euros", "string"))]
+
+
+@pytest.mark.parametrize("there", [there for many in range(1, 3) for there in permutations(range(3), many)])
+def test_all_versions_are_promoted_to_a_target_that_has_some_of_them(there: tuple[int, ...]) -> None:
+    """Those that the target has, in whatever order and beside one of its own, keep their numbers; the others come last."""
+    with connect("memory:") as source, connect("memory:") as target, connect("memory:") as rehearsal:
+        for registry in (source, target):
+            registry.set_level("", "NONE")
+        for text in LONE:
+            source.register("money", text)
+        before = [target.register("money", LONE[at]).version.number for at in there]
+        target.register("money", record("Money", ("own", "long")))
+        done = promote(promotion(source, [subject_of("money")], ".", ".", every=True), target, rehearsal)
+
+        assert done.problems == ()
+        numbers = dict(zip(there, before, strict=True))
+        added = iter(range(len(there) + 2, 9))
+        assert [one.version.number for _, one in done.steps] == [
+            numbers[at] if at in numbers else next(added) for at in range(3)
+        ]

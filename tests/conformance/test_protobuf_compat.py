@@ -87,6 +87,31 @@ def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
         assert "{path}" in rule.sentence or rule is COMPARISON_TOO_LARGE
 
 
+SYNTAXES = {
+    "proto2": ('syntax = "proto2";', "optional {} = 1;", "required {} = 1;"),
+    "proto3": ('syntax = "proto3";', "{} = 1;", ""),
+    "2023": ('edition = "2023";', "{} = 1;", "{} = 1 [features.field_presence = LEGACY_REQUIRED];"),
+    "2023 for the file": ('edition = "2023"; option features.field_presence = LEGACY_REQUIRED;', "", "{} = 1;"),
+    "2024": ('edition = "2024";', "{} = 1;", "{} = 1 [features.field_presence = LEGACY_REQUIRED];"),
+}
+"""Heads of files, and how one says that a field may be missing and that it is required; empty where one can't."""
+
+
+@pytest.mark.parametrize("kind", ["string a", "M a"])
+def test_a_field_that_became_required_is_told_whatever_the_two_files_are_written_in(kind: str) -> None:
+    """Each file by its own syntax or edition: proto2, proto3 and editions on either side."""
+    written = [
+        (required, bound({}, f"{head} message M {{ {text.format(kind)} }}"))
+        for head, *texts in SYNTAXES.values()
+        for required, text in enumerate(texts)
+        if text
+    ]
+    for was, old in written:
+        for required, new in written:
+            rules = {one.rule for one in compare(new, old)}
+            assert ("FIELD_BECAME_REQUIRED" in rules) == (required > was), (old, new)
+
+
 # ------------------------------------------------------------------------------------------------------- limits
 
 

@@ -1,5 +1,7 @@
 """The law as its users see it: registration, deletion, references."""
 
+from itertools import permutations
+
 import pytest
 
 from tests.laws.toy import EMPTY, OTHER, Bench, S, put, toy, version_row
@@ -367,3 +369,15 @@ def test_a_command_that_comes_twice_is_one_command(bench: Bench) -> None:
     assert bench.do(GetOutcome("same")).sequence == bench.begun + 1
     assert bench.do(ListSubjects(Subject(".", ""))).names == ()
     assert bench.do(ListSubjects(Subject(".", ""), visible="deleted")).names == ("s",)
+
+
+@EMPTY
+@pytest.mark.parametrize("ids", list(permutations((5, 7, 9))))
+def test_a_guid_means_the_lowest_of_its_ids_in_each_context(bench: Bench, ids: tuple[int, ...]) -> None:
+    """One schema is imported under several ids of two contexts, in any order."""
+    for context, by in ((".", 0), (".x", 10)):
+        bench.do(SetMode(Scope(context), "IMPORT"))
+        for schema_id in ids:
+            subject = Subject(context, f"s{schema_id}")
+            guid = bench.do(Register(subject, toy("a"), schema_id=schema_id + by, number=1)).version.guid
+    assert bench.do(GetGuidIds(guid)).ids == ((".", 5), (".x", 15))

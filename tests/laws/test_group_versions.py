@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -23,6 +24,7 @@ from treaty.core.messages.groups import (
     GroupVersions,
     ListGroupVersions,
 )
+from treaty.core.messages.transfers import ImportVersion
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, Level, VersionRange
 from treaty.core.refusals import (
@@ -36,7 +38,7 @@ from treaty.core.refusals import (
     TypeNotAllowed,
     VersionNotFound,
 )
-from treaty.core.requests import Check, Derive, ForceReason, GetVersion, Lookup, Register, Scope, SetConfig
+from treaty.core.requests import Check, Derive, ForceReason, GetVersion, Lookup, Register, Scope, SetConfig, SetMode
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, ParsedSchema, Question
 
@@ -324,3 +326,17 @@ def test_a_check_may_say_its_level() -> None:
         bench.do(Check(S, toy("c"), level=Level(backward=VersionRange("some"))))
     with pytest.raises(Invalid, match="either a level or a version"):
         bench.do(Check(S, toy("c"), 1, level=DENY))
+
+
+@pytest.mark.parametrize("numbers", list(permutations((2, 5, 9))))
+def test_the_newest_of_a_type_has_its_highest_ordinal_whatever_its_number(numbers: tuple[int, ...]) -> None:
+    """Imports give numbers that rise with the ordinals, that fall, and that do neither; types take turns."""
+    bench = group(types="many")
+    bench.do(SetMode(Scope("."), "IMPORT", force=True))
+    for ordinal, number in enumerate(numbers):
+        for step, kind in enumerate("TU"):
+            draft = toy(f"{kind}{ordinal}", type_name=kind)
+            bench.do(ImportVersion(S, draft, 2 * ordinal + step, 2 * number + step))
+    assert places(bench.do(ListGroupVersions(S, latest=True))) == [("s", 4), ("s", 5)]
+    assert places(bench.do(ListGroupVersions(S, latest=True, type_name="T"))) == [("s", 4)]
+    assert places(bench.do(ListGroupVersions(S))) == [("s", ordinal) for ordinal in range(6)]

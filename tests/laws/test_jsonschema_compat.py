@@ -197,3 +197,22 @@ def test_partners_are_found_where_each_has_to_give_way(count: int) -> None:
     edges = [[at, at + 1] if at + 1 < count else [0] for at in range(count)]
 
     assert size(match_bipartite(edges, count)) == count
+
+
+@pytest.mark.parametrize("draft", [draft for draft in URIS if draft >= 2019])
+@pytest.mark.parametrize("words", [("dependencies", "dependentRequired"), ("dependentRequired", "dependencies")])
+def test_what_two_keywords_say_of_one_property_counts_together(draft: int, words: tuple[str, str]) -> None:
+    """`dependencies` counts beside the keywords that took its place: a list and a list, and a schema beside either."""
+    one, other = words
+
+    def verdict(old: Any, new: Any) -> bool:
+        before, after = (document({"$schema": URIS[draft], **each}) for each in (old, new))
+        return not compare(after, before)
+
+    both = {one: {"a": ["b"]}, other: {"a": ["c"]}}
+    for less in ({one: {"a": ["b"]}}, {other: {"a": ["c"]}}, {one: {"a": ["c"]}}, {other: {"a": ["b"]}}):
+        assert (verdict(less, both), verdict(both, less)) == (False, True)
+    for whole in ({one: {"a": ["b", "c"]}}, {other: {"a": ["c", "b"]}}):
+        assert (verdict(whole, both), verdict(both, whole)) == (True, True)
+    schemas = {"dependentSchemas": {"a": {"required": ["c"]}}, one: {"a": ["b"]}}
+    assert (verdict({one: {"a": ["b"]}}, schemas), verdict(schemas, {one: {"a": ["b"]}})) == (False, True)

@@ -33,6 +33,7 @@ from treaty.core.requests import (
     SetMode,
     Visible,
 )
+from treaty.core.schema import Rule, RuleSet
 from treaty.core.state import values
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import Row, encode_row
@@ -278,3 +279,17 @@ def test_many_subjects_with_one_schema_do_not_slow_down_the_next(bench: Bench) -
     assert bench.do(GetSchema(1, Subject(".", "s00"))).deleted
     assert bench.do(GetSchema(1, Subject(".", "other"))).subject == "s01"
     assert not bench.do(Register(Subject(".", "s05"), toy("x"))).created
+
+
+@pytest.mark.parametrize("group", ["migration", "domain", "encoding"])
+def test_schemas_are_listed_by_the_type_of_any_of_their_rules(bench: Bench, group: str) -> None:
+    """The rule asked for is the only one, or the last one beside rules of all groups."""
+    one, two, three = ((Rule(each, type="CEL"),) for each in ("migration", "domain", "encoding"))
+    others = RuleSet(one, two, three)
+    sets = {"alone": RuleSet(), "beside": others}
+    for name, rules in sets.items():
+        asked: dict[str, Any] = {group: (*getattr(rules, group), Rule("asked", type="ENCRYPT"))}
+        bench.do(Register(Subject(".", f"{group} {name}"), toy("a", rules=replace(rules, **asked))))
+    bench.do(Register(Subject(".", "none"), toy("a", rules=others)))
+    found = bench.do(ListSchemas(rule_type="ENCRYPT")).versions
+    assert [one.subject for one in found] == [f"{group} {name}" for name in sets]

@@ -4,6 +4,7 @@ import random
 import urllib.request
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,11 @@ from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
 from treaty.assemble import connect
+from treaty.client.connection import Connection
 from treaty.core.names import subject_of
-from treaty.core.requests import Register
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import CALL, CallOptions, Reply
+from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.value import DecodePlan
@@ -27,12 +31,14 @@ from treaty.spark import (
     PipelineMetrics,
     StreamTrigger,
 )
+from treaty.spark.keyed.options import KeyedTableOptions
 from treaty.spark.lake.comments import add_comments
 from treaty.spark.pipelines.batch_history import sum_topics
 from treaty.spark.pipelines.counts import add_counts, read_counts, sum_counts
 from treaty.spark.pipelines.plan_store import FIRST, LATE, PlanStore
+from treaty.spark.pipelines.planner import RoutePlanner
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
-from treaty.spark.pipelines.route import list_routes, make_route
+from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
 from treaty.spark.pipelines.source import SourceError, read_client_settings
 
 TOPICS = KafkaSource("127.0.0.1:9092", ("a", "b"))
@@ -223,3 +229,56 @@ def test_docs_of_all_versions_become_comments_at_every_depth() -> None:
         assert isinstance(kind, StructType)
         assert kind["count"].metadata == {"comment": "how many pieces"}
     assert add_comments(plain, ()).simpleString() == plain.simpleString()
+
+
+A = TypeVar("A")
+
+
+class _AwayAt:
+    """A registry that can't be reached at one of the questions that it is asked."""
+
+    def __init__(self, registry: Connection, away_at: int) -> None:
+        self.registry, self.left = registry, away_at
+
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        self.left -= 1
+        if self.left == -1:
+            raise Unavailable("it is away", 0.0)
+        return self.registry.ask(request, call)
+
+    def close(self) -> None:
+        self.registry.close()
+
+
+@pytest.mark.parametrize("schema_format", ["JSON", "PROTOBUF"])
+def test_what_a_registry_could_not_say_is_asked_again_at_the_next_batch(schema_format: str) -> None:
+    """The registry goes away at each question of a refresh in turn. No session of Spark is asked for these formats and tables with a key."""
+    texts = {
+        "JSON": [
+            '{"type":"object","properties":{"a":{"type":"integer"}}}',
+            '{"type":"object","properties":{"b":{"type":"string"}}}',
+        ],
+        "PROTOBUF": [
+            'syntax = "proto3"; message M { int32 a = 1; }',
+            'syntax = "proto3"; message M { int32 a = 1; string b = 2; }',
+        ],
+    }[schema_format]
+    questions, reached = 0, False
+    no_session: Any = None
+    while not reached:
+        with connect("memory:") as registry:
+            registry.set_level("", "NONE")
+            first, second = (Draft(text, schema_format) for text in texts)
+            registry.register("s", first)
+            away = _AwayAt(registry, 1_000)
+            pipeline = Pipeline("s", "good", "bad", "checkpoint", tries=1, keyed=KeyedTableOptions(("a",)))
+            planner = RoutePlanner(TopicRoute(pipeline), away)
+            plan = planner.plan(no_session)
+            registry.register("s", second)
+            away.left = questions
+            refreshed = planner.refresh(no_session, plan)
+            reached = away.left >= 0  # it was asked less often
+            assert reached or refreshed is plan
+            assert len(planner.refresh(no_session, refreshed).writers) == 2
+            questions += 1
+    assert questions > 2

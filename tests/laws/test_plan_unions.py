@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import permutations
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
+from treaty.plan.avro.resolution import AvroSide, find_branch
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
@@ -217,3 +219,18 @@ def test_a_reader_that_breaks_a_rule_of_avro_is_no_plan(monkeypatch: pytest.Monk
     texts = [record(("a", "int"), ("b", "int")), record(("a", "int"), ("b", "int", "x"))]
     with pytest.raises(PlanError, match="does not fit its type"):
         planner.compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(texts[0]))], parse_avro(texts[1]))
+
+
+WIDER = {"int": "long float double", "long": "float double", "float": "double", "string": "bytes", "bytes": "string"}
+
+
+@pytest.mark.parametrize("kind", ["null", "boolean", *WIDER, "double"])
+def test_a_plain_type_is_read_as_the_first_branch_that_fits(kind: str) -> None:
+    """The writer's own type, else the first branch in the reader's order that it is promoted to (Avro, Schema Resolution)."""
+    kinds = ["null", "boolean", "int", "long", "float", "double", "string", "bytes"]
+    schemas = {each: parse_avro(json.dumps(each)) for each in kinds}
+    sides = {each: AvroSide(schema, schema.root) for each, schema in schemas.items()}
+    for chosen in (one for many in (1, 2, 3) for one in permutations(kinds, many)):
+        fitting = [at for at, one in enumerate(chosen) if one in WIDER.get(kind, "").split()]
+        expected = chosen.index(kind) if kind in chosen else next(iter(fitting), None)
+        assert find_branch(sides[kind], [sides[one] for one in chosen]) == expected

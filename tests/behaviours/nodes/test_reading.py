@@ -197,3 +197,20 @@ async def test_a_token_of_a_history_that_a_look_replaces_is_refused(request_: Re
             log.turn_to(restored)
             with pytest.raises(Invalid, match="another log"):
                 await node.ask(request_, CallOptions(after=token))
+
+
+@virtual
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+async def test_a_log_that_was_put_back_gives_tokens_of_what_came_after(ahead: int) -> None:
+    """A node remembers ends of appends that its log has lost. It reads what came instead in one go: less, as much, or more."""
+    disk = Disk(99)
+    async with living(way(disk)) as writer, lagging(disk) as (node, _):
+        for number in range(4):
+            await writer.ask(post(f"s{number}"))
+            await node.ask(ListSubjects())
+        disk.put_back(disk.appends[0].position)
+        async with living(way(disk, seed=3), seed=3) as other:
+            tokens = [(await other.ask(post(f"t{number}"))).token for number in range(3 + ahead)]
+            assert "t0" in (await node.ask(ListSubjects())).answer.names
+            for token in tokens:
+                await node.ask(ListSubjects(), CallOptions(after=token))

@@ -220,3 +220,50 @@ def test_a_newer_file_that_does_not_come_to_the_root_is_dropped_and_the_older_on
             assert await answers(node, tables, truth) == 0
 
     story()
+
+
+def test_a_file_that_is_dropped_while_a_writer_fails_is_replaced_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is dropped while another one is being written for a reason of its own, which then comes to nothing."""
+    monkeypatch.setattr(keeping, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(keeping, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(building, "SAMPLES", 1)
+
+    @told
+    async def story() -> None:
+        log, path = MemoryLog(str(tmp_path)), tmp_path / "state"
+        await filled(log, 30)
+        delta, truth = await log.read(START), await truth_of(log)
+        forged = build(delta.rows)
+        blocks(forged, "schema", build(swapped([*delta.rows])))
+        write_state(path, forged, delta.tip, 5)
+        begun, dropped = asyncio.Event(), asyncio.Event()
+
+        async def writer(_: object) -> None:
+            if begun.is_set():
+                await write(log, path, 9)
+                return
+            begun.set()
+            await dropped.wait()
+
+        tables = LayeredTables(small=0)
+        state_files = StateFileManager(path, tables, writer)
+        state_files.open()
+        node = Node(log, desk(), world(), tables, state_files)
+        with monkeypatch.context() as much_has_changed:
+            much_has_changed.setattr(keeping, "LEAST", 0)
+            much_has_changed.setattr(keeping, "SHARE", 0.0)
+            await node.start()
+            await begun.wait()
+        try:
+            assert await answers(node, tables, truth) == 1
+            dropped.set()
+            async with asyncio.timeout(30):
+                while not path.exists():  # noqa: ASYNC110 - it is the node that does it
+                    await asyncio.sleep(0.01)
+        finally:
+            await node.close()
+        assert open_state(path).written == 9
+
+    story()

@@ -1,0 +1,49 @@
+"""A log that refuses writes for a while: how long commands wait for it."""
+
+import asyncio
+
+import pytest
+
+from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.simulation.disk import Disk
+from tests.simulation.model import Weather
+from treaty.core.refusals import OutcomeUnknown, Unavailable
+from treaty.core.registry import CallOptions
+from treaty.core.requests import ListSubjects
+from treaty.node.queue import PATIENCE_SECONDS, REFUSING_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("writes", "quiet"),
+    [(0, 2 * REFUSING_SECONDS), (1, PATIENCE_SECONDS / 2), (1, 2 * PATIENCE_SECONDS), (1, 2 * REFUSING_SECONDS)],
+    ids=["no write for long", "a write, and soon", "a write, and later", "a write, and long after"],
+)
+@virtual
+async def test_what_the_log_refused_before_takes_no_time_from_later_commands(writes: int, quiet: float) -> None:
+    """The log refuses a write, then accepts some or sees none for a while, and refuses again for a moment."""
+    weather = Weather(FAIR)
+    async with living(way(Disk(9), weather)) as node:
+        await node.ask(ListSubjects())
+        weather.full = True
+        with pytest.raises((Unavailable, OutcomeUnknown)):
+            await node.ask(post("s"), CallOptions(timeout=PATIENCE_SECONDS / 4))
+        weather.full = False
+        for number in range(writes):
+            await node.ask(post(f"between-{number}"))
+        await asyncio.sleep(quiet)
+        weather.full = True
+        asked = asyncio.create_task(node.ask(post("t"), CallOptions(timeout=60)))
+        await asyncio.sleep(PATIENCE_SECONDS / 2)
+        weather.full = False
+        assert (await asked).answer.created
+
+
+@virtual
+async def test_a_log_that_goes_on_refusing_ends_the_wait_of_a_command() -> None:
+    weather, loop = Weather(FAIR), asyncio.get_running_loop()
+    async with living(way(Disk(9), weather)) as node:
+        await node.ask(ListSubjects())
+        weather.full, begun = True, loop.time()
+        with pytest.raises(Unavailable, match="no space is left; nothing was written"):
+            await node.ask(post("s"), CallOptions(timeout=600))
+        assert PATIENCE_SECONDS <= loop.time() - begun < 2 * PATIENCE_SECONDS
