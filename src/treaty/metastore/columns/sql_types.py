@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from treaty.core.column_types import (
     ColumnTypeError,
-    NamedType,
     SqlArray,
     SqlDecimal,
     SqlField,
@@ -14,6 +13,7 @@ from treaty.core.column_types import (
     SqlTime,
     SqlType,
     TypeLookup,
+    UserType,
     expand_type,
     print_column_type,
 )
@@ -74,7 +74,7 @@ def _read(kind: SqlType) -> ColumnType:
                 new=print_column_type(kind),
                 allowed="BIGINT or STRING",
             )
-    assert isinstance(kind, NamedType), "every other type has its case"
+    assert isinstance(kind, UserType), "every other type has its case"
     raise ColumnTypeError("TYPE_UNKNOWN", f"there is no type {kind.name}")
 
 
