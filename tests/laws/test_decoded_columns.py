@@ -116,7 +116,7 @@ def test_a_message_is_read_by_its_name() -> None:
     ("act", "told"),
     [
         (lambda: derive_decoded_columns(ResolvedSchema("AVRO", '"int"'), message="A"), "message = 'A' is for PROTOBUF, and the schema is AVRO; leave it out"),
-        (lambda: derive_decoded_columns(ResolvedSchema("PROTOBUF", PROTO), message="C"), "there is no message 'C'"),
+        (lambda: derive_decoded_columns(ResolvedSchema("PROTOBUF", PROTO), message="C"), "the schema has no message 'C'; it has A, A.B"),
         (lambda: derive_decoded_columns(ResolvedSchema("XML", "<a/>")), "rows of the format XML cannot be decoded"),
         (lambda: derive_decoded_columns(ResolvedSchema("AVRO", "{")), ""),
     ],

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from treaty.client.serializers.protobuf import messages
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Scalar, Struct
@@ -11,6 +12,7 @@ from treaty.formats.avro.data import columns as avro_data
 from treaty.formats.avro.model import AvroRecord, AvroSchema
 from treaty.formats.jsonschema.data import columns as json_data
 from treaty.formats.protobuf import columns as protobuf_data
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.columns import ddl
@@ -21,6 +23,8 @@ from treaty.plan.planners import PLANNERS
 from treaty.plan.registry_queries import parse_resolved
 from treaty.plan.strictness import MEANT_FOR
 
+NAMED_MESSAGES = 20
+"""Messages that the error about a missing one names."""
 _TEXT = Scalar("string")
 
 
@@ -38,10 +42,18 @@ def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: 
         raise PlanError(f"message = {message!r} is for PROTOBUF, and the schema is {schema.format}; leave it out")
     model = parse_resolved(schema)
     if schema.format == MEANT_FOR["message"]:
-        found = protobuf_data.derive_columns(model, message, depth)
+        found = _derive_message(model, message, depth)
     else:
         found = _DERIVERS.get(schema.format, _derive_any)(schema.format, model, depth)
     return replace(found, columns=tuple(_as_text(one) for one in found.columns))
+
+
+def _derive_message(schema: ProtoSchema, message: str, depth: int) -> Columns:
+    name, names = message.removeprefix("."), sorted(set(messages(schema).values()))
+    package = schema.file.package
+    if name and not {name, f"{package}.{name}"} & set(names):
+        raise PlanError(f"the schema has no message {message!r}; it has {', '.join(names[:NAMED_MESSAGES]) or 'none'}")
+    return protobuf_data.derive_columns(schema, message, depth)
 
 
 def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:

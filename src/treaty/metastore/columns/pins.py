@@ -11,7 +11,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.references import resolve_schema
 from treaty.core.answers import Uses
 from treaty.core.messages.names import GetPin, PinFound
-from treaty.core.names import Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, UsesOf
 from treaty.core.schema import Reference
@@ -62,7 +62,7 @@ def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[Pinn
     except NotFound as missing:
         raise SubjectNotFound.of(
             "SUBJECT_NOT_FOUND",
-            f"{subject} has no schema here: nothing was registered, by another name or in another registry, or the caller may not read it. "
+            f"{subject} has no schema here: none was registered, or under another name or in another registry, or the caller may not read it. "
             "Register one, name another subject, or write the columns",
             subject=str(subject),
             allowed="a subject with a live version",
@@ -116,7 +116,7 @@ def _read_version(pin: PinFound) -> Exchange[PinnedVersion]:
 def _no_schema(subject: Subject, schema_id: int) -> SchemaNotFound:
     return SchemaNotFound.of(
         "SCHEMA_NOT_FOUND",
-        f"no live version in the context {subject.context} has the schema id {schema_id}: register the schema, or restore its version, first",
+        f"no live version in the {_name_context(subject)} has the schema id {schema_id}: register the schema first",
         subject=str(subject),
         version=str(schema_id),
         allowed=f"the id of a live version of {subject}",
@@ -134,3 +134,7 @@ def _other_subject(subject: Subject, schema_id: int, uses: Sequence[tuple[Subjec
         version=str(schema_id),
         allowed=f"the id of a live version of {subject}",
     )
+
+
+def _name_context(subject: Subject) -> str:
+    return "default context" if subject.context == DEFAULT_CONTEXT else f"context {subject.context}"
