@@ -14,7 +14,7 @@ from treaty.formats.avro.model import (
     AvroRecord,
     AvroType,
     AvroUnion,
-    UserType,
+    NamedType,
 )
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_column_logical
@@ -39,7 +39,7 @@ def envelope_of(plan: DecodePlan) -> Callable[[bytes], Any]:
     return envelope
 
 
-def shape_of(node: AvroType, names: Mapping[str, UserType]) -> Shape:
+def shape_of(node: AvroType, names: Mapping[str, NamedType]) -> Shape:
     """What makes fastavro's value of a type (read without logical types) into the value that Arrow takes."""
     match node:
         case AvroRecord():
@@ -84,7 +84,7 @@ def _leaf(node: AvroPrimitive | AvroFixed) -> Shape:
     return _same
 
 
-def _union(node: AvroUnion, names: Mapping[str, UserType]) -> Shape:
+def _union(node: AvroUnion, names: Mapping[str, NamedType]) -> Shape:
     parts = [names[one.full] if not hasattr(one, "kind") else one for one in node.branches if not is_null(one)]
     if len(parts) < 2 or _one_column(parts):
         shape = shape_of(parts[-1], names) if parts else _same
