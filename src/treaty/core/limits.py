@@ -388,3 +388,11 @@ IGLU_FINDINGS = 1_000
 """Findings of Iglu's linter about one schema."""
 IGLU_PAGE = 200
 """Schemas in one page of a list by vendor, name and format."""
+SOURCE_COLUMNS = 2_000
+"""Columns of one source."""
+SOURCE_PROPERTIES = 100
+"""Properties of one source."""
+STATEMENT_BYTES = 1_048_576
+"""Bytes of one statement in UTF-8."""
+SCRIPT_STATEMENTS = 1_000
+"""Statements of one script."""

@@ -1,0 +1,253 @@
+"""What stands between the name of a source and AS: columns and properties."""
+
+from collections.abc import Sequence
+
+from treaty.core.column_types import lower_name
+from treaty.core.column_types.tokens import SqlToken
+from treaty.core.limits import SOURCE_COLUMNS, SOURCE_PROPERTIES
+from treaty.core.schema import Pairs
+from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.diagnostics import StatementError, nearest_word
+from treaty.metastore.sql.properties import (
+    PROPERTIES,
+    PROPERTIES_REFUSED,
+    PROPERTY_SYNONYMS,
+    TOPIC_PROPERTIES,
+    canonical_names,
+)
+from treaty.metastore.sql.values import HeadColumn
+
+GivenProperties = dict[str, tuple[str, SqlToken]]
+"""By canonical name the canonical value, and the token of the name as it was written."""
+
+_PROPERTY_WORDS = (*PROPERTIES, *PROPERTY_SYNONYMS, "FORMAT")
+
+# ------------------------------------------------------------------------------------------------------------- columns
+
+
+def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
+    """Read the columns in parentheses. `kind` is STREAM, TABLE, or empty where keys are those of either."""
+    cursor.need_sign("(")
+    columns: dict[str, HeadColumn] = {}
+    keys: list[str] = []
+    while True:
+        start, first = cursor.token, cursor.at
+        try:
+            if cursor.token.keyword == "PRIMARY" and cursor.following.keyword == "KEY":
+                keys += _read_key_list(cursor)
+            else:
+                _add(cursor, columns, read_column(cursor, kind), start)
+        except StatementError as error:
+            cursor.note(error)
+            cursor.skip_entry(first)
+        if len(columns) > SOURCE_COLUMNS:
+            message = f"the head has more columns than the limit SOURCE_COLUMNS of {SOURCE_COLUMNS}"
+            cursor.fail("TOO_MANY_COLUMNS", message, hint="structs hold more")
+        if cursor.take_sign(")"):
+            break
+        cursor.need_sign(",")
+    return _with_keys(cursor, columns, keys, start)
+
+
+def _add(cursor: StatementCursor, columns: dict[str, HeadColumn], column: HeadColumn, token: SqlToken) -> None:
+    if columns.setdefault(lower_name(column.name), column) is not column:
+        cursor.report("COLUMN_TWICE", f"the column {column.name} is there twice", token, hint="another name")
+
+
+def _read_key_list(cursor: StatementCursor) -> list[str]:
+    cursor.need("PRIMARY", "KEY")
+    cursor.need_sign("(")
+    names = [cursor.read_name("a column")]
+    while cursor.take_sign(","):
+        names.append(cursor.read_name("a column"))
+    cursor.need_sign(")")
+    return names
+
+
+def _with_keys(
+    cursor: StatementCursor, columns: dict[str, HeadColumn], keys: Sequence[str], token: SqlToken
+) -> tuple[HeadColumn, ...]:
+    """The columns with the roles that ``PRIMARY KEY (…)`` gives."""
+    for name in keys:
+        column = columns.get(lower_name(name))
+        if column is None:
+            cursor.report(
+                "NAME_REFUSED", f"there is no column {name} for PRIMARY KEY", token, expected=tuple(columns)[:20]
+            )
+        else:
+            columns[lower_name(name)] = HeadColumn(
+                column.name, column.type, "key", nullable=column.nullable, comment=column.comment
+            )
+    return tuple(columns.values())
+
+
+def read_column(cursor: StatementCursor, kind: str) -> HeadColumn:
+    """Read a column: a name, a type, and what follows in any order."""
+    name = cursor.read_name("a column")
+    column_type = cursor.read_type()
+    role, header, nullable, comment = "value", "", True, ""
+    while True:
+        token = cursor.token
+        if cursor.take("NOT"):
+            cursor.need("NULL")
+            nullable = False
+        elif cursor.take("COMMENT"):
+            comment = cursor.read_string()
+        elif cursor.take("HEADERS"):
+            role = "headers"
+        elif cursor.sees("HEADER"):
+            cursor.take("HEADER")
+            cursor.need_sign("(")
+            role, header = "header", cursor.read_string("the name of a header in quotes")
+            cursor.need_sign(")")
+        elif cursor.take("PRIMARY"):
+            cursor.need("KEY")
+            role = "key"
+            _check_key_word(cursor, kind, "TABLE", token)
+        elif cursor.take("KEY"):
+            role = "key"
+            _check_key_word(cursor, kind, "STREAM", token)
+        elif not cursor.take("NULL"):
+            return HeadColumn(name, column_type, role, header, nullable, comment)
+
+
+def _check_key_word(cursor: StatementCursor, kind: str, wanted: str, token: SqlToken) -> None:
+    if kind and kind != wanted:
+        word = "KEY" if kind == "STREAM" else "PRIMARY KEY"
+        message = f"a key of a {kind} is {word}"
+        end = cursor.tokens[cursor.at - 1].end
+        cursor.report("KEY_WORD_MISMATCH", message, token, hint=word, expected=(word,), end=end)
+
+
+# ---------------------------------------------------------------------------------------------------------- properties
+
+
+def read_properties(cursor: StatementCursor) -> GivenProperties:
+    """Read properties in parentheses: ``(name = value, …)``. Names and values that are not allowed are noted as errors."""
+    cursor.need_sign("(")
+    given: GivenProperties = {}
+    count = 0
+    while True:
+        count += 1
+        if count > SOURCE_PROPERTIES:
+            message = f"the statement has more properties than the limit SOURCE_PROPERTIES of {SOURCE_PROPERTIES}"
+            cursor.fail("TOO_MANY_PROPERTIES", message, hint="each once")
+        first = cursor.at
+        try:
+            _read_property(cursor, given)
+        except StatementError as error:
+            cursor.note(error)
+            cursor.skip_entry(first)
+        if cursor.take_sign(")"):
+            return given
+        cursor.need_sign(",")
+
+
+def _read_property(cursor: StatementCursor, given: GivenProperties) -> None:
+    token, word = cursor.token, read_property_name(cursor)
+    names = known_property(cursor, word, token)
+    cursor.need_sign("=")
+    value_token, value = cursor.token, read_property_value(cursor)
+    for name in names:
+        if name in given:
+            message = f"the property {word} is there twice" if len(names) == 1 else f"{word} says {name} too"
+            cursor.report("PROPERTY_TWICE", message, token, hint="once")
+            return
+    for name in names:
+        canonical = check_value(cursor, name, value, value_token)
+        if canonical is None:
+            return
+        given[name] = (canonical, token)
+
+
+def read_property_name(cursor: StatementCursor) -> str:
+    """Read the name of a property: a word, words with dots between them, or a text in quotes."""
+    if cursor.token.kind in {"text", "raw"}:
+        return cursor.read_string("a property")
+    words = [cursor.read_name("a property")]
+    while cursor.take_sign("."):
+        words.append(cursor.read_name("a property"))
+    return ".".join(words)
+
+
+def known_property(cursor: StatementCursor, word: str, token: SqlToken) -> tuple[str, ...]:
+    """Return the canonical names of a property; what is not known, or refused, is noted, and has none."""
+    names = canonical_names(word)
+    if names:
+        return names
+    refused = PROPERTIES_REFUSED.get(word.upper())
+    if refused:
+        cursor.report("PROPERTY_UNKNOWN", f"{word} of ksqlDB has no meaning here", token, hint=refused)
+        return ()
+    near = nearest_word(word.replace(".", "_"), _PROPERTY_WORDS)
+    hint = f"did you mean {near}?" if near else "SHOW PROPERTIES lists them"
+    cursor.report(
+        "PROPERTY_UNKNOWN", f"there is no property {word[:100]}", token, hint=hint, expected=(near,) if near else ()
+    )
+    return ()
+
+
+def read_property_value(cursor: StatementCursor) -> str:
+    """Read a value: a text in quotes, a number, TRUE or FALSE."""
+    word = cursor.take_any("TRUE", "FALSE")
+    if word:
+        return word.lower()
+    sign = "-" if cursor.take_sign("-") else ""
+    token = cursor.token
+    if token.kind == "number":
+        cursor.at += 1
+        return sign + token.text
+    if sign:
+        cursor.fail(expected=("a number",))
+    return cursor.read_string("a value: a text in quotes, a number, TRUE or FALSE")
+
+
+def check_value(cursor: StatementCursor, name: str, value: str, token: SqlToken) -> str | None:
+    """Return the canonical value; one that is not allowed is noted, and is None."""
+    known = PROPERTIES[name]
+    canonical = known.read(value)
+    if canonical is None:
+        way = (known.ways or {}).get(value.upper(), "")
+        near = nearest_word(value, tuple(word.upper() for word in known.allowed))
+        hint = way or (f"did you mean {near}?" if near else "")
+        shown = f"{value[:100]}…" if len(value) > 100 else value
+        message = f"{name} takes no '{shown}'"
+        cursor.report("PROPERTY_VALUE", message, token, hint=hint or " or ".join(known.allowed), expected=known.allowed)
+    return canonical
+
+
+def pairs_of(given: GivenProperties) -> Pairs:
+    """Return names and values in their order."""
+    return tuple((name, value) for name, (value, _) in given.items())
+
+
+def refuse_query_properties(cursor: StatementCursor, given: GivenProperties) -> None:
+    """Note the properties that belong to sources with a query, for one without."""
+    for name, (_, token) in given.items():
+        if PROPERTIES[name].query:
+            message = f"{name} is a property of a query, and this source has none"
+            cursor.report("PROPERTY_MISPLACED", message, token, hint="AS with a query, or leave it out")
+
+
+def refuse_unalterable(cursor: StatementCursor, given: GivenProperties) -> None:
+    """Note the properties that ALTER … SET does not change."""
+    for name, (_, token) in given.items():
+        if not PROPERTIES[name].alterable:
+            message = f"ALTER does not change {name}"
+            allowed = tuple(word for word, known in PROPERTIES.items() if known.alterable)
+            cursor.report("PROPERTY_MISPLACED", message, token, hint="CREATE OR REPLACE", expected=allowed)
+
+
+def keep_topic_properties(cursor: StatementCursor, given: GivenProperties) -> tuple[int, int]:
+    """Return PARTITIONS and REPLICAS, 0 where they are missing; all others are noted."""
+    for name, (_, token) in given.items():
+        if name not in TOPIC_PROPERTIES:
+            cursor.report(
+                "PROPERTY_MISPLACED",
+                f"ASSERT TOPIC takes no {name}",
+                token,
+                hint="leave it out",
+                expected=TOPIC_PROPERTIES,
+            )
+    partitions, replicas = (int(given[name][0]) if name in given else 0 for name in TOPIC_PROPERTIES)
+    return partitions, replicas

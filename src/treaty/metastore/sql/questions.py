@@ -1,0 +1,131 @@
+"""SHOW, DESCRIBE, EXPLAIN, ASSERT and PRINT."""
+
+from treaty.core.schema import Pairs
+from treaty.metastore.sql.bodies import read_body
+from treaty.metastore.sql.changes import read_optional_kind
+from treaty.metastore.sql.create import read_create
+from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.heads import keep_topic_properties, read_properties
+from treaty.metastore.sql.statements import (
+    SHOWN,
+    AssertSchemaStatement,
+    AssertTopicStatement,
+    CreateSourceStatement,
+    DescribeStatement,
+    ExplainStatement,
+    PrintStatement,
+    ShowCreateStatement,
+    ShowStatement,
+)
+
+_MILLISECONDS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000}
+_UNITS = {f"{unit}{plural}": number for unit, number in _MILLISECONDS.items() for plural in ("", "S")}
+_LARGEST = 2**63 - 1
+_LONGEST = 1_000_000
+
+
+def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
+    """Read what follows SHOW or LIST."""
+    if cursor.take("CREATE"):
+        kind = read_optional_kind(cursor, "STREAM", "TABLE", "TYPE")
+        name = cursor.read_name()
+        cursor.need_end()
+        return ShowCreateStatement(kind, name)
+    cursor.take("ALL")
+    subject = cursor.need_any(*SHOWN)
+    of, recursive = "", False
+    if subject == "DEPENDENCIES":
+        of = cursor.read_name() if cursor.take("OF") else ""
+        recursive = cursor.take("RECURSIVE")
+    extended = cursor.take("EXTENDED")
+    cursor.need_end()
+    return ShowStatement(subject, extended, of, recursive)
+
+
+def read_describe(cursor: StatementCursor) -> DescribeStatement:
+    """Read what follows DESCRIBE."""
+    before = bool(read_optional_kind(cursor, "EXTENDED"))
+    kind = read_optional_kind(cursor, "STREAM", "TABLE", "TYPE")
+    name = cursor.read_name()
+    after = cursor.take("EXTENDED")
+    cursor.need_end()
+    return DescribeStatement(kind, name, before or after)
+
+
+def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
+    """Read what follows EXPLAIN."""
+    replace = (
+        cursor.token if cursor.following.keyword in {"CREATE", "STREAM", "TABLE"} and cursor.take("REPLACE") else None
+    )
+    if cursor.take("CREATE") or replace is not None:
+        statement = read_create(cursor, settings)
+        if not isinstance(statement, CreateSourceStatement):
+            cursor.report("SYNTAX", "EXPLAIN takes a source, no type", cursor.tokens[0], hint="CREATE STREAM or TABLE")
+            return ExplainStatement()
+        return ExplainStatement(statement=_replacing(statement) if replace is not None else statement)
+    if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
+        start, end, _ = read_body(cursor)
+        return ExplainStatement(body=cursor.text[start:end])
+    read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
+    name = cursor.read_name("a name, CREATE or SELECT")
+    cursor.need_end()
+    return ExplainStatement(name)
+
+
+def _replacing(one: CreateSourceStatement) -> CreateSourceStatement:
+    return CreateSourceStatement(
+        one.kind, one.name, one.columns, one.properties, one.body, one.comment, or_replace=True, final=one.final
+    )
+
+
+def read_assert(cursor: StatementCursor) -> AssertSchemaStatement | AssertTopicStatement:
+    """Read what follows ASSERT."""
+    exists = not cursor.take("NOT")
+    if not exists:
+        cursor.need("EXISTS")
+    if cursor.need_any("SCHEMA", "TOPIC") == "TOPIC":
+        topic = _read_text_or_name(cursor, "a topic")
+        partitions, replicas = 0, 0
+        if cursor.take("WITH"):
+            partitions, replicas = keep_topic_properties(cursor, read_properties(cursor))
+        return AssertTopicStatement(topic, partitions, replicas, exists, _read_timeout(cursor))
+    subject, schema_id = "", 0
+    if cursor.take("SUBJECT"):
+        subject = _read_text_or_name(cursor, "a subject")
+    if cursor.take("ID"):
+        schema_id = cursor.read_integer(1, 2_147_483_647)
+    if not subject and not schema_id:
+        cursor.fail()
+    return AssertSchemaStatement(subject, schema_id, exists, _read_timeout(cursor))
+
+
+def _read_text_or_name(cursor: StatementCursor, what: str) -> str:
+    return cursor.read_string() if cursor.token.kind in {"text", "raw"} else cursor.read_name(what)
+
+
+def _read_timeout(cursor: StatementCursor) -> int:
+    """The milliseconds of a TIMEOUT that ends the statement."""
+    timeout = 1_000
+    if cursor.take("TIMEOUT"):
+        number = cursor.read_integer(0, _LONGEST)
+        timeout = number * _UNITS[cursor.need_any(*_UNITS)]
+    cursor.need_end()
+    return timeout
+
+
+def read_print(cursor: StatementCursor) -> PrintStatement:
+    """Read what follows PRINT."""
+    name = _read_text_or_name(cursor, "a source or topic")
+    from_beginning, interval, limit = False, 1, -1
+    if cursor.take("FROM"):
+        cursor.need("BEGINNING")
+        from_beginning = True
+    while True:
+        if cursor.take_any("INTERVAL", "SAMPLE"):
+            interval = cursor.read_integer(1, _LARGEST)
+        elif cursor.take("LIMIT"):
+            limit = cursor.read_integer(0, _LARGEST)
+        else:
+            break
+    cursor.need_end()
+    return PrintStatement(name, from_beginning, interval, limit)

@@ -1,0 +1,329 @@
+"""INSERT, UPDATE, DELETE, and SELECT from system tables: literals, conditions and lists of columns."""
+
+import math
+from decimal import Decimal
+from typing import NoReturn
+
+from treaty.core.limits import NUMBER_DIGITS, TYPE_DEPTH
+from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.diagnostics import nearest_word
+from treaty.metastore.sql.statements import (
+    SYSTEM_TABLES,
+    DeleteStatement,
+    InsertStatement,
+    SelectStatement,
+    UpdateStatement,
+)
+from treaty.metastore.sql.values import (
+    ArrayLiteral,
+    ColumnCondition,
+    MapLiteral,
+    OrderTerm,
+    SqlLiteral,
+    StructLiteral,
+    TimeLiteral,
+)
+
+_TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME")
+_A_VALUE = (
+    "a value: a number, a text in quotes, TRUE, FALSE, NULL, DATE '…', TIMESTAMP '…', X'…', ARRAY(…), MAP(…), STRUCT(…)",
+)
+_LARGEST = 2**63 - 1
+_UNION_ALL = (
+    "a source has one query: CREATE OR REPLACE STREAM {} AS SELECT … FROM STREAM a UNION ALL SELECT … FROM STREAM b"
+)
+_OWN_QUERY = (
+    "SELECT reads treaty.sources, types, queries, dependencies, subjects and versions; CREATE STREAM … AS reads streams"
+)
+
+
+# ------------------------------------------------------------------------------------------------------------ literals
+
+
+def read_literal(cursor: StatementCursor, depth: int = 1) -> SqlLiteral:
+    """Read a value."""
+    if depth > TYPE_DEPTH:
+        message = f"the value nests deeper than the limit TYPE_DEPTH of {TYPE_DEPTH}"
+        cursor.fail("VALUES_TOO_DEEP", message, hint="a flatter value")
+    token, after = cursor.token, cursor.following
+    if token.kind in {"text", "raw"}:
+        return cursor.read_string()
+    if token.kind == "number" or token.text in {"+", "-"}:
+        return _read_number(cursor)
+    match token.keyword:
+        case "NULL" | "TRUE" | "FALSE" as word:
+            cursor.at += 1
+            return {"NULL": None, "TRUE": True, "FALSE": False}[word]
+        case "X" if after.kind == "text":
+            return _read_bytes(cursor)
+        case word if word in _TIMES and after.kind == "text":
+            cursor.at += 1
+            return TimeLiteral("TIMESTAMP" if word == "TIMESTAMP_LTZ" else word, cursor.read_string())
+        case "ARRAY" if after.text in {"(", "["}:
+            return _read_array(cursor, depth)
+        case "MAP" if after.text == "(":
+            return _read_map(cursor, depth)
+        case "STRUCT" | "NAMED_STRUCT" if after.text == "(":
+            return _read_struct(cursor, depth)
+    return _refuse_value(cursor)
+
+
+def _refuse_value(cursor: StatementCursor) -> NoReturn:
+    message = f"{cursor.token.label} stands where a value is expected"
+    hint = "texts stand between single quotes; values are written out, and not computed"
+    cursor.fail("VALUE_REFUSED", message, expected=_A_VALUE, hint=hint)
+
+
+def _read_number(cursor: StatementCursor) -> SqlLiteral:
+    start = cursor.at
+    sign = "-" if cursor.token.text == "-" else ""
+    cursor.at += cursor.token.kind == "sign"
+    token = cursor.token
+    if token.kind != "number" or len(token.text) > NUMBER_DIGITS:
+        cursor.at = start
+        _refuse_value(cursor)
+    number = _number_of(sign, token.text.upper())
+    if number is None:
+        cursor.at = start
+        _refuse_value(cursor)
+    cursor.at += 1
+    return number
+
+
+def _number_of(sign: str, text: str) -> int | float | Decimal | None:
+    digits = text.rstrip("LSYDFB")
+    suffix = text[len(digits) :]
+    if digits.isdigit() and suffix in {"", "L", "S", "Y"}:
+        return int(sign + digits)
+    if "E" not in digits and suffix in {"", "BD"}:
+        return Decimal(sign + digits)
+    if suffix in {"", "D", "F"} and math.isfinite(float(digits)):
+        return float(sign + digits)
+    return None
+
+
+def _read_bytes(cursor: StatementCursor) -> bytes:
+    cursor.at += 1
+    token, text = cursor.token, cursor.read_string()
+    try:
+        return bytes.fromhex(text if text.isascii() and text.isalnum() else "" if not text else "!")
+    except ValueError:
+        cursor.report(
+            "VALUE_REFUSED", f"X{token.label} has no even number of hexadecimal digits", token, hint="X'00FF'"
+        )
+        return b""
+
+
+def _read_array(cursor: StatementCursor, depth: int) -> ArrayLiteral:
+    cursor.at += 1
+    close = ")" if cursor.take_sign("(") else "]"
+    if close == "]":
+        cursor.need_sign("[")
+    items: list[SqlLiteral] = []
+    while not cursor.take_sign(close):
+        if items:
+            cursor.need_sign(",")
+        items.append(read_literal(cursor, depth + 1))
+    return ArrayLiteral(tuple(items))
+
+
+def _read_map(cursor: StatementCursor, depth: int) -> MapLiteral:
+    cursor.at += 1
+    cursor.need_sign("(")
+    entries: list[tuple[SqlLiteral, SqlLiteral]] = []
+    while not cursor.take_sign(")"):
+        if entries:
+            cursor.need_sign(",")
+        key = read_literal(cursor, depth + 1)
+        if cursor.take_sign(":"):
+            cursor.need_sign("=")
+        else:
+            cursor.need_sign(",")
+        entries.append((key, read_literal(cursor, depth + 1)))
+    return MapLiteral(tuple(entries))
+
+
+def _read_struct(cursor: StatementCursor, depth: int) -> StructLiteral:
+    named = cursor.token.keyword == "NAMED_STRUCT"
+    cursor.at += 1
+    cursor.need_sign("(")
+    fields: dict[str, SqlLiteral] = {}
+    while not cursor.take_sign(")"):
+        if fields:
+            cursor.need_sign(",")
+        token = cursor.token
+        if named:
+            name = cursor.read_string("the name of a field in quotes")
+            cursor.need_sign(",")
+        else:
+            name = cursor.read_name("the name of a field")
+            cursor.need_sign(":")
+            cursor.need_sign("=")
+        if name in fields:
+            cursor.report("COLUMN_TWICE", f"the field {token.label} is there twice", token, hint="once")
+        fields[name] = read_literal(cursor, depth + 1)
+    return StructLiteral(tuple(fields.items()))
+
+
+# ------------------------------------------------------------------------------------------------------------- records
+
+
+def read_insert(cursor: StatementCursor) -> InsertStatement:
+    """Read what follows INSERT."""
+    cursor.need("INTO")
+    name = cursor.read_name()
+    columns: list[str] = []
+    if cursor.token.text == "(" and cursor.following.keyword != "SELECT":
+        columns = _read_names(cursor)
+    if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
+        cursor.fail(
+            "INSERT_SELECT",
+            "INSERT INTO takes VALUES, and no query",
+            hint=_UNION_ALL.format(name),
+            expected=("VALUES",),
+        )
+    cursor.need("VALUES")
+    rows = [_read_row(cursor, 0)]
+    while cursor.take_sign(","):
+        rows.append(_read_row(cursor, len(columns) or len(rows[0])))
+    if columns and len(rows[0]) != len(columns):
+        message = f"the rows have {len(rows[0])} values for {len(columns)} columns"
+        cursor.report("VALUE_REFUSED", message, cursor.tokens[0], hint="a value for each column")
+    delete = cursor.take("AS")
+    if delete:
+        cursor.need("DELETE")
+    cursor.need_end()
+    return InsertStatement(name, tuple(rows), tuple(columns), delete)
+
+
+def _read_names(cursor: StatementCursor) -> list[str]:
+    cursor.need_sign("(")
+    names = [cursor.read_name("a column")]
+    while cursor.take_sign(","):
+        names.append(cursor.read_name("a column"))
+    cursor.need_sign(")")
+    return names
+
+
+def _read_row(cursor: StatementCursor, length: int) -> tuple[SqlLiteral, ...]:
+    token = cursor.token
+    cursor.need_sign("(")
+    row = [read_literal(cursor)]
+    while cursor.take_sign(","):
+        row.append(read_literal(cursor))
+    cursor.need_sign(")")
+    if length and len(row) != length:
+        cursor.report(
+            "VALUE_REFUSED", f"the row has {len(row)} values, others have {length}", token, hint="as many in each"
+        )
+    return tuple(row)
+
+
+def read_update(cursor: StatementCursor) -> UpdateStatement:
+    """Read what follows UPDATE."""
+    name = cursor.read_name()
+    cursor.need("SET")
+    values: dict[str, SqlLiteral] = {}
+    while True:
+        token, column = cursor.token, cursor.read_name("a column")
+        cursor.need_sign("=")
+        if column in values:
+            cursor.report("COLUMN_TWICE", f"the column {token.label} is set twice", token, hint="once")
+        values[column] = read_literal(cursor)
+        if not cursor.take_sign(","):
+            break
+    cursor.need("WHERE")
+    conditions = _read_conditions(cursor, like=False)
+    cursor.need_end()
+    return UpdateStatement(name, tuple(values.items()), conditions)
+
+
+def read_delete(cursor: StatementCursor) -> DeleteStatement:
+    """Read what follows DELETE."""
+    cursor.need("FROM")
+    name = cursor.read_name()
+    cursor.need("WHERE")
+    conditions = _read_conditions(cursor, like=False)
+    cursor.need_end()
+    return DeleteStatement(name, conditions)
+
+
+def _read_conditions(cursor: StatementCursor, *, like: bool) -> tuple[ColumnCondition, ...]:
+    """Read ``column = value`` and, with `like`, ``column LIKE pattern``, with AND between them."""
+    conditions: list[ColumnCondition] = []
+    while True:
+        column = cursor.read_name("a column")
+        if like and cursor.take("LIKE"):
+            conditions.append(ColumnCondition(column, "LIKE", cursor.read_string("a pattern in quotes")))
+        elif cursor.take_sign("="):
+            conditions.append(ColumnCondition(column, "=", read_literal(cursor)))
+        else:
+            allowed = ("=", "LIKE") if like else ("=",)
+            message = f"{cursor.token.label} is no condition that this statement takes"
+            cursor.fail(
+                "CONDITION_REFUSED", message, expected=allowed, hint=f"column = value, joined by AND{' ; LIKE' * like}"
+            )
+        if not cursor.take("AND"):
+            return tuple(conditions)
+
+
+# ------------------------------------------------------------------------------------------------------- system tables
+
+
+def read_select(cursor: StatementCursor) -> SelectStatement:
+    """Read what follows SELECT: columns of a system table. Any other query is refused with the way round."""
+    columns: list[str] = []
+    if not cursor.take_sign("*"):
+        columns.append(_read_column_of(cursor))
+        while cursor.take_sign(","):
+            columns.append(_read_column_of(cursor))
+    if not cursor.take("FROM"):
+        cursor.fail(
+            "SELECT_REFUSED",
+            f"{cursor.token.label} stands where FROM treaty.… is expected",
+            hint=_OWN_QUERY,
+            expected=("FROM",),
+        )
+    table = _read_system_table(cursor)
+    conditions = _read_conditions(cursor, like=True) if cursor.take("WHERE") else ()
+    order: list[OrderTerm] = []
+    if cursor.take("ORDER"):
+        cursor.need("BY")
+        order.append(_read_order(cursor))
+        while cursor.take_sign(","):
+            order.append(_read_order(cursor))
+    limit = cursor.read_integer(0, _LARGEST) if cursor.take("LIMIT") else -1
+    cursor.need_end()
+    return SelectStatement(table, tuple(columns), conditions, tuple(order), limit)
+
+
+def _read_column_of(cursor: StatementCursor) -> str:
+    if not cursor.is_name(cursor.token):
+        message = f"{cursor.token.label} is no column of a system table"
+        cursor.fail("SELECT_REFUSED", message, hint=_OWN_QUERY, expected=("a column", "'*'"))
+    return cursor.read_name("a column")
+
+
+def _read_system_table(cursor: StatementCursor) -> str:
+    token = cursor.token
+    if token.keyword != "TREATY" or cursor.following.text != ".":
+        cursor.fail(
+            "SELECT_REFUSED",
+            f"{token.label} is no system table",
+            hint=_OWN_QUERY,
+            expected=tuple(f"treaty.{one}" for one in SYSTEM_TABLES),
+        )
+    cursor.at += 2
+    token, name = cursor.token, cursor.read_name("a system table")
+    if name.lower() not in SYSTEM_TABLES:
+        near = nearest_word(name, tuple(one.upper() for one in SYSTEM_TABLES)).lower()
+        hint = f"did you mean treaty.{near}?" if near else "one of the others"
+        cursor.report(
+            "SELECT_REFUSED", f"there is no system table treaty.{name[:100]}", token, hint=hint, expected=SYSTEM_TABLES
+        )
+    return name.lower()
+
+
+def _read_order(cursor: StatementCursor) -> OrderTerm:
+    column = cursor.read_name("a column")
+    return OrderTerm(column, cursor.take_any("ASC", "DESC") == "DESC")

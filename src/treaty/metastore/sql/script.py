@@ -1,0 +1,300 @@
+"""A script parsed: each statement with its place and text, and all errors and warnings of the script."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from treaty.core.column_types.tokens import SqlToken, split_tokens
+from treaty.core.limits import REQUEST_BYTES, SCRIPT_STATEMENTS, STATEMENT_BYTES
+from treaty.metastore.sql.changes import (
+    read_alter,
+    read_define,
+    read_drop,
+    read_pause,
+    read_resume,
+    read_set,
+    read_undefine,
+    read_undrop,
+    read_unset,
+)
+from treaty.metastore.sql.create import read_create
+from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.diagnostics import (
+    ERROR,
+    SCRIPT_DIAGNOSTICS,
+    WARNING,
+    LineIndex,
+    SqlDiagnostic,
+    StatementError,
+    nearest_word,
+)
+from treaty.metastore.sql.keywords import FIRST_WORDS
+from treaty.metastore.sql.questions import read_assert, read_describe, read_explain, read_print, read_show
+from treaty.metastore.sql.records import read_delete, read_insert, read_select, read_update
+from treaty.metastore.sql.statements import (
+    DefineStatement,
+    SetStatement,
+    SqlStatement,
+    UndefineStatement,
+    UnsetStatement,
+)
+from treaty.metastore.sql.variables import ReplacedText, replace_variables
+
+_REFUSED = re.compile("[\0\ufeff\ud800-\udfff]")
+_READERS = {
+    "ALTER": read_alter,
+    "DROP": read_drop,
+    "UNDROP": read_undrop,
+    "PAUSE": read_pause,
+    "RESUME": read_resume,
+    "SHOW": read_show,
+    "LIST": read_show,
+    "DESCRIBE": read_describe,
+    "DESC": read_describe,
+    "SELECT": read_select,
+    "PRINT": read_print,
+    "ASSERT": read_assert,
+    "INSERT": read_insert,
+    "UPDATE": read_update,
+    "DELETE": read_delete,
+    "DEFINE": read_define,
+    "UNDEFINE": read_undefine,
+    "SET": read_set,
+    "UNSET": read_unset,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement with its place: offsets of the text that was sent, in code points, without the semicolon.
+
+    `text` is the statement with its variables replaced, and is ``head + body + tail``; without a query all of it is the head.
+    """
+
+    value: SqlStatement
+    start: int
+    end: int
+    head: str
+    body: str = ""
+    tail: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole statement, with its variables replaced."""
+        return self.head + self.body + self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class StatementScript:
+    """What a text holds. `diagnostics` are errors; statements with errors are not in `statements`. `settings` and `variables`
+    are what SET and DEFINE have left at its end.
+    """
+
+    statements: tuple[ParsedStatement, ...]
+    diagnostics: tuple[SqlDiagnostic, ...] = ()
+    warnings: tuple[SqlDiagnostic, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def parse_script(text: str, variables: Mapping[str, str] | None = None) -> StatementScript:
+    """Parse statements with semicolons between them. Errors are returned, and never raised; the time is linear.
+
+    Limits are STATEMENT_BYTES for each statement, REQUEST_BYTES for all with their variables replaced, SCRIPT_STATEMENTS, and
+    SCRIPT_DIAGNOSTICS, after which the rest is not read.
+    """
+    return _ScriptParser(text, variables or {}).parse()
+
+
+class _ScriptParser:
+    """Goes through the statements of a text; `_variables` and `_settings` are those at the present statement."""
+
+    def __init__(self, text: str, variables: Mapping[str, str]) -> None:
+        self._text = text
+        self._lines = LineIndex(text)
+        self._variables = dict(variables)
+        self._settings: dict[str, str] = {}
+        self._statements: list[ParsedStatement] = []
+        self._errors: list[SqlDiagnostic] = []
+        self._warnings: list[SqlDiagnostic] = []
+        self._size = 0
+
+    def parse(self) -> StatementScript:
+        if self._has_characters(self._text):
+            self._parse_all(split_tokens(self._text))
+        return StatementScript(
+            tuple(self._statements),
+            tuple(self._errors),
+            tuple(self._warnings),
+            tuple(self._variables.items()),
+            tuple(self._settings.items()),
+        )
+
+    def _has_characters(self, text: str, replaced: ReplacedText | None = None) -> bool:
+        """Say whether all characters of a text are allowed, and note the first that is not."""
+        refused = _REFUSED.search(text)
+        if refused:
+            message = f"the character U+{ord(refused[0]):04X} is in no statement"
+            error = StatementError("CHARACTER_REFUSED", message, refused.start(), refused.end(), hint="remove it")
+            self._note(error, replaced)
+        return refused is None
+
+    def _parse_all(self, tokens: Sequence[SqlToken]) -> None:
+        count, first, begin = 0, 0, 0
+        for at, token in enumerate(tokens):
+            if token.kind != "end" and (token.kind != "sign" or token.text != ";"):
+                continue
+            if at > first:
+                count += 1
+                if count > SCRIPT_STATEMENTS:
+                    message = f"the script has more statements than the limit SCRIPT_STATEMENTS of {SCRIPT_STATEMENTS}"
+                    place = tokens[first]
+                    self._note(
+                        StatementError("SCRIPT_TOO_LONG", message, place.start, place.end, hint="several scripts")
+                    )
+                    return
+                self._parse_statement(tokens[first:at], begin, token.start)
+                if len(self._errors) >= SCRIPT_DIAGNOSTICS:
+                    self._stop(token)
+                    return
+            first, begin = at + 1, token.end
+
+    def _stop(self, token: SqlToken) -> None:
+        del self._errors[SCRIPT_DIAGNOSTICS:]
+        if token.kind != "end":
+            message = f"only {SCRIPT_DIAGNOSTICS} errors are listed, which is the limit SCRIPT_DIAGNOSTICS; the rest is not read"
+            self._note(StatementError("TOO_MANY_DIAGNOSTICS", message, token.start, token.end, hint="mend these"))
+
+    # -------------------------------------------------------------------------------------------------- one statement
+
+    def _parse_statement(self, tokens: Sequence[SqlToken], begin: int, limit: int) -> None:
+        """Parse the statement between two offsets, blanks around it cut off."""
+        raw = self._text[begin:limit]
+        start = begin + len(raw) - len(raw.lstrip())
+        end = max(start, begin + len(raw.rstrip()))
+        replaced: ReplacedText | None = None
+        if any("${" in token.text for token in tokens):
+            replaced, errors = replace_variables(self._text, tokens, start, end, self._variables)
+            for error in errors:
+                self._note(error)
+            if errors:
+                return
+        text = replaced.text if replaced else self._text[start:end]
+        if (replaced and not self._has_characters(text, replaced)) or not self._fits(text, start, end):
+            return
+        if replaced is None:
+            self._read(StatementCursor(self._text, [*tokens, SqlToken("end", "", end, end)]), None, start, end)
+            return
+        shifted = split_tokens(text)
+        semicolon = next((one for one in shifted if (one.kind, one.text) == ("sign", ";")), None)
+        if semicolon is None:
+            self._read(StatementCursor(text, shifted), replaced, start, end)
+        else:
+            message = "the value of a variable ends the statement"
+            error = StatementError(
+                "VARIABLE_SPLITS", message, semicolon.start, semicolon.end, hint="a statement of its own"
+            )
+            self._note(error, replaced)
+
+    def _fits(self, text: str, start: int, end: int) -> bool:
+        size = len(text.encode())
+        self._size += size
+        if size <= STATEMENT_BYTES and self._size <= REQUEST_BYTES:
+            return True
+        limit, number = (
+            ("STATEMENT_BYTES", STATEMENT_BYTES) if size > STATEMENT_BYTES else ("REQUEST_BYTES", REQUEST_BYTES)
+        )
+        message = f"statements with their variables replaced have more bytes than the limit {limit} of {number}"
+        self._note(StatementError("STATEMENT_TOO_LARGE", message, start, end, hint="smaller ones"))
+        return False
+
+    def _read(self, cursor: StatementCursor, replaced: ReplacedText | None, start: int, end: int) -> None:
+        value: SqlStatement | None = None
+        try:
+            opened = cursor.tokens[-2]
+            if opened.kind == "open":
+                raise _open_error(opened)
+            value = self._dispatch(cursor)
+        except StatementError as error:
+            cursor.errors.append(error)
+        for noted in cursor.errors:
+            self._note(noted, replaced)
+        for warning in cursor.warnings:
+            self._note(warning, replaced, WARNING)
+        if value is None or cursor.errors:
+            return
+        text = cursor.text if replaced else self._text[start:end]
+        self._statements.append(_split(value, text, start, end, cursor))
+        self._apply(value)
+
+    def _dispatch(self, cursor: StatementCursor) -> SqlStatement:
+        word = cursor.token.keyword
+        if word not in FIRST_WORDS:
+            _refuse_word(cursor)
+        cursor.at += 1
+        if word == "CREATE":
+            return read_create(cursor, tuple(self._settings.items()))
+        if word == "EXPLAIN":
+            return read_explain(cursor, tuple(self._settings.items()))
+        return _READERS[word](cursor)
+
+    def _apply(self, value: SqlStatement) -> None:
+        """What a statement changes for those after it."""
+        match value:
+            case DefineStatement(name, text):
+                self._variables[name] = text
+            case UndefineStatement(name):
+                self._variables.pop(name, None)
+            case SetStatement(name, text):
+                self._settings[name] = text
+            case UnsetStatement(name):
+                self._settings.pop(name, None)
+
+    def _note(self, error: StatementError, replaced: ReplacedText | None = None, severity: str = ERROR) -> None:
+        notes = self._errors if severity == ERROR else self._warnings
+        if len(notes) > SCRIPT_DIAGNOSTICS:
+            return
+        start, end = replaced.find(error.start, error.end) if replaced else (error.start, error.end)
+        line, column = self._lines.find(start)
+        message = error.message if len(error.message) < 500 else f"{error.message[:500]}…"
+        notes.append(SqlDiagnostic(error.code, message, start, end, line, column, error.expected, error.hint, severity))
+
+
+def _split(value: SqlStatement, text: str, start: int, end: int, cursor: StatementCursor) -> ParsedStatement:
+    """The statement with its head, body and tail."""
+    if cursor.body is None:
+        return ParsedStatement(value, start, end, text)
+    offset = 0 if cursor.text is text else start
+    first, last = (place - offset for place in cursor.body)
+    return ParsedStatement(value, start, end, text[:first], text[first:last], text[last:])
+
+
+def _open_error(token: SqlToken) -> StatementError:
+    words = {"'": "the text", '"': "the text", "`": "the name", "/": "the comment"}
+    what = words[token.text[0]]
+    close = "*/" if token.text[0] == "/" else token.text[0]
+    message = f"{what} that begins here does not end"
+    return StatementError(
+        "TEXT_OPEN", message, token.start, token.end, expected=(close,), hint=f"{close} where it ends"
+    )
+
+
+def _refuse_word(cursor: StatementCursor) -> None:
+    token, word = cursor.token, cursor.token.keyword
+    if word == "TERMINATE":
+        hint = "DROP ends a query with its source, PAUSE stops it and keeps its state"
+        cursor.fail(
+            "TERMINATE", "there is no TERMINATE: a query belongs to its source", hint=hint, expected=("DROP", "PAUSE")
+        )
+    if word in {"FROM", "WITH"} or token.text == "(":
+        hint = "CREATE STREAM … AS with this query, or SELECT … FROM treaty.sources"
+        cursor.fail("SELECT_REFUSED", "a query alone is no statement", hint=hint, expected=FIRST_WORDS)
+    near = nearest_word(word, FIRST_WORDS)
+    hint = (
+        f"did you mean {near}?"
+        if near
+        else "the words of statements are CREATE, ALTER, DROP, SHOW, DESCRIBE and others"
+    )
+    cursor.fail(
+        "STATEMENT_UNKNOWN", f"{token.label} begins no statement", hint=hint, expected=(near,) if near else FIRST_WORDS
+    )
