@@ -7,13 +7,22 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from treaty.core.column_types import SqlType
+from treaty.core.column_types.leaf_paths import (
+    find_lost_leaf,
+    is_touched,
+    list_leaves,
+    lower_path,
+    parse_path,
+    print_path,
+)
 from treaty.core.refusals import Invalid, Referenced
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.from_schema import columns_of_schema
-from treaty.metastore.columns.leaf_paths import is_touched, list_leaves, lower_path, parse_path, print_path
 from treaty.metastore.columns.refresh import ColumnRead, find_refresh_effect, is_wider, refuse_refresh
 from treaty.metastore.columns.renames import list_renames
+from treaty.metastore.columns.sql_types import make_sql_type
 
 CASES = Path(__file__).parents[1] / "cases" / "refresh"
 NAMES = st.sampled_from(["a", "B", "c d", "e.f", "g`"])
@@ -37,6 +46,10 @@ types = st.recursive(
 COLUMNS = structs(types)
 
 
+def typed(columns: tuple[Column, ...]) -> list[tuple[str, SqlType]]:
+    return [(one.name, make_sql_type(one.type)) for one in columns]
+
+
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_a_path_is_parsed_as_it_is_printed(names: list[str]) -> None:
     assert parse_path(print_path(names)) == tuple(names)
@@ -52,13 +65,16 @@ def test_a_text_that_is_no_path_is_refused(text: str) -> None:
 def test_a_refresh_is_refused_where_a_leaf_that_is_read_would_go_or_change(
     old: tuple[Column, ...], new: tuple[Column, ...], data: st.DataObject
 ) -> None:
-    paths = [path for path, _ in list_leaves(old)]
+    paths = [path for path, _ in list_leaves(typed(old))]
     read = data.draw(st.sampled_from(paths))
     read = read[: data.draw(st.integers(1, len(read)))]  # a place with parts is read whole
     effect = find_refresh_effect(old, new, [ColumnRead("r", print_path(read))])
-    there = {lower_path(path): kind for path, kind in list_leaves(new)}
-    lost = [path for path, kind in list_leaves(old) if is_touched(path, read) and there.get(lower_path(path)) != kind]
+    there = {lower_path(path): kind for path, kind in list_leaves(typed(new))}
+    lost = [
+        path for path, kind in list_leaves(typed(old)) if is_touched(path, read) and there.get(lower_path(path)) != kind
+    ]
     assert bool(effect.refused) is bool(lost)
+    assert (find_lost_leaf(typed(old), typed(new), [print_path(read)]) is None) is not bool(effect.refused)
     for one in effect.refused:
         assert any(is_touched(path, parse_path(one.path)) for path in lost)
         assert one.reads == (ColumnRead("r", print_path(read)),)
@@ -71,7 +87,7 @@ def test_what_nobody_reads_may_change_and_every_change_is_told(
     effect = find_refresh_effect(old, new, ())
     refuse_refresh("s", effect)
     assert not effect.refused
-    before, after = ({lower_path(path): kind for path, kind in list_leaves(one)} for one in (old, new))
+    before, after = ({lower_path(path): kind for path, kind in list_leaves(typed(one))} for one in (old, new))
     changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
     told = [lower_path(parse_path(one.path)) for one in effect.effects if one.kind in {"added", "gone", "retyped"}]
     assert all(any(is_touched(path, one) for one in told) for path in changed)
@@ -81,7 +97,7 @@ def test_what_nobody_reads_may_change_and_every_change_is_told(
 
 @given(COLUMNS)
 def test_the_same_columns_have_no_effect_in_any_order(columns: tuple[Column, ...]) -> None:
-    reads = [ColumnRead("r", print_path(path)) for path, _ in list_leaves(columns)]
+    reads = [ColumnRead("r", print_path(path)) for path, _ in list_leaves(typed(columns))]
     assert find_refresh_effect(columns, tuple(reversed(columns)), reads).effects == ()
     assert find_refresh_effect(columns, columns, reads).explain() == "the columns stay as they are"
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.core.refusals import Invalid
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.metastore.columns.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.metastore.columns.sql_types import print_bare_type
 
 DECIMAL_DIGITS = 38

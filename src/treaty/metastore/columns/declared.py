@@ -7,8 +7,8 @@ as Base64. Rows are then cast to the declared type when they are read.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
-from treaty.metastore.columns.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.metastore.columns.sql_types import print_bare_type
 
 KEPT_SCALARS: Mapping[str, Mapping[str, str]] = {"JSON": {"int32": "int64", "float32": "float64", "binary": "string"}}

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
 from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.metastore.columns.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
 from treaty.plan.decoded_columns import derive_decoded_columns
 from treaty.plan.errors import PlanError
 

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from treaty.core.refusals import Reason, Referenced
-from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.metastore.columns.leaf_paths import (
+from treaty.core.column_types.leaf_paths import (
     ELEMENT,
     KEY,
     VALUE,
@@ -22,6 +20,8 @@ from treaty.metastore.columns.leaf_paths import (
     parse_path,
     print_path,
 )
+from treaty.core.refusals import Reason, Referenced
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.sql_types import print_bare_type
 
 EffectKind = Literal["added", "gone", "renamed", "retyped", "nullable", "required", "comment"]
