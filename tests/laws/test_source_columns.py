@@ -8,6 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frames import record
+from tests.iglu import schemas
+from tests.oracle.avro_logical import dressed_schema
+from tests.oracle.protobuf_files import DIALECTS
+from tests.oracle.protobuf_files import made as made_protobuf
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Invalid, InvalidSchema
 from treaty.core.schema_engine import ResolvedSchema
@@ -18,6 +22,7 @@ from treaty.metastore.columns.pins import PinnedVersion
 from treaty.metastore.columns.sql_types import print_bare_type
 from treaty.metastore.columns.to_schema import DerivedSchema, SchemaChoices, schema_of_columns
 
+seeds = st.integers(0, 2**32 - 1)
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 WORDS = ("boolean", "int32", "int64", "float32", "float64", "string", "binary", "date", "timestamp")
 scalars = st.sampled_from(WORDS).map(Scalar)
@@ -117,6 +122,16 @@ def test_a_schema_of_columns_has_these_columns(format_: str, columns: tuple[Colu
     check_the_way_back(columns, format_)
 
 
+@given(columns=flat_columns)
+@settings(max_examples=8)
+def test_wrappers_of_protobuf_are_the_same_columns(columns: tuple[Column, ...]) -> None:
+    choices = replace(choose("PROTOBUF"), wrappers=True)
+    derived = schema_of_columns(columns, choices)
+    assert derived.decoded.columns == kept(columns, "PROTOBUF")
+    assert "optional" not in derived.draft.text
+    assert schema_of_columns(columns, choices, pin(derived)).draft.text == derived.draft.text
+
+
 @pytest.mark.parametrize("format_", ["AVRO", "JSON"])
 @given(columns=deep_columns)
 def test_lists_and_maps_inside_each_other_come_back_too(format_: str, columns: tuple[Column, ...]) -> None:
@@ -145,6 +160,41 @@ def test_a_new_column_grows_the_latest_version(format_: str, columns: tuple[Colu
     derived = schema_of_columns(more, choose(format_), latest)
     assert kept(more, format_)[-1] in derived.decoded.columns
     assert print_bare_type(derived.columns[-1].type) == print_bare_type(added)
+
+
+def check_a_printed_source(schema: ResolvedSchema) -> bool:
+    """Declare the columns of a schema over it: nothing is registered, and the columns are the same; whether there are any."""
+    try:
+        found = columns_of_schema(schema)
+    except (Invalid, InvalidSchema):
+        return False
+    latest = PinnedVersion(Subject(".", "t-value"), 5, 0, 1, 1, "", schema)
+    derived = schema_of_columns(found.columns, choose(schema.format), latest)
+    assert derived.draft.text == schema.text
+    assert (derived.columns, derived.notes) == (found.columns, ())
+    return True
+
+
+@given(seeds)
+def test_columns_of_any_avro_schema_declared_over_it_register_nothing(seed: int) -> None:
+    check_a_printed_source(ResolvedSchema("AVRO", json.dumps(dressed_schema(seed))))
+
+
+@given(seeds, st.sampled_from(DIALECTS))
+def test_columns_of_any_message_declared_over_it_register_nothing(seed: int, dialect: str) -> None:
+    check_a_printed_source(ResolvedSchema("PROTOBUF", made_protobuf(seed, dialect)))
+
+
+def test_columns_of_published_schemas_declared_over_them_register_nothing() -> None:
+    texts = list(schemas().values())[5::20]
+    assert sum(check_a_printed_source(ResolvedSchema("JSON", text)) for text in texts) > 25
+
+
+@pytest.mark.parametrize(
+    "text", ['{"type": "array", "items": {}}', '{"type": "integer"}', '{"type": "object", "additionalProperties": {}}']
+)
+def test_the_column_of_documents_that_are_no_objects_declared_over_them_registers_nothing(text: str) -> None:
+    assert check_a_printed_source(ResolvedSchema("JSON", text))
 
 
 def test_casts_are_listed_where_a_format_can_not_say_the_type() -> None:

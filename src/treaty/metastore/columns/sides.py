@@ -8,12 +8,10 @@ from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, Invalid
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, Columns, ColumnType, List, Scalar, Struct
-from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord
 from treaty.metastore.columns.from_schema import Side, columns_of_schema, refuse_twins
 from treaty.metastore.columns.pins import PinnedVersion, find_latest_version, find_pinned_version, find_version_with_id
 from treaty.metastore.columns.sql_types import print_bare_type
-from treaty.metastore.columns.to_schema import FORMATS, SchemaChoices, schema_of_columns
-from treaty.plan.registry_queries import parse_resolved
+from treaty.metastore.columns.to_schema import FORMATS, SchemaChoices, find_root_name, schema_of_columns
 
 NONE, KAFKA = "NONE", "KAFKA"
 """Formats of keys without a schema: no key at all, and one primitive as Kafka's own serializers write it."""
@@ -36,7 +34,7 @@ class SideRequest:
 
     `format` is AVRO, JSON or PROTOBUF, of keys NONE and KAFKA too; "" where the statement leaves it to the schema.
     `columns` are those that it declares for this half, `subject` is where the schemas are, `schema_id` names one of them (-1:
-    none). `wrapped` is as in `SchemaChoices`.
+    none). `wrapped` and `wrappers` are as in `SchemaChoices`.
     """
 
     side: Side
@@ -46,6 +44,7 @@ class SideRequest:
     schema_id: int = -1
     full_name: str = ""
     wrapped: bool | None = None
+    wrappers: bool = False
     framing: str = "prefix"
 
     @property
@@ -83,6 +82,14 @@ def settle_side(wanted: SideRequest) -> Exchange[SettledSide]:
     if wanted.format in {NONE, KAFKA}:
         return _settle_plain(wanted)
     _refuse_bad_framing(wanted)
+    if wanted.wrappers and wanted.format not in {"", "PROTOBUF"}:
+        raise Invalid.of(
+            "SOURCE_FORMAT",
+            f"{wanted.prefix}_PROTOBUF_NULLABLE_REPRESENTATION = 'WRAPPER' is for PROTOBUF, and the {wanted.side} is {wanted.format}: leave it out",
+            path=f"{wanted.prefix}_PROTOBUF_NULLABLE_REPRESENTATION",
+            new="WRAPPER",
+            allowed="no such property",
+        )
     if wanted.columns and wanted.schema_id >= 0:
         raise Invalid.of(
             "SCHEMA_AND_COLUMNS",
@@ -139,7 +146,9 @@ def _settle_declared(wanted: SideRequest) -> Exchange[SettledSide]:
             allowed=", ".join(FORMATS),
         )
     latest = yield from find_latest_version(wanted.subject)
-    choices = SchemaChoices(wanted.subject, wanted.format, wanted.side, wanted.full_name, wanted.wrapped)
+    choices = SchemaChoices(
+        wanted.subject, wanted.format, wanted.side, wanted.full_name, wanted.wrapped, wanted.wrappers
+    )
     made = schema_of_columns(wanted.columns, choices, latest)
     return SettledSide(
         wanted.side,
@@ -248,9 +257,7 @@ def _refuse_other_name(wanted: SideRequest, pin: PinnedVersion) -> None:
     format_ = pin.schema.format
     if not wanted.full_name or format_ == "PROTOBUF":
         return
-    schema = parse_resolved(pin.schema)
-    root = schema.resolve(schema.root) if format_ == "AVRO" else None
-    name = root.full if isinstance(root, AvroRecord | AvroEnum | AvroFixed) else ""
+    name = find_root_name(pin.schema) if format_ == "AVRO" else ""
     if name == wanted.full_name:
         return
     had = f"is called {name}" if name else "has no name"

@@ -11,15 +11,18 @@ from treaty.core.refusals import FormatNotAllowed, Invalid, Reason
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, Columns, Struct
+from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord
 from treaty.formats.format import InvalidSchemaError
 from treaty.metastore.columns.allowed_types import refuse_absent_types
 from treaty.metastore.columns.declared import ColumnDifference, settle_columns
 from treaty.metastore.columns.from_schema import Side, refuse_twins
 from treaty.metastore.columns.pins import PinnedVersion
+from treaty.metastore.columns.sql_types import print_bare_type
 from treaty.plan.decoded_columns import derive_decoded_columns
 from treaty.plan.encoding.derivation.texts import DERIVERS, derive_text
 from treaty.plan.encoding.options import DeriveOptions
 from treaty.plan.errors import PlanError
+from treaty.plan.registry_queries import parse_resolved
 
 FORMATS = tuple(sorted(DERIVERS))
 """Formats of which schemas are derived."""
@@ -34,7 +37,8 @@ class SchemaChoices:
 
     `subject` is where it is to be registered, `side` the half of the record. `full_name` is the name of the record or the
     message (of JSON the title); without one that of the latest version, else one made of the subject's. `wrapped` says
-    whether a single column is a field of a record; None: as the latest version has it, else it is one.
+    whether a single column is a field of a record; None: as the latest version has it, else it is one. With `wrappers` a new scalar
+    of Protobuf that may be null is a wrapper, else an `optional` field.
     """
 
     subject: Subject
@@ -42,6 +46,8 @@ class SchemaChoices:
     side: Side = "value"
     full_name: str = ""
     wrapped: bool | None = None
+    wrappers: bool = False
+    """Whether a new scalar of Protobuf that may be null is a wrapper, and not an `optional` field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ def schema_of_columns(
 ) -> DerivedSchema:
     """The schema of rows with these columns: the latest version where it holds them, grown where it does not.
 
+    Columns that are those of the latest version, as `columns_of_schema` has them, are held by it whatever they are: so a
+    statement that was printed from a source comes to the same version, also where it has unions, recursion or any JSON.
     A nullable field has the default null. What a format can't say stays in the columns: in JSON INT, FLOAT and BINARY; in
     Protobuf comments, and whether an array or a map may be null. A column is nullable where the schema takes null for it
     although it was declared NOT NULL (a message of Protobuf, a field of the latest version), and a note says so.
@@ -72,11 +80,11 @@ def schema_of_columns(
     """
     _refuse_bad_choices(columns, choices, latest)
     refuse_twins(columns, f"the {choices.side}'s columns")
-    refuse_absent_types(columns, choices.format)
-    if _is_wrapped(columns, choices, latest):
-        draft = _derive_record(columns, choices, latest)
-    else:
-        draft = _derive_bare(columns, choices, latest)
+    draft = _find_held(columns, choices, latest)
+    if draft is None:
+        refuse_absent_types(columns, choices.format)
+        derive = _derive_record if _is_wrapped(columns, choices, latest) else _derive_bare
+        draft = derive(columns, choices, latest)
     decoded = _decode(draft, columns, choices, latest)
     refuse_twins(decoded.columns, f"the {choices.side}'s columns beside those of {choices.subject}")
     settled = settle_columns(columns, decoded.columns, choices.format)
@@ -114,6 +122,32 @@ def _refuse_bad_choices(columns: Sequence[Column], choices: SchemaChoices, lates
         )
 
 
+def _find_held(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Draft | None:
+    """The latest version where its columns are the declared ones, by name and type; None where they are others."""
+    if latest is None or (choices.full_name and choices.format == "JSON"):
+        return None
+    draft = Draft(latest.schema.text, choices.format, latest.references)
+    if choices.format == "AVRO" and choices.full_name not in {"", find_root_name(latest.schema)}:
+        return None
+    try:
+        decoded = _decode(draft, columns, choices, latest)
+    except Invalid:
+        return None
+    if decoded.whole and choices.wrapped:
+        return None
+    same = {one.name: print_bare_type(one.type) for one in decoded} == {
+        one.name: print_bare_type(one.type) for one in columns
+    }
+    return draft if same and len(columns) == len(decoded.columns) else None
+
+
+def find_root_name(schema: ResolvedSchema) -> str:
+    """The full name of the record, enum or fixed that an Avro schema is; "" where it is a type without a name."""
+    model = parse_resolved(schema)
+    root = model.resolve(model.root)
+    return root.full if isinstance(root, AvroRecord | AvroEnum | AvroFixed) else ""
+
+
 def _is_wrapped(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> bool:
     """Whether the columns are fields of a record. Raises `Invalid` where they have to be, and shall not."""
     if choices.wrapped is False:
@@ -140,7 +174,7 @@ def _find_fields(columns: Sequence[Column], format_: str) -> str:
 
 
 def _derive_record(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> Draft:
-    options = DeriveOptions(choices.format, name=choices.full_name)
+    options = DeriveOptions(choices.format, name=choices.full_name, wrappers=choices.wrappers)
     known = latest.as_registered() if latest else None
     try:
         return derive_text(columns, choices.subject, options, known, latest.references if latest else ())

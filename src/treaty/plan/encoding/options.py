@@ -16,13 +16,15 @@ class DeriveOptions:
 
     `schema_type` and `name` (of the record or message) are those of the latest version if they are empty; of a new
     subject Avro and the subject's name. `open_content`: objects of JSON take members without a name; `draft` is 2020 or
-    7.
+    7. With `wrappers` a new scalar of Protobuf that may be null is a message of google/protobuf/wrappers.proto, without
+    them an `optional` field.
     """
 
     schema_type: str = ""
     name: str = ""
     open_content: bool = False
     draft: Literal[2020, 7] = 2020
+    wrappers: bool = False
 
 
 DERIVED = DeriveOptions()

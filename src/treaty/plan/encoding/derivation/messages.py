@@ -37,6 +37,17 @@ MESSAGES = {
     "timestamp": ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
     "variant": ("google.protobuf.Value", "google/protobuf/struct.proto"),
 }
+WRAPPERS = {
+    "boolean": "BoolValue",
+    "int32": "Int32Value",
+    "int64": "Int64Value",
+    "float32": "FloatValue",
+    "float64": "DoubleValue",
+    "string": "StringValue",
+    "binary": "BytesValue",
+}
+"""By scalar, the message of `WRAPPERS_FILE` that has one, or is not set."""
+WRAPPERS_FILE = "google/protobuf/wrappers.proto"
 DECIMAL = ("confluent.type.Decimal", "confluent/type/decimal.proto")
 META, META_FILE = 1088, "confluent/meta.proto"
 """The number of Confluent's option for fields, and its file."""
@@ -51,12 +62,15 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
     file = FileDescriptorProto(syntax="proto3", package=package)
     have = Struct(tuple(columns))
     if latest is None:
-        maker, space = _ProtoFileBuilder(file, None), f".{package}" if package else ""
+        maker, space = _ProtoFileBuilder(file, None, wraps=options.wrappers), f".{package}" if package else ""
         message = file.message_type.add(name=short)
         maker.message(message, have, f"{space}.{short}", None, "")
     else:
         file = FileDescriptorProto.FromString(build_descriptor(latest.schema).SerializeToString())
-        maker, space = _ProtoFileBuilder(file, make_targets(latest.schema)), f".{file.package}" if file.package else ""
+        maker, space = (
+            _ProtoFileBuilder(file, make_targets(latest.schema), wraps=options.wrappers),
+            f".{file.package}" if file.package else "",
+        )
         found = [one for one in file.message_type if not options.name or one.name == short]
         if not found:
             raise PlanError(f"the latest version has no message {options.name or 'at all'}")
@@ -77,9 +91,10 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
 class _ProtoFileBuilder:
     """Adds fields to the messages of one file."""
 
-    __slots__ = ("_file", "_find_target", "_names")
+    __slots__ = ("_file", "_find_target", "_names", "_wraps")
 
-    def __init__(self, file: FileDescriptorProto, find_target: FindTarget | None) -> None:
+    def __init__(self, file: FileDescriptorProto, find_target: FindTarget | None, *, wraps: bool) -> None:
+        self._wraps = wraps
         self._file = file
         self._find_target = find_target
         self._names: dict[str, set[str]] = {}
@@ -114,6 +129,9 @@ class _ProtoFileBuilder:
             if isinstance(kind, List):
                 raise PlanError(f"{path} is a list of maps, which Protobuf does not have: put a struct around the map")
             self._map(made, field, part, full, path)
+            return
+        if self._wraps and column.nullable and isinstance(kind, Scalar) and kind.name in WRAPPERS:
+            self._refer(field, f"google.protobuf.{WRAPPERS[kind.name]}", WRAPPERS_FILE)
             return
         self._typed(made, field, part, (full, path, field.name))
         scalar = field.type != Field.TYPE_MESSAGE and field.label != Field.LABEL_REPEATED
@@ -166,8 +184,13 @@ class _ProtoFileBuilder:
             raise PlanError(
                 f"{path} is {kind.name}, which Protobuf has no type for: cast it, a local time to a timestamp"
             )
+        self._refer(field, known, home)
+
+    def _refer(self, field: FieldDescriptorProto, known: str, home: str) -> None:
+        """Let a field have a message of another file."""
         self._import(home)
         shadowed = any(word in self._file.package.split(".") for word in ("google", "confluent"))
+        field.type = Field.TYPE_MESSAGE
         field.type_name = f".{known}" if shadowed else known
 
     def _import(self, path: str) -> None:
