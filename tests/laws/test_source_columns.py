@@ -18,6 +18,7 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.declared import list_casts, refresh_columns
 from treaty.metastore.columns.from_schema import columns_of_schema, list_hidden_pseudo_columns
+from treaty.metastore.columns.notes import list_column_notes
 from treaty.metastore.columns.pins import PinnedVersion
 from treaty.metastore.columns.sql_types import print_bare_type
 from treaty.metastore.columns.to_schema import DerivedSchema, SchemaChoices, schema_of_columns
@@ -366,3 +367,31 @@ def test_a_text_that_is_no_schema_is_refused_with_its_faults() -> None:
 def test_a_field_takes_the_place_of_a_pseudo_column() -> None:
     found = columns_of_schema(ResolvedSchema("AVRO", record(("_Offset", "int"), ("a", "int"))))
     assert list_hidden_pseudo_columns(found.columns) == ("_offset",)
+
+
+def test_notes_say_what_the_types_do_not() -> None:
+    text = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "any": {},
+            "kind": {"enum": ["a", "b"]},
+            "_offset": {"type": "string"},
+        },
+        "additionalProperties": False,
+    }
+    decoded = columns_of_schema(ResolvedSchema("JSON", json.dumps(text)))
+    columns = (Column("id", INT), Column("any", TEXT), Column("_offset", TEXT))
+    assert [f"{one.kind} {one}" for one in list_column_notes(columns, decoded)] == [
+        "cast id: rows have BIGINT, which is cast to INT",
+        "loss id: whole numbers without bounds become 64 bits; larger ones are not held",
+        "loss any: a place that takes any value becomes a variant",
+        "left out kind: the schema has it, and the source has no column for it",
+        "hides _offset: the column stands for the pseudo-column _offset, which can't be read here",
+    ]
+
+
+def test_a_note_about_a_schema_without_fields_has_the_name_of_the_column() -> None:
+    decoded = columns_of_schema(ResolvedSchema("AVRO", '{"type": "enum", "name": "E", "symbols": ["A"]}'), side="key")
+    (note,) = list_column_notes((Column("id", TEXT),), decoded)
+    assert str(note) == "id: an enum becomes text; its set of symbols is not kept (1 symbols of E)"
