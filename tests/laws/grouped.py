@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tests.laws.begun import begun
 from tests.laws.toy import Bench
 from treaty.core.answers import Config, VersionFound
 from treaty.core.messages.groups import CreateSubject, GetSubject, GroupFound, GroupSettings
@@ -27,8 +28,8 @@ def get(bench: Bench, subject: Subject = S) -> GroupFound:
 
 
 def group(subject: Subject = S, **members: object) -> Bench:
-    """A bench with a subject that takes any schema."""
-    bench = Bench()
+    """A bench with a subject that takes any schema, in a registry in which others have been at work."""
+    bench = begun()
     add_group(bench, subject, **members)
     return bench
 

@@ -244,7 +244,7 @@ def test_deleting_an_association_leaves_its_subject(bench: Bench) -> None:
     bench.do(t.Dissociate("id-1", kinds=("key",), cascade=True))
     assert listed(bench) == [("value", "s", "STRONG")]
     bench.do(t.Dissociate("id-1"))
-    assert bench.do(q.ListSubjects()).names == ("other", "s")
+    assert bench.do(q.ListSubjects(Subject(".", ""))).names == ("other", "s")
     no = refused(bench, t.Dissociate("id-1"))
     assert (type(no), str(no)) == (r.AssociationNotFound, "Association for 'id-1' not found.")
 
@@ -256,7 +256,7 @@ def test_a_cascade_takes_the_subjects_of_strong_associations_with_all_they_had(b
     bench.do(t.Associate(TOPIC, (strong(frozen=True), weak(OTHER, "key"))))
     bench.do(t.Dissociate("id-1", cascade=True))
 
-    assert bench.do(q.ListSubjects(visible="all")).names == ("other",)
+    assert bench.do(q.ListSubjects(Subject(".", ""), "all")).names == ("other",)
     assert isinstance(refused(bench, q.GetMode(q.Scope(*S))), r.SettingNotFound)
     assert not list(find_violations(bench.tables))
 

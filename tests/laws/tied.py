@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.laws.begun import begun
 from tests.laws.toy import OTHER, Bench, S, toy
 from treaty.core import requests as q
 from treaty.core.answers import Resource
@@ -26,8 +27,8 @@ def strong(subject: Subject = S, kind: str = "value", **members: Any) -> t.Assoc
 
 
 def made() -> Bench:
-    """Two subjects with one version each."""
-    bench = Bench()
+    """Two subjects with one version each, in a registry in which others have been at work."""
+    bench = begun()
     bench.do(q.Register(S, toy("a?")))
     bench.do(q.Register(OTHER, toy("b?")))
     return bench
