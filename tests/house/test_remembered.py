@@ -10,8 +10,13 @@ from tests.planted.bug import ByTests
 from tests.planted.table import BUGS
 
 TESTS = SOURCE.parents[1] / "tests"
-STATES = {"api.tls:ShownCertificate.shown", "client.credentials:_TokenFile._last"}
-"""Single values that are compared with a file; they have rows, and no type by which they could be found."""
+STATES = {
+    "api.tls:ShownCertificate.shown",
+    "client.credentials:_TokenFile._last",
+    "node.segment.manager:StateFileManager._stamp",
+    "spark.pipelines.planner:RoutePlanner.seen",
+}
+"""Single values that are compared with a file or a registry; they have rows, and no type by which they could be found."""
 
 
 def test_all_that_remembers_has_a_row() -> None:

@@ -58,6 +58,21 @@ async def test_where_the_winner_fails_the_command_is_decided_here_and_once(failu
 
 
 @virtual
+async def test_a_winner_that_was_not_heard_is_asked_again_after_a_rest() -> None:
+    async with realm("ab", owned=False, holder="") as it:
+        await it.nodes["a"].ask(post("s"))
+        it.cut("a")
+        it.crown.refuse = 2
+        await it.nodes["b"].ask(post("t"))
+        it.net.nodes["a"] = it.nodes["a"]
+        for rest, decides in ((forwarder.YIELD_SECONDS, "b"), (forwarder.REST_SECONDS, "a")):
+            await asyncio.sleep(rest)
+            it.crown.believed, it.crown.refuse = {"b": "a"}, 2
+            await it.nodes["b"].ask(post(f"after {rest} seconds"))
+            assert it.crown.appends[-1] == decides
+
+
+@virtual
 async def test_what_writes_nothing_is_answered_too_where_the_winner_was_not_heard() -> None:
     async with realm("ab", owned=False, holder="") as it:
         await it.nodes["a"].ask(post("s"))

@@ -175,6 +175,16 @@ MEMORIES = (
         ["s"],
         ["s", "t"],
     ),
+    Memory(
+        "the state file that was looked at",
+        ("node.segment.manager:StateFileManager._stamp",),
+        "one for each node",
+        "until the file changes",
+        "a newer file takes its place",
+        nodes.state_file,
+        5,
+        9,
+    ),
     # ------------------------------------------------------------------------------------------------------ clients
     Memory(
         "the latest version",
