@@ -13,6 +13,8 @@ from tests.behaviours.test_serializers import MONEY, PRICED
 from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
 from treaty.client.adapters import bind_deserializer, bind_serializer, deserialize_part, serialize_part
+from treaty.client.cache import CachedRegistry
+from treaty.client.cache_policy import CachePolicy
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
@@ -221,6 +223,20 @@ async def plugs(url: str) -> None:
     await registry.close()
 
 
+async def forgets(url: str) -> None:
+    """What was fetched for one record is no answer for the next one."""
+    async with connect_async(url) as registry:
+        at_once = CachePolicy(latest_ttl=0.0)
+        write = AsyncSerializer(
+            registry,
+            lambda door: AvroSerializer(CachedRegistry(door, at_once), settings=SerializerSettings(UseLatest())),
+        )
+        await AsyncSerializer(registry, lambda door: AvroSerializer(door, LONG))(5, "orders")
+        assert (await write(5, "orders")).data == b"\0\0\0\0\x01\n"
+        with pytest.raises(Unavailable, match="await the serializer itself"):
+            (await write.bind("orders"))(5)
+
+
 @dataclasses.dataclass
 class Consumed:
     topic: str
@@ -229,7 +245,7 @@ class Consumed:
     headers: list[tuple[str, bytes]]
 
 
-@pytest.mark.parametrize("story", [waiting, plugs], ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", [waiting, plugs, forgets], ids=lambda story: story.__name__)
 def test_asyncio(server: Served, story: Callable[[str], Any]) -> None:
     asyncio.run(story(server.url))
 

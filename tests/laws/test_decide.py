@@ -52,6 +52,7 @@ from treaty.core.requests import (
     UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.schema_engine import ParseSchema
 from treaty.core.state.state_tables import CONTENT, SUBJECT, ContentKey
 from treaty.core.state.values import PolicyValue, Version
 
@@ -381,3 +382,13 @@ def test_a_guid_means_the_lowest_of_its_ids_in_each_context(bench: Bench, ids: t
             subject = Subject(context, f"s{schema_id}")
             guid = bench.do(Register(subject, toy("a"), schema_id=schema_id + by, number=1)).version.guid
     assert bench.do(GetGuidIds(guid)).ids == ((".", 5), (".x", 15))
+
+
+def test_a_new_schema_is_read_once() -> None:
+    """Whether it is there already is asked with the strict reading that a new one needs; only what fails that is read once more."""
+    bench = Bench(slow=True)
+    put(bench, S, "a")
+    for names, readings in ((("a", "b?"), [True]), (("a",), [True]), (("a", "-b?"), [True, False])):
+        bench.engine.asked.clear()
+        bench.verdict(Register(S, toy(*names)), "another")
+        assert sorted(one.strict for one in bench.engine.asked if isinstance(one, ParseSchema)) == sorted(readings)

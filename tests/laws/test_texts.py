@@ -17,6 +17,7 @@ from treaty.core.state.root import RowDigests, roots_after, roots_of
 from treaty.core.state.rows import EncodedRow, Row, encode_row
 from treaty.core.state.state_tables import TABLES, UNROOTED
 from treaty.core.state.tables import DictTables, read
+from treaty.core.state.values import Version
 from treaty.core.state.view import Tables
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
@@ -119,6 +120,19 @@ def test_tables_give_back_the_texts_of_the_log(
         assert digests.roots == plain.roots
         layered.stand_on(open_built(layered.built()), place)
         holds(layered, live(so_far))
+
+
+@pytest.mark.parametrize("change", [name for name in CHANGES if name != "very deep"])
+@pytest.mark.parametrize("kind", [DictTables, partial(LayeredTables, small=0)], ids=["plain", "layered"])
+def test_each_text_comes_back_as_it_stands_in_the_log(
+    kind: Callable[[], DictTables | LayeredTables], change: str
+) -> None:
+    """One row in each form that another release, or a hand, may have written it in."""
+    row = encode_row(Row("version", (".", "s", 1, 0), Version(1, 1, "TOY")))
+    assert row.value is not None
+    written, tables = EncodedRow(row.table, row.key, CHANGES[change](row.value)), kind()
+    tables.load([written], at([written]))
+    holds(tables, {written})
 
 
 @given(some, some)
