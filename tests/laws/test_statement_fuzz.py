@@ -15,7 +15,7 @@ from treaty.metastore.sql.printer import print_statement
 from treaty.metastore.sql.script import parse_script
 
 SHARE = settings(settings.get_profile("share"), max_examples=80)
-LONG = settings(settings.get_profile("long"), max_examples=30_000)
+LONG = settings(settings.get_profile("long"), max_examples=10_000)
 PIECES = (
     *FIRST_WORDS, "STREAM", "TABLE", "TYPE", "OR REPLACE", "IF NOT EXISTS", "IF EXISTS", "a", "`b c`", "(", ")", ",", "=", ";", ".", "<", ">", ":",
     "INT", "STRUCT<a INT>", "ARRAY<", "KEY", "PRIMARY KEY", "HEADER('x')", "NOT NULL", "COMMENT", "'text'", "'", '"', "`", "/*", "*/", "--", "\n", "\\",

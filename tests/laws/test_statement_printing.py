@@ -9,7 +9,7 @@ from treaty.metastore.sql.printer import print_head, print_statement
 from treaty.metastore.sql.script import parse_script
 from treaty.metastore.sql.statements import CreateSourceStatement, SqlStatement
 
-LONG = settings(settings.get_profile("long"), max_examples=20_000)
+LONG = settings(settings.get_profile("long"), max_examples=5_000)
 SHARE = settings(settings.get_profile("share"), max_examples=60)
 VARIABLES = {"x": "1"}
 

@@ -99,11 +99,11 @@ def _check_window(cursor: StatementCursor, at: int) -> None:
 def _check_within(cursor: StatementCursor, at: int) -> None:
     """WITHIN 1 HOUR, or WITHIN (1 HOUR, 2 HOURS); WITHIN GROUP is Spark's own."""
     ahead = cursor.tokens[at + 1 : at + 4]
-    numbers = [one for one in ahead if one.kind == "number"]
-    if numbers and ahead[-1].kind != "end" and any(one.keyword in _UNITS for one in ahead):
+    unit = next((one for one in ahead if one.keyword in _UNITS), None)
+    if unit and any(one.kind == "number" for one in ahead):
         message = "Spark has no WITHIN: the bound in time is part of the condition of the join"
         hint = "ON a.id = b.id AND b.ts BETWEEN a.ts - INTERVAL 1 HOUR AND a.ts + INTERVAL 1 HOUR, with a WATERMARK on both"
-        cursor.report("KSQL_WITHIN", message, cursor.tokens[at], hint=hint, end=ahead[-1].end)
+        cursor.report("KSQL_WITHIN", message, cursor.tokens[at], hint=hint, end=unit.end)
 
 
 def _check_watermark(cursor: StatementCursor, at: int) -> None:

@@ -89,6 +89,12 @@ class StatementCursor:
         if not self.take_sign(sign):
             self.fail()
 
+    def need_separator(self) -> None:
+        """Check that a comma or the closing parenthesis of a list comes next, which is not read yet."""
+        if not self.take_sign(",") and not self.take_sign(")"):
+            self.fail()
+        self.at -= 1
+
     def need_end(self) -> None:
         """Nothing may follow."""
         if self.token.kind != "end":

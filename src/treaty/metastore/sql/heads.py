@@ -37,6 +37,7 @@ def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
                 keys += _read_key_list(cursor)
             else:
                 _add(cursor, columns, read_column(cursor, kind), start)
+            cursor.need_separator()
         except StatementError as error:
             cursor.note(error)
             cursor.skip_entry(first)
@@ -135,6 +136,7 @@ def read_properties(cursor: StatementCursor) -> GivenProperties:
         first = cursor.at
         try:
             _read_property(cursor, given)
+            cursor.need_separator()
         except StatementError as error:
             cursor.note(error)
             cursor.skip_entry(first)
@@ -150,7 +152,12 @@ def _read_property(cursor: StatementCursor, given: GivenProperties) -> None:
     value_token, value = cursor.token, read_property_value(cursor)
     for name in names:
         if name in given:
-            message = f"the property {word} is there twice" if len(names) == 1 else f"{word} says {name} too"
+            other = given[name][1].label
+            message = (
+                f"the property {word} is there twice"
+                if other.upper() == word.upper()
+                else f"{word} says the same as {other}"
+            )
             cursor.report("PROPERTY_TWICE", message, token, hint="once")
             return
     for name in names:
@@ -208,7 +215,7 @@ def check_value(cursor: StatementCursor, name: str, value: str, token: SqlToken)
     canonical = known.read(value)
     if canonical is None:
         way = (known.ways or {}).get(value.upper(), "")
-        near = nearest_word(value, tuple(word.upper() for word in known.allowed))
+        near = nearest_word(value, tuple(word.upper() for word in known.allowed if " " not in word))
         hint = way or (f"did you mean {near}?" if near else "")
         shown = f"{value[:100]}…" if len(value) > 100 else value
         message = f"{name} takes no '{shown}'"

@@ -1,0 +1,2 @@
+SHOW TYPES;
+CREATE STREAM `a (b INT);

@@ -1,0 +1,3 @@
+CREATE TYPE address AS STRUCT<street STRING, city STRING COMMENT 'a place'>;
+CREATE TYPE IF NOT EXISTS people AS ARRAY<MAP<STRING, Address>> COMMENT 'who';
+DROP TYPE IF EXISTS people; DROP TYPE `address`;
