@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import dataclass
+from datetime import time
 from typing import Any
 
 from tests.frames import frame
@@ -12,8 +13,13 @@ from treaty.plan.avro.flat import parse_avro
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan
 
-PLAIN: dict[str, Any] = {"null": None, "long": 7, "x.Leaf": ("x.Leaf", {"v": 5}), "x.Bare": ("x.Bare", {})}
+TIME = time(microsecond=5000)
+PLAIN: dict[str, Any] = {
+    "null": None, "long": 2**40, "time": TIME, "x.Leaf": ("x.Leaf", {"v": 5}), "x.Bare": ("x.Bare", {}),
+}  # fmt: skip
 """Types that end a nesting, with a value of each. A record of another name is like the last two to Avro's last resort."""
+NUMBERS = {"time", "long"}
+"""Two sizes of numbers, which are one column without a logical type where no other types are columns."""
 SMALL = [{"type": "record", "name": "x.Leaf", "fields": [{"name": "v", "type": "int", "default": 0}]}]
 SMALL += [{"type": "record", "name": "x.Bare", "fields": []}]
 RING = ("a.Node", "b.Node")
@@ -38,7 +44,7 @@ class _Maker:
         self.grows = self.dice.random() < 0.5
         self.unions: dict[str, list[str]] = {}
         for name in self.ring:
-            plain = self.dice.sample([*PLAIN], self.dice.randrange(1, 5))
+            plain = self.dice.sample([*PLAIN], self.dice.randrange(1, len(PLAIN)))
             if self.grows or not {*plain} - {"null"}:
                 plain += [one for one in ("x.Leaf", "x.Bare") if one not in plain]
             more = [*self.ring] if self.dice.random() < 0.6 else [self.ring[-1] if name == RING[0] else RING[0]]
@@ -51,6 +57,8 @@ class _Maker:
         defined: set[str] = set()
 
         def node(name: str) -> Any:
+            if name == "time":
+                return {"type": "int", "logicalType": "time-millis"}
             if name not in self.ring or name in defined:
                 return name
             defined.add(name)
@@ -75,10 +83,10 @@ class _Maker:
             sent: Any = (mine, inside)
         else:
             sent = PLAIN[mine]
-            shown = sent[1] if isinstance(sent, tuple) else sent
+            shown = 5 if mine == "time" else sent[1] if isinstance(sent, tuple) else sent
         if mine not in kept:
             shown = None
-        elif len(kept) > 1:
+        elif len(kept) > 1 and {*kept} != NUMBERS:
             shown = {f"member{at}": shown if one == mine else None for at, one in enumerate(kept)}
         record = {"v": level, "next": {"list": [sent], "map": {"k": sent}}.get(self.shape, sent)}
         column = {"v": level, "next": {"list": [shown], "map": [("k", shown)]}.get(self.shape, shown)}

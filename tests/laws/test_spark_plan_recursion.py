@@ -62,3 +62,16 @@ def test_the_records_of_a_ring_are_found_and_no_others() -> None:
         for place, after in to.items()
     }
     assert circular(AvroSchema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
+
+
+def test_units_are_compared_in_a_choice_of_numbers_that_the_depth_leaves(registry: Connection) -> None:
+    """The column of `int` and `long` has no unit, so milliseconds beside microseconds would be other numbers."""
+    old, new = (
+        record(("at", ["null", "int", {"type": "long", "logicalType": f"timestamp-{unit}"}, "shop.Order"], None))
+        for unit in ("millis", "micros")
+    )
+    ids = [registry.register("orders-value", text).version.schema_id for text in (old, new)]
+    plan = make_plan(registry, "orders-value", reader=ids[1], depth=1)
+    assert dict(plan.columns) == {"at": "BIGINT"}
+    assert [one.schema_id for one in plan.rejected] == ids[:1]
+    assert "a column of int and long does not say which of them" in str(plan.rejected)

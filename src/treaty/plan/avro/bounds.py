@@ -20,6 +20,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.logical import PLAIN
 from treaty.plan.avro.resolution import DEEPER, DEEPER_MARK, LEVEL
 
 
@@ -182,9 +183,14 @@ class _Opener:
             return AvroUnion(kept)
         if all(map(is_null, kept)):
             return None
-        # A column of two sizes of numbers has no logical types, which members would have.
-        plain = not any(isinstance(one, AvroPrimitive) and one.props for one in kept)
-        if self.keeps_deeper and (plain or not has_one_column(AvroUnion(kept), self.names)):
+        if self.keeps_deeper:
+            if has_one_column(
+                AvroUnion(kept), self.names
+            ):  # of which no value has a logical type, which members would have
+                kept = tuple(
+                    replace(one, props=(*one.props, (PLAIN, True))) if isinstance(one, AvroPrimitive) else one
+                    for one in kept
+                )
             kept += tuple(self.hollow(branch) for branch, found in pairs if found is None)
         return AvroUnion(kept)
 

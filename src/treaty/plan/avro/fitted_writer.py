@@ -26,6 +26,7 @@ from treaty.formats.avro.model import (
     NamedType,
     simple_of,
 )
+from treaty.plan.avro.bounds import is_deeper
 from treaty.plan.avro.columns import has_one_column
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
@@ -239,7 +240,8 @@ class _Fitter:
                 taken[place].append(old)
         mine: set[str] = set()
         parts = [self._shared_leaves(taken[place], part, path, mine) for place, part in enumerate(new.branches)]
-        if mine and has_one_column(new, self.reader.names):
+        kept = AvroUnion(tuple(part for part in new.branches if not is_deeper(part)))
+        if mine and has_one_column(kept, self.reader.names):
             self._wrong(path, "a column of int and long does not say which of them a number was", ", ".join(mine), "")
         hows |= mine
         return AvroUnion(tuple(parts)) if mine else reader

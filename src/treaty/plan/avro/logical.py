@@ -19,6 +19,9 @@ BASES = {
 DECIMAL_DIGITS = 38
 """The longest decimal that Spark holds."""
 
+PLAIN = "treatyPlain"
+"""A property of a reader's leaf that is a plain number in its column, and whose logical type only says what a number means."""
+
 Leaf = AvroPrimitive | AvroFixed
 
 
@@ -53,9 +56,11 @@ def _digits(leaf: Leaf) -> float:
 
 
 def find_column_logical(leaf: Leaf) -> AvroLogicalType | None:
-    """The logical type that has a column type: a decimal of more than 38 digits stays bytes."""
+    """The logical type that has a column type: a decimal of more than 38 digits stays bytes, and a number of a choice of two
+    sizes a plain number.
+    """
     found = find_logical(leaf)
-    return None if found and found.precision > DECIMAL_DIGITS else found
+    return None if found and (found.precision > DECIMAL_DIGITS or PLAIN in dict(leaf.props)) else found
 
 
 @dataclass(frozen=True, slots=True)
