@@ -300,6 +300,13 @@ def test_a_custom_format_that_looks_like_a_known_one_is_a_warning(word: str, mea
     assert given[0].filename == __file__
 
 
+@pytest.mark.parametrize(("word", "meant"), [("Arvo", "AVRO"), ("Proto_buf", "PROTOBUF")])
+def test_a_type_of_such_a_format_is_a_warning_too(word: str, meant: str) -> None:
+    with pytest.warns(UserWarning, match=f"{word}.* is a custom format.* did you mean {meant}") as given:
+        custom_type(word, "note", b"<xs/>")
+    assert given[0].filename == __file__
+
+
 @pytest.mark.parametrize("word", ["CSV", "Thrift", "AVRO", "Json", "any"])
 def test_other_formats_are_no_warning(word: str, recwarn: pytest.WarningsRecorder) -> None:
     pravega_group(word)

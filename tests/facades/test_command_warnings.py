@@ -152,6 +152,15 @@ def test_json_has_the_warnings(case: str, registry: str, tmp_path: Path) -> None
     assert set(one) == {"schema", "rule", "path", "message", "allowed"}
 
 
+@pytest.mark.parametrize("case", ["schema register", "promote", "apply", "iglu push"])
+def test_what_is_there_already_is_no_warning_the_next_time(case: str, registry: str, tmp_path: Path) -> None:
+    words = (*CASES[case](registry, tmp_path), "--strict")
+    first, second = run(*words), run(*words)
+
+    assert (first.exit_code, second.exit_code) == (1, 0), second.output
+    assert "warning: " not in second.stderr
+
+
 def test_what_produce_registers_is_warned_of_before_the_first_record(registry: str, tmp_path: Path) -> None:
     """No broker is there: the schema is registered first, and the warning is seen although the command fails."""
     done = run(*by_produce(registry, tmp_path), "--strict")

@@ -24,7 +24,7 @@ NEW, EARLIER = "the new version", "the earlier version"
 strict = click.option(
     "--strict",
     is_flag=True,
-    help="Exit code 1 if the registry answers with a warning. What is written stays written; `--label-policy refuse` of a group refuses.",
+    help="Exit code 1 if the registry answers with a warning. What is written stays written, and is no warning the next time; `--label-policy refuse` of a group refuses.",
 )
 
 

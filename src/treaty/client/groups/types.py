@@ -9,6 +9,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import Message
 
+from treaty.client.groups.settings import warn_of_slip
 from treaty.client.serializers.avro_codec import full_name
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.types.typed import TypedSchema, as_typed
@@ -17,7 +18,7 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats
 from treaty.wire.pravega.drafts import make_draft
-from treaty.wire.pravega.formats import custom_format
+from treaty.wire.pravega.formats import PARSED, custom_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,11 @@ def custom_type(
 ) -> GroupType:
     """Return a type of a custom format: the bytes of its schema, and the functions from values to payloads and back.
 
-    Pravega's clients see the name of the format as it is written here. Raises `Invalid` for that of a parsed format.
+    Pravega's clients see the name of the format as it is written here. Raises `Invalid` for that of a parsed format, and warns of one
+    that looks like it.
     """
     word, kept = custom_format(format_)
+    warn_of_slip(format_, PARSED.values())
     return GroupType(Draft("", word, type_name=name, data=data), None, kind, write, read, kept)
 
 
