@@ -4,13 +4,15 @@ An object of two bytes in a list may lack thousands of columns. Few rows can lac
 they are read, and beyond ABSENT_CELLS they are bad.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treaty.core.limits import ABSENT_CELLS
+from treaty.core.limits import ABSENT_CELLS, ARROW_CELLS, ARROW_ROWS
 
 Mask = Any
 ITEM_BYTES = 2
@@ -76,3 +78,32 @@ def find_sparse(frames: pa.Array, widest: int, *, is_json: bool = False) -> Mask
         counts = sum(pc.count_substring(large, sign).to_numpy(zero_copy_only=False) for sign in ITEM_SIGNS)
         found[np.flatnonzero(found)] = counts.astype(np.int64) * widest > ABSENT_CELLS
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class CellCounts:
+    """The cells of a value of a type: its own, and the most of one item of its lists and maps."""
+
+    own: int
+    widest: int
+
+    @classmethod
+    def of(cls, kind: pa.DataType) -> "CellCounts":
+        """Count the cells of a type."""
+        return cls(count_cells(kind), find_widest(kind))
+
+    def split(self, batch: pa.RecordBatch, column: str) -> Iterator[pa.RecordBatch]:
+        """Split a batch of frames into parts of at most ARROW_ROWS rows, whose values have at most ARROW_CELLS cells by the length of
+        their frames, with those that they may lack; a part has a row at least.
+        """
+        for start in range(0, batch.num_rows, ARROW_ROWS):
+            part = batch.slice(start, ARROW_ROWS)
+            sizes = pc.fill_null(pc.binary_length(part.column(column).cast(pa.binary())), 0)
+            lengths = sizes.to_numpy(zero_copy_only=False).astype(np.int64)
+            ends = (self.own + np.minimum(lengths // ITEM_BYTES * self.widest, ABSENT_CELLS)).cumsum()
+            at = 0
+            while at < part.num_rows:
+                before = ends[at - 1] if at else 0
+                end = max(int(np.searchsorted(ends, before + ARROW_CELLS, "right")), at + 1)
+                yield part.slice(at, end - at)
+                at = end

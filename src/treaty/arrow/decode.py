@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from treaty.arrow.decoded import DecodedBatch, ReadBatch, list_frames
+from treaty.arrow.cells import CellCounts
+from treaty.arrow.decoded import DecodedBatch, list_frames
 from treaty.arrow.framings import make_reframer
 from treaty.arrow.readers import reader_of
 from treaty.arrow.shapes import find_record_type, shape_records
 from treaty.arrow.types import kind_of
-from treaty.core.limits import ARROW_ROWS
 from treaty.core.registry import Registry
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.decode_plans import make_plan
@@ -85,7 +85,7 @@ def decode(
     wanted = table.column_names
     made: list[pa.RecordBatch] = []
     with _READERS.lend(plan) as reader:
-        for batch in table.to_batches(max_chunksize=ARROW_ROWS):
+        for batch in (part for one in table.to_batches() for part in reader.cells.split(one, column)):
             there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
             record, error, source = reader.rows(batch.column(column).cast(pa.binary()), there, part)
             added = {names.record: shape_records(plan, record, kind), names.error: error}
@@ -167,11 +167,13 @@ def _read_id(frame: bytes) -> int | None:
 class _FrameReader:
     """Reads batches, and says why a row is none: of all reasons the first in the order of a frame's parts."""
 
-    __slots__ = ("_known", "_plan", "_read", "_rejected")
+    __slots__ = ("_known", "_plan", "_read", "_rejected", "cells")
 
-    def __init__(self, plan: DecodePlan, read: ReadBatch) -> None:
+    def __init__(self, plan: DecodePlan) -> None:
+        kind = kind_of(plan)
+        self.cells = CellCounts.of(kind)
         self._plan = plan
-        self._read = read
+        self._read = reader_of(plan, kind)
         self._known = frozenset(make_header(one.schema_id) for one in plan.writers)
         self._rejected = {make_header(one.schema_id): (one.code, one.message) for one in plan.rejected}
 
@@ -235,7 +237,7 @@ class _ReaderCache:
     @contextmanager
     def lend(self, plan: DecodePlan) -> Iterator[_FrameReader]:
         """Lend a reader of the plan that no other caller has meanwhile."""
-        found = self._free.pop(plan, None) or _FrameReader(plan, reader_of(plan, kind_of(plan)))
+        found = self._free.pop(plan, None) or _FrameReader(plan)
         yield found
         self._free[plan] = found
         for old in list(self._free)[: -self._most]:
@@ -262,6 +264,14 @@ class _LazyList:
         return self._made
 
 
-def batches(frames: Iterable[pa.RecordBatch], plan: DecodePlan, **more: Any) -> Iterator[pa.Table]:
-    """`decode` batch by batch, so that no more than one is in memory; `more` is what `decode` takes."""
-    return (decode(one, plan, **more) for one in frames)
+def batches(
+    frames: Iterable[pa.RecordBatch], plan: DecodePlan, *, column: str = "value", **more: Any
+) -> Iterator[pa.Table]:
+    """`decode` batch by batch, so that no more than one is in memory; `more` is what `decode` takes. A batch whose rows may have
+    more than ARROW_CELLS values comes in several tables.
+    """
+    cells = CellCounts.of(kind_of(plan))
+    for one in frames:
+        _require_frames(pa.Table.from_batches([one]), column)
+        for part in cells.split(one, column) if one.num_rows else [one]:
+            yield decode(part, plan, column=column, **more)

@@ -212,6 +212,8 @@ SOURCE_FILES = 10_000
 """Files that one stream of the data source reads; its offsets name them all."""
 ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
+ARROW_CELLS = 10_000_000
+"""Values that frames decoded to Arrow at once may have in all their columns, those that they lack among them; more frames are decoded in parts."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
 ENCODINGS_PAGE = 10_000

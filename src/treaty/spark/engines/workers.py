@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from treaty.arrow.cells import CellCounts
 from treaty.arrow.readers import reader_of
 from treaty.arrow.types import kind_of
 from treaty.plan.value import DecodePlan
@@ -25,11 +26,12 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     names = target.names
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        read = reader_of(plan, kind_of(plan))
-        for batch in batches:
-            found = read(batch.column(column))
+        kind = kind_of(plan)
+        read, cells = reader_of(plan, kind), CellCounts.of(kind)
+        for part in (one for batch in batches for one in cells.split(batch, column)):
+            found = read(part.column(column))
             made = pa.StructArray.from_arrays([found.record, found.code, found.said], names=PARTS)
-            yield pa.RecordBatch.from_arrays([*batch.columns, made], names=names)
+            yield pa.RecordBatch.from_arrays([*part.columns, made], names=names)
 
     return frame.mapInArrow(work, target)
 
