@@ -97,6 +97,25 @@ def test_bad_lines_by_the_million_are_counted_and_few_are_kept(line: bytes, regi
     assert f"{many:,} problems" in said.stdout
 
 
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)], ids=["", "dry run"])
+def test_problems_of_writing_are_counted_and_few_are_kept(
+    dry: tuple[str, ...], registry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version is another schema in the target."""
+    monkeypatch.setattr("treaty.client.transfer.registry_image.TRANSFER_PROBLEMS", 3)
+    source = f"sqlite://{tmp_path / 'source.db'}"
+    for url, kind in ((source, "int"), (registry, "long")):
+        with connect(url) as found:
+            for number in range(25):
+                found.register(f"many{number}", json.dumps({"type": "array", "items": kind}))
+    figures = json.loads(run("import", source, "--registry", registry, "--json", *dry).stdout)
+    said = run("import", source, "--registry", registry, *dry)
+
+    assert (len(figures["problems"]), figures["more_problems"]) == (3, 22)
+    assert said.exit_code == 1
+    assert "25 problems" in said.stdout
+
+
 DEEP = 200_000
 
 

@@ -105,10 +105,10 @@ def _write_topic(
     if as_json:
         counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
         _print_json(counts, problems, left_out, found.notes)
-    say_problems(problems, say_problem, found.more_problems)
+    say_problems(problems, say_problem, found.more_problems + done.more_problems)
     say_notes(left_out, found.notes)
     word = "would be written" if dry_run else "written"
-    there = done.records - done.written - len(done.problems)
+    there = done.records - done.written - len(done.problems) - done.more_problems
     colour = "red" if problems else "green"
     screen.say(
         f"{screen.format_count(done.written, 'record')} {word} to {topic}, {there:,} there already.", colour, err=True

@@ -71,16 +71,16 @@ def command(
     except KeyboardInterrupt:
         screen.say("Interrupted. What was written is kept; run the same command again to continue.", "yellow", err=True)
         sys.exit(INTERRUPTED)
-    problems = (*found.problems, *report.problems)
+    problems, uncounted = (*found.problems, *report.problems), found.more_problems + report.more_problems
     left_out, notes = (*found.left_out, *report.plan.left_out), (*found.notes, *report.plan.notes)
     if as_json:
         listed = [asdict(one) for one in problems]
         members = {"dry_run": dry_run, **_count_changes(report), "left_out": left_out, "notes": notes}
         members["problems"] = listed
-        members["more_problems"] = found.more_problems
+        members["more_problems"] = uncounted
         screen.say_json({**members, **registry_warnings.warning_members(warnings)})
     else:
-        say_problems(problems, say_problem, found.more_problems)
+        say_problems(problems, say_problem, uncounted)
         say_notes(left_out, notes)
         if not (
             found.versions
@@ -94,7 +94,7 @@ def command(
         ):
             name = "standard input" if source == STDIN else source
             screen.say(f"{name} has nothing to import: no schema, config or mode.", "yellow", err=True)
-        _say_report(report, len(problems) + found.more_problems, dry_run=dry_run)
+        _say_report(report, len(problems) + uncounted, dry_run=dry_run)
     registry_warnings.say_warnings(warnings)
     offer_fast_start(registry, report.written)
     sys.exit(registry_warnings.exit_code(PROBLEMS if problems else DONE, warnings, is_strict=strict))

@@ -16,6 +16,7 @@ from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.registry_image import (
     ImageBuilder,
+    ProblemList,
     RecordExtras,
     RegistryImage,
     TransferProblem,
@@ -44,6 +45,9 @@ class TopicExport:
     records: int
     written: int
     problems: tuple[TransferProblem, ...] = ()
+    """At most TRANSFER_PROBLEMS of them."""
+    more_problems: int = 0
+    """Problems that are only counted."""
 
 
 def read_topic(cluster: KafkaCluster, topic: str, report: ReportProgress = ignore_progress) -> RegistryImage:
@@ -104,11 +108,12 @@ def write_topic(
     plan = make_plan(image, target)
     fresh, total = _find_missing(image, plan, last)
     if dry_run:
-        return TopicExport(total, len(fresh), plan.conflicts)
-    problems = list(plan.conflicts)
+        found = ProblemList.of(plan.conflicts)
+        return TopicExport(total, len(fresh), tuple(found.kept), found.more)
+    problems = ProblemList.of(plan.conflicts)
 
     def lost(name: str, why: str) -> None:
-        problems.append(TransferProblem(name, "not written", why))
+        problems.add(TransferProblem(name, "not written", why))
 
     with RecordProducer(cluster, lost) as sender:
         for at, (key, value, beside) in enumerate(fresh, 1):
@@ -116,7 +121,7 @@ def write_topic(
             sender.send(OutgoingRecord(topic, key, value, headers), key.decode())
             if at % STEP == 0:
                 report("records", at, len(fresh))
-    return TopicExport(total, sender.sent, tuple(problems))
+    return TopicExport(total, sender.sent, tuple(problems.kept), problems.more)
 
 
 def _find_missing(

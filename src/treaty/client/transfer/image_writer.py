@@ -11,7 +11,7 @@ from treaty.client.transfer.api_keys import add_keys
 from treaty.client.transfer.group_requests import begin_groups, finish_groups, import_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
-from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
+from treaty.client.transfer.registry_image import ProblemList, RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
 from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
 from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation
@@ -43,6 +43,9 @@ class TransferReport:
     plan: ImportPlan
     written: int
     problems: tuple[TransferProblem, ...]
+    """At most TRANSFER_PROBLEMS of them."""
+    more_problems: int = 0
+    """Problems that are only counted."""
 
 
 def write(
@@ -54,7 +57,8 @@ def write(
     """
     plan = make_plan(source, read(registry, keys=bool(source.api_keys)))
     if dry_run:
-        return TransferReport(plan, 0, plan.conflicts)
+        found = ProblemList.of(plan.conflicts)
+        return TransferReport(plan, 0, tuple(found.kept), found.more)
     return _Writing(registry, plan, report).run()
 
 
@@ -65,7 +69,7 @@ class _Writing:
         self.registry = registry
         self.plan = plan
         self.report = report
-        self.problems: list[TransferProblem] = list(plan.conflicts)
+        self.problems = ProblemList.of(plan.conflicts)
         self.written = 0
 
     def run(self) -> TransferReport:
@@ -92,10 +96,10 @@ class _Writing:
             for scope, own in plan.lifted:
                 problem = self._try(f"mode of {_name_scope(scope)}", SetMode(scope, own, force=True))
                 if problem is not None:
-                    self.problems.append(problem)
+                    self.problems.add(problem)
         for scope, mode in plan.modes:
             self._count(self._try(f"mode of {_name_scope(scope)}", SetMode(scope, mode, force=True)))
-        return TransferReport(plan, self.written, tuple(self.problems))
+        return TransferReport(plan, self.written, tuple(self.problems.kept), self.problems.more)
 
     def _registered(self, pool: ThreadPoolExecutor, wave: Iterable[VersionFound]) -> None:
         for problem in pool.map(self._register, wave):
@@ -172,7 +176,7 @@ class _Writing:
         if problem is None:
             self.written += 1
         else:
-            self.problems.append(problem)
+            self.problems.add(problem)
         self.report("written", self.written, self.plan.size)
 
 

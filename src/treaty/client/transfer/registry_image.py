@@ -56,6 +56,29 @@ class TransferProblem:
         return f"{self.where}: {self.what}: {self.why}"
 
 
+@dataclass(slots=True)
+class ProblemList:
+    """Problems as they are found; those past TRANSFER_PROBLEMS are only counted."""
+
+    kept: list[TransferProblem] = field(default_factory=list)
+    more: int = 0
+
+    @classmethod
+    def of(cls, problems: Iterable[TransferProblem]) -> "ProblemList":
+        """Keep the first of some problems, and count the others."""
+        found = cls()
+        for one in problems:
+            found.add(one)
+        return found
+
+    def add(self, problem: TransferProblem) -> None:
+        """Keep or count a problem."""
+        if len(self.kept) >= TRANSFER_PROBLEMS:
+            self.more += 1
+        else:
+            self.kept.append(problem)
+
+
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
     """What is kept of a version beside its record."""
@@ -157,9 +180,7 @@ class ImageBuilder:
     contexts: dict[str, bool] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
     associations: dict[tuple[str, str, str, str], ResourceAssociation] = field(default_factory=dict)
-    problems: list[TransferProblem] = field(default_factory=list)
-    more_problems: int = 0
-    """Problems past TRANSFER_PROBLEMS, which are only counted."""
+    problems: ProblemList = field(default_factory=ProblemList)
     groups: dict[str, ExportedSubject] = field(default_factory=dict)
     hidden: dict[Place, ExportedVersion] = field(default_factory=dict)
     """By subject and ordinal."""
@@ -196,10 +217,7 @@ class ImageBuilder:
 
     def refuse(self, where: str, what: str, why: str) -> None:
         """Note what cannot be taken over; past TRANSFER_PROBLEMS it is only counted."""
-        if len(self.problems) >= TRANSFER_PROBLEMS:
-            self.more_problems += 1
-        else:
-            self.problems.append(TransferProblem(where, what, why))
+        self.problems.add(TransferProblem(where, what, why))
 
     def mark(self, mark: RecordExtras) -> None:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
@@ -273,8 +291,8 @@ class ImageBuilder:
             tuple(sorted(self.modes.items(), key=scope_order)),
             tuple(sorted(self.contexts)),
             find_unused_highest(self.highest, self.versions.values()),
-            tuple(self.problems),
-            self.more_problems,
+            tuple(self.problems.kept),
+            self.problems.more,
             associations=tuple(sorted(self.associations.values(), key=resource_order)),
             exact=bool(self.groups),
             groups=tuple(sorted(self.groups.values(), key=lambda one: subject_of(one.subject))),
