@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.frames import frame, record
 from treaty.arrow import batches, decode, make_plan
-from treaty.arrow.cells import CellCounts, count_cells, find_widest
+from treaty.arrow.cells import FrameSplitter, count_cells, find_widest
 from treaty.arrow.types import kind_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
@@ -80,6 +80,6 @@ def test_any_batch_is_split_into_its_rows_in_their_order(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("treaty.arrow.cells.ARROW_CELLS", data.draw(st.integers(1, 3_000)))
         patch.setattr("treaty.arrow.cells.ARROW_ROWS", data.draw(st.integers(1, 30)))
-        parts = [*CellCounts.of(kind).split(batch, "value")]
+        parts = [*FrameSplitter.of(kind).split(batch, "value")]
     assert [at for part in parts for at in part["at"].to_pylist()] == batch["at"].to_pylist()
     assert all(part.num_rows for part in parts)

@@ -13,6 +13,7 @@ from tests.frames import header, record
 from tests.real.test_spark_damaged_bytes import Case, compared, planned
 from treaty import arrow
 from treaty.formats.protobuf.encoding.wire import encode_varint
+from treaty.plan.avro.flat import parse_avro
 
 pytestmark = pytest.mark.jvm
 
@@ -20,6 +21,9 @@ MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 WIDE = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}
 PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
 FIXED = {"type": "fixed", "name": "X", "size": 9, "logicalType": "decimal", "precision": 20}
+LONG_FIXED = {"type": "fixed", "name": "Y", "size": 16, "logicalType": "decimal", "precision": 10, "scale": 2}
+SHORT_FIXED = {"type": "fixed", "name": "Z", "size": 8, "logicalType": "decimal", "precision": 10, "scale": 2}
+MOST_DIGITS = {"type": "bytes", "logicalType": "decimal", "precision": 18, "scale": 18}
 LINE = {
     "type": "record",
     "name": "Line",
@@ -39,7 +43,7 @@ def text(data: bytes) -> bytes:
 def list_numbers(precision: int) -> Iterator[bytes]:
     """Numbers about the bounds of a decimal, in as few bytes as they have and in more, and bytes that are far beyond.
 
-    None is beyond 64 bits and within the bounds in its lowest 64: `from_avro` reads those alone for a decimal of 18 digits or fewer.
+    Some are beyond 64 bits and within the bounds in their lowest 64, which `from_avro` reads alone for a decimal of 18 digits or fewer.
     """
     bound = 10**precision
     for number in (
@@ -56,6 +60,12 @@ def list_numbers(precision: int) -> Iterator[bytes]:
         2**63,
         -(2**63),
         2**66 + 2**63,
+        2**64,
+        -(2**64),
+        2**64 + 1,
+        2**70 - 1,
+        10**19,
+        2**200,
     ):
         size = number.bit_length() // 8 + 1
         for more in (0, 1, 30):
@@ -67,7 +77,14 @@ def list_cases() -> Iterator[Case]:
     """Decimals and times at the top, in records, lists, maps and unions; more than one of a row may not fit."""
     dear, good, far = text((10_000).to_bytes(2, "big")), text(b"\1"), long(MOST + 1)
     line = b"\2" + good + b"\2"
+    cut = text((2**64 + 1).to_bytes(9, "big"))
     shapes: list[tuple[Any, list[bytes]]] = [
+        (MOST_DIGITS, [text(one) for one in list_numbers(18)]),
+        (LONG_FIXED, [one.to_bytes(16, "big", signed=True) for one in (2**64, -(2**64) + 1, 2**120, 10**10, 10**10 - 1, -1, 0)]),
+        (SHORT_FIXED, [one.to_bytes(8, "big", signed=True) for one in (2**63 - 1, -(2**63), 10**10, 10**10 - 1, -1, 0)]),
+        ({"type": "array", "items": PRICE}, [b"\4" + good + cut + b"\0", b"\2" + good + b"\0", b"\0"]),
+        ({"type": "map", "values": ["null", LINE]}, [b"\2" + text(b"k") + b"\2\2" + cut + b"\2\0", b"\2" + text(b"k") + b"\0\0"]),
+        (["null", MILLIS, PRICE, "string"], [b"\4" + cut, b"\4" + good, b"\2\2", b"\0"]),
         (PRICE, [text(one) for one in list_numbers(4)]),
         (WIDE, [text(one) for one in list_numbers(38)]),
         (FIXED, [one.to_bytes(9, "big", signed=True) for one in (10**20, 10**20 - 1, -(10**20), -(10**20) + 1, 0, -1)]),
@@ -84,6 +101,22 @@ def list_cases() -> Iterator[Case]:
         yield Case(json.dumps(shape), planned(schema), [*frames, *(one[:-1] for one in frames[:2])])
     named = record(("n" * 300, PRICE))
     yield Case("a long path", planned(named), [header(1) + dear, header(1) + good])
+    texts = [record(("p", {**PRICE, "precision": digits, "scale": scale})) for digits, scale in ((4, 2), (12, 5))]
+    shown = [header(at) + one for at in (1, 2) for one in (cut, good, dear, text((10**7).to_bytes(4, "big")))]
+    yield Case("of two versions with other scales", planned(*texts), shown)
+    defaults = record(
+        ("x", "int"),
+        ("line", ["string", LINE], {"s": 1, "p": "\1", "t": 2}),
+        ("many", {"type": "array", "items": PRICE}, ["\1"]),
+    )
+    rows = [header(1) + b"\2", *(header(2) + b"\2\2\2" + one + b"\2\2" + one + b"\0" for one in (cut, good))]
+    yield Case("of defaults", planned(record(("x", "int")), defaults, reader=parse_avro(defaults)), rows)
+    wide = record(*((f"p{at}", PRICE) for at in range(40)))
+    yield Case(
+        "of many fields",
+        planned(wide),
+        [header(1) + good * at + one + good * (39 - at) for at in (0, 20, 39) for one in (cut, dear, good)],
+    )
     both = record(("a", PRICE), ("s", "string"), ("b", MILLIS), ("c", PRICE))
     rows = [one + b"\2x" + two + three for one in (good, dear) for two in (b"\2", far) for three in (good, dear)]
     yield Case("some of a row", planned(both), [header(1) + one for one in rows])

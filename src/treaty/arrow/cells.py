@@ -81,14 +81,14 @@ def find_sparse(frames: pa.Array, widest: int, *, is_json: bool = False) -> Mask
 
 
 @dataclass(frozen=True, slots=True)
-class CellCounts:
+class FrameSplitter:
     """The cells of a value of a type: its own, and the most of one item of its lists and maps."""
 
     own: int
     widest: int
 
     @classmethod
-    def of(cls, kind: pa.DataType) -> "CellCounts":
+    def of(cls, kind: pa.DataType) -> "FrameSplitter":
         """Count the cells of a type."""
         return cls(count_cells(kind), find_widest(kind))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from treaty.arrow.cells import CellCounts
+from treaty.arrow.cells import FrameSplitter
 from treaty.arrow.decoded import DecodedBatch, list_frames
 from treaty.arrow.framings import make_reframer
 from treaty.arrow.readers import reader_of
@@ -171,7 +171,7 @@ class _FrameReader:
 
     def __init__(self, plan: DecodePlan) -> None:
         kind = kind_of(plan)
-        self.cells = CellCounts.of(kind)
+        self.cells = FrameSplitter.of(kind)
         self._plan = plan
         self._read = reader_of(plan, kind)
         self._known = frozenset(make_header(one.schema_id) for one in plan.writers)
@@ -270,7 +270,7 @@ def batches(
     """`decode` batch by batch, so that no more than one is in memory; `more` is what `decode` takes. A batch whose rows may have
     more than ARROW_CELLS values comes in several tables.
     """
-    cells = CellCounts.of(kind_of(plan))
+    cells = FrameSplitter.of(kind_of(plan))
     for one in frames:
         _require_frames(pa.Table.from_batches([one]), column)
         for part in cells.split(one, column) if one.num_rows else [one]:

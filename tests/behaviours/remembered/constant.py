@@ -32,6 +32,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "plan.avro.conversions:list_places",
         "plan.avro.limited:strip_limits",
         "plan.avro.limited:strip_to_limits",
+        "plan.avro.limited:widen_decimals",
         "plan.strictness:find_case_twins",
         "spark.engines.avro:_fit_part",
         "spark.engines.avro:_seal_part",

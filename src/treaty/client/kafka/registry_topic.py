@@ -108,9 +108,9 @@ def write_topic(
     plan = make_plan(image, target)
     fresh, total = _find_missing(image, plan, last)
     if dry_run:
-        found = ProblemList.of(plan.conflicts)
+        found = ProblemList(plan.conflicts)
         return TopicExport(total, len(fresh), tuple(found.kept), found.more)
-    problems = ProblemList.of(plan.conflicts)
+    problems = ProblemList(plan.conflicts)
 
     def lost(name: str, why: str) -> None:
         problems.add(TransferProblem(name, "not written", why))

@@ -57,7 +57,7 @@ def write(
     """
     plan = make_plan(source, read(registry, keys=bool(source.api_keys)))
     if dry_run:
-        found = ProblemList.of(plan.conflicts)
+        found = ProblemList(plan.conflicts)
         return TransferReport(plan, 0, tuple(found.kept), found.more)
     return _Writing(registry, plan, report).run()
 
@@ -69,7 +69,7 @@ class _Writing:
         self.registry = registry
         self.plan = plan
         self.report = report
-        self.problems = ProblemList.of(plan.conflicts)
+        self.problems = ProblemList(plan.conflicts)
         self.written = 0
 
     def run(self) -> TransferReport:

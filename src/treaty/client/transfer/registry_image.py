@@ -56,20 +56,13 @@ class TransferProblem:
         return f"{self.where}: {self.what}: {self.why}"
 
 
-@dataclass(slots=True)
 class ProblemList:
     """Problems as they are found; those past TRANSFER_PROBLEMS are only counted."""
 
-    kept: list[TransferProblem] = field(default_factory=list)
-    more: int = 0
-
-    @classmethod
-    def of(cls, problems: Iterable[TransferProblem]) -> "ProblemList":
-        """Keep the first of some problems, and count the others."""
-        found = cls()
+    def __init__(self, problems: Iterable[TransferProblem] = ()) -> None:
+        self.kept, self.more = list[TransferProblem](), 0
         for one in problems:
-            found.add(one)
-        return found
+            self.add(one)
 
     def add(self, problem: TransferProblem) -> None:
         """Keep or count a problem."""

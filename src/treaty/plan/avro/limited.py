@@ -4,7 +4,7 @@ Avro itself reads such values, as bytes and as numbers of 64 bits. So a row that
 them, is well formed, and has a value that does not fit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -34,6 +34,8 @@ SHOWN, SHOWN_PATH = 40, 200
 """Bytes of a number and characters of a path that a sentence has."""
 WORD = 8
 """Bytes of a number that is shown in decimal digits; a longer one is in hexadecimal ones, as its bytes are."""
+WORD_DIGITS = 18
+"""Digits that every number of so many has in 64 bits: Spark holds such a decimal as one."""
 
 
 def find_limit(leaf: Leaf) -> AvroLogicalType | None:
@@ -69,11 +71,42 @@ def _drop_limit(leaf: Leaf) -> Props:
     return () if find_limit(leaf) else leaf.props
 
 
-class LimitedTypes:
-    """Says which types of a reader have leaves with a limit, and leaves fields out."""
+def is_cut_by_spark(leaf: Leaf) -> bool:
+    """Whether Spark's `from_avro` reads the lowest 64 bits alone of a leaf whose numbers may have more."""
+    limit = find_limit(leaf)
+    has_room = not isinstance(leaf, AvroFixed) or leaf.size > WORD
+    return limit is not None and limit.name == "decimal" and limit.precision <= WORD_DIGITS and has_room
 
-    def __init__(self, reader: AvroSchema) -> None:
-        self.reader = reader
+
+@lru_cache(8)
+def widen_decimals(reader_text: str) -> str:
+    """A reader's text with a digit more than `from_avro` reads from 64 bits, for decimals that it would cut; the same text
+    where it has none.
+    """
+    if '"decimal"' not in reader_text:
+        return reader_text
+    reader = parse_avro(reader_text)
+    wide = flatten_schema(reader, _widen)
+    return reader_text if wide == reader else print_schema(wide)
+
+
+def _widen(leaf: Leaf) -> Props:
+    limit = find_limit(leaf)
+    if limit is None or not is_cut_by_spark(leaf):
+        return leaf.props
+    return (("logicalType", "decimal"), ("precision", WORD_DIGITS + 1), ("scale", limit.scale))
+
+
+def has_limit(leaf: Leaf) -> bool:
+    """Whether a leaf has values that its column can't hold."""
+    return find_limit(leaf) is not None
+
+
+class LimitedTypes:
+    """Says which types of a reader have leaves with a limit, or with another property that a test names, and leaves fields out."""
+
+    def __init__(self, reader: AvroSchema, test: Callable[[Leaf], bool] = has_limit) -> None:
+        self.reader, self.test = reader, test
         self.known: dict[str, bool] = {}
 
     def keep_fields(self, node: Any, tail: str) -> Any:
@@ -93,7 +126,7 @@ class LimitedTypes:
             case AvroUnion():
                 return any(map(self.has_limit, node.branches))
             case AvroPrimitive() | AvroFixed():
-                return find_limit(node) is not None
+                return self.test(node)
             case AvroRecord():
                 return any(self.has_limit(one.type) for one in node.fields)
         if not isinstance(node, AvroReference):

@@ -14,7 +14,7 @@ from pyspark.sql.avro.functions import from_avro
 
 from treaty.plan.avro.conversions import LeafConversion, explain_overflow, list_conversions, list_places, must_be_exact
 from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
-from treaty.plan.avro.limited import strip_limits, strip_to_limits
+from treaty.plan.avro.limited import strip_limits, strip_to_limits, widen_decimals
 from treaty.plan.avro.logical import WALLS
 from treaty.plan.avro.sealed import SealedSchemas, seal_schemas
 from treaty.plan.format_plans import AvroFormatPlan, CutUnion, FieldRepair, RepairedRecord
@@ -22,6 +22,7 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
 from treaty.spark.engines.texts import find_wrong_text, find_wrong_text_apart
 from treaty.spark.engines.unfit_values import name_unfit
+from treaty.spark.engines.wide_decimals import find_wide_number, has_wide_decimals
 from treaty.spark.engines.wrapped_fields import INSIDE, PLANS_KEPT, wrap_fields
 from treaty.spark.frames import map_frame_id
 
@@ -56,7 +57,7 @@ class _RecordRepair:
         layout = next((one for one in below if one.path == path), None)
         if layout is not None and not layout.fields:
             (default,) = (one for one in self.recipe.defaults if one.path == path)
-            missing = from_avro(F.lit(bytes.fromhex(default.value)), default.schema)[INSIDE]
+            missing = from_avro(F.lit(bytes.fromhex(default.value)), widen_decimals(default.schema))[INSIDE]
             return F.when(part.isNull(), missing).otherwise(self.at(part[INSIDE], (*path, INSIDE)))
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
@@ -118,7 +119,7 @@ def _convert_leaf(leaf: Column, one: LeafConversion) -> Column:
     """
     old, new = one.old.name, one.new.name
     if new == "decimal":
-        return leaf.cast(f"{one.new}")
+        return leaf.try_cast(f"{one.new}")  # of a bad row with more digits than the type has, too
     if old.startswith("time-"):
         return leaf.cast("bigint") * 1000 if new == "time-micros" else _divide_by_thousand(leaf).cast("int")
     if one.divides:
@@ -199,6 +200,8 @@ def _any_at(part: Column, path: Sequence[str], test: Test) -> Column:
 
 WRONG_TEXT = "_treaty_wrong_text"
 """The column that says whether a text of the envelope is no UTF-8."""
+WIDE_NUMBER = "_treaty_wide_number"
+"""The column that says whether a decimal of the envelope has too many digits; it is there where one can have them (see `wide_decimals`)."""
 SEALED = "_treaty_sealed"
 """The column with what was read by sealed schemas."""
 
@@ -239,7 +242,9 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
         decoded = frame.withColumn(DECODED, barrier(decode_envelope(plan, value)))
     wrong = find_wrong_text_apart(read_avro_part(plan).reader_text, F.col(DECODED))
     # A step of its own: it is asked for in several places, and each of them would be planned with all texts of the record.
-    return decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong is None else wrong)
+    decoded = decoded.withColumn(WRONG_TEXT, F.lit(False) if wrong is None else wrong)
+    wide = find_wide_number(read_avro_part(plan).reader_text, F.col(DECODED))
+    return decoded if wide is None else decoded.withColumn(WIDE_NUMBER, wide)
 
 
 def _decode_sealed(frame: DataFrame, plan: DecodePlan, value: Column, sealed: SealedSchemas) -> DataFrame:
@@ -262,7 +267,7 @@ def decode_envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column
 
 def _read_payload(plan: DecodePlan, value: Column, schemas: AvroFormatPlan, ending: bytes) -> Column:
     """What two schemas read of a frame with these bytes behind it."""
-    options = {"avroSchema": schemas.reader_text, "mode": "PERMISSIVE"}
+    options = {"avroSchema": widen_decimals(schemas.reader_text), "mode": "PERMISSIVE"}
     if not schemas.union:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
         heads = [make_header(one.schema_id) for one in plan.writers]
@@ -273,10 +278,11 @@ def _read_payload(plan: DecodePlan, value: Column, schemas: AvroFormatPlan, endi
 
 
 def is_good_envelope(plan: DecodePlan, made: Column) -> Column:
-    """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all conversions have room, and none cuts
-    digits.
+    """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all numbers have the digits of their decimals, all
+    conversions have room, and none cuts digits.
     """
-    return _is_undamaged(plan, made, find_wrong_text(read_avro_part(plan).reader_text, made))
+    text = read_avro_part(plan).reader_text
+    return _is_undamaged(plan, made, find_wrong_text(text, made), find_wide_number(text, made))
 
 
 def decode_record(plan: DecodePlan, value: Column) -> Column:
@@ -292,8 +298,8 @@ def decode_record(plan: DecodePlan, value: Column) -> Column:
     return read_envelope(fitted, F.get(good, F.lit(0)), value)
 
 
-def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None) -> Column:
-    wrong = (wrong_text, find_overflow(made, plan), find_lost_digits(made, plan))
+def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None, wide_number: Column | None) -> Column:
+    wrong = (wrong_text, wide_number, find_overflow(made, plan), find_lost_digits(made, plan))
     return join_conditions([_has_tail(plan, made), *(~one for one in wrong if one is not None)], Column.__and__)
 
 
@@ -309,13 +315,19 @@ def _read_ending(plan: DecodePlan) -> float:
 
 def read_envelope(plan: DecodePlan, made: Column, value: Column) -> Column:
     """The record inside an envelope; `value` is the frame."""
-    return remove_hidden_fields(made, plan, value)
+    record = remove_hidden_fields(made, plan, value)
+    return record.try_cast(plan.engine_type) if has_wide_decimals(read_avro_part(plan).reader_text) else record
 
 
 def _is_good(plan: DecodePlan) -> Column:
     """Whether a row is a record and nothing else."""
     plan = fit_plan(plan)
-    return _is_undamaged(plan, F.col(DECODED), F.col(WRONG_TEXT))
+    return _is_undamaged(plan, F.col(DECODED), F.col(WRONG_TEXT), _read_wide_number(plan))
+
+
+def _read_wide_number(plan: DecodePlan) -> Column | None:
+    """The column `WIDE_NUMBER`, where it is there."""
+    return F.col(WIDE_NUMBER) if has_wide_decimals(read_avro_part(plan).reader_text) else None
 
 
 def _read_record(plan: DecodePlan, value: Column) -> Column:
@@ -350,6 +362,8 @@ def _find_message(plan: DecodePlan, value: Column) -> Column:
         envelope = decode_envelope(plan, value, text)
         # The fields alone that have limits may be read where the payload is not, so the code's own condition is asked too.
         wrong = made[recipe.tail].isNull() & _is_unfit(plan, value) & _has_tail(plan, envelope)
+        wide = _read_wide_number(plan)
+        wrong = wrong if wide is None else wrong | (wide & ~F.col(WRONG_TEXT) & _has_tail(plan, made))
         found = F.when(wrong, name_unfit(recipe.reader_text, recipe.tail, envelope))
     overflow = find_overflow(made, fit_plan(plan))
     if overflow is None:

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from treaty.arrow.cells import CellCounts
+from treaty.arrow.cells import FrameSplitter
 from treaty.arrow.readers import reader_of
 from treaty.arrow.types import kind_of
 from treaty.plan.value import DecodePlan
@@ -27,7 +27,7 @@ def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kind = kind_of(plan)
-        read, cells = reader_of(plan, kind), CellCounts.of(kind)
+        read, cells = reader_of(plan, kind), FrameSplitter.of(kind)
         for part in (one for batch in batches for one in cells.split(batch, column)):
             found = read(part.column(column))
             made = pa.StructArray.from_arrays([found.record, found.code, found.said], names=PARTS)
