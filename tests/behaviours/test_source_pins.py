@@ -1,6 +1,7 @@
 """Versions that sources pin, read through blocking and asyncio registries: found, not found, and not now."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -141,3 +142,19 @@ def test_a_subject_of_a_context_is_found_there(registry: Connection, run: Run) -
     made = registry.ask(Register(place, ONE)).answer.version
     found: PinnedVersion = run(registry, find_version_with_id(place, made.schema_id))
     assert found.subject == place
+
+
+def test_work_on_a_long_schema_leaves_the_event_loop(registry: Connection) -> None:
+    long = record(*((f"field_with_a_long_name_{at}", "int") for at in range(400)))
+    registry.ask(Register(S, Draft(long)))
+    registry.ask(Register(OTHER, ONE))
+
+    def note_thread(subject: Subject) -> Exchange[threading.Thread]:
+        yield from find_pinned_version(subject)
+        return threading.current_thread()
+
+    async def run_both() -> list[bool]:
+        here = threading.current_thread()
+        return [await run_exchange_async(Awaited(registry), note_thread(one)) is here for one in (S, OTHER)]
+
+    assert asyncio.run(run_both()) == [False, True]

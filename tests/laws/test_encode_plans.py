@@ -187,6 +187,15 @@ def test_what_a_format_has_no_type_for_is_a_problem(
         make_encode_plan(registry, "odd-value", (column,), derive(format_))
 
 
+def test_a_frame_that_nests_too_deep_for_a_schema_is_a_problem(registry: Connection) -> None:
+    kind: ColumnType = Scalar("int32")
+    for at in range(70):
+        kind = Struct((Column(f"f{at}", kind),))
+    for format_ in ("AVRO", "JSON", "PROTOBUF"):
+        found = check_columns(registry, "deep-value", (Column("x", kind),), derive(format_))
+        assert found.fine or any("levels" in one for one in (*found.problems, *found.reasons)), format_
+
+
 def test_what_cannot_be_encoded_is_refused_before_anything_is_registered(registry: Connection) -> None:
     text = record(("id", "int"), ("lines", {"type": "array", "items": "string"}))
     columns = (Column("lines", Scalar("int64")), Column("more", Scalar("string")))

@@ -142,3 +142,16 @@ def test_a_case_has_the_effect_that_is_written_down(name: str) -> None:
         columns_of_schema(old).columns, columns_of_schema(new).columns, reads, list_renames(old, new)
     )
     assert f"{effect.explain()}\n" == (folder / "effect.txt").read_text("utf-8")
+
+
+def test_types_that_are_used_in_very_many_places_end() -> None:
+    """Each record has the next one twice, and each message all others: there are more paths than can be walked."""
+    wide: dict[str, object] = {"type": "record", "name": "R0", "fields": [{"name": "x", "type": "int"}]}
+    for at in range(1, 60):
+        fields = [{"name": "a", "type": wide}, {"name": "b", "type": f"R{at - 1}"}]
+        wide = {"type": "record", "name": f"R{at}", "fields": fields}
+    avro = ResolvedSchema("AVRO", json.dumps(wide))
+    body = "".join(f"M{at} a{at} = {at + 1}; " for at in range(6))
+    messages = "".join(f"message M{at} {{ {body} }} " for at in range(6))
+    for schema in (avro, ResolvedSchema("PROTOBUF", f'syntax = "proto3"; {messages}')):
+        assert list_renames(schema, schema) == ()

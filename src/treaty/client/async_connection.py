@@ -1,34 +1,64 @@
 """`AsyncConnection`: `Connection` for asyncio programs; each method is a coroutine function."""
 
+from asyncio import to_thread
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
+from treaty.core.answers import RegisteredVersion, SchemaFound, VersionFound
+from treaty.core.messages.names import PinFound
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
+
+THREAD_CHARACTERS = 8_192
+"""Characters of a schema above which an exchange continues on a thread: to parse it may take longer than a turn of the event loop."""
 
 A = TypeVar("A")
 P = ParamSpec("P")
 
 
 async def run_exchange_async(registry: AsyncRegistry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
-    """Return the value of the exchange, as `run_exchange` does."""
+    """Return the value of the exchange, as `run_exchange` does. It continues with a long schema on a thread."""
+    step: Callable[[], Request[Any]] = partial(next, exchange)
+    size = 0
+    while True:
+        found = await to_thread(_take_step, step) if size > THREAD_CHARACTERS else _take_step(step)
+        if isinstance(found, _ExchangeEnd):
+            value: A = found.value
+            return value
+        try:
+            answer = (await registry.ask(found, call)).answer
+        except RegistryError as refused:
+            step, size = partial(exchange.throw, refused), 0
+        else:
+            step, size = partial(exchange.send, answer), _count_characters(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class _ExchangeEnd:
+    """What an exchange returned; a thread can't raise `StopIteration`."""
+
+    value: Any
+
+
+def _take_step(step: Callable[[], Request[Any]]) -> Request[Any] | _ExchangeEnd:
     try:
-        request: Request[Any] = next(exchange)
-        while True:
-            try:
-                answer = (await registry.ask(request, call)).answer
-            except RegistryError as refused:
-                request = exchange.throw(refused)
-            else:
-                request = exchange.send(answer)
+        return step()
     except StopIteration as done:
-        value: A = done.value
-        return value
+        return _ExchangeEnd(done.value)
+
+
+def _count_characters(answer: object) -> int:
+    """The characters of the schema in an answer, and of the files that came with it; 0 where it has none."""
+    found = answer.version if isinstance(answer, PinFound | RegisteredVersion) else answer
+    if not isinstance(found, SchemaFound | VersionFound):
+        return 0
+    return len(found.text) + sum(len(text) for _, text in found.imports)
 
 
 def _as_coroutine(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from treaty.client.serializers.protobuf import messages
@@ -23,6 +24,8 @@ from treaty.plan.planners import PLANNERS
 from treaty.plan.registry_queries import parse_resolved
 from treaty.plan.strictness import MEANT_FOR
 
+REMEMBERED = 64
+"""Schemas whose columns a process keeps."""
 NAMED_MESSAGES = 20
 """Messages that the error about a missing one names."""
 _TEXT = Scalar("string")
@@ -38,6 +41,11 @@ def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: 
     Raises `InvalidSchemaError` for a text that is no schema and past the limits of columns, and `PlanError` for a
     format whose rows can't be decoded, and for `message` with another format than Protobuf.
     """
+    return _derive(schema, message, depth)
+
+
+@lru_cache(REMEMBERED)
+def _derive(schema: ResolvedSchema, message: str, depth: int) -> Columns:
     if message and schema.format != MEANT_FOR["message"]:
         raise PlanError(f"message = {message!r} is for PROTOBUF, and the schema is {schema.format}; leave it out")
     model = parse_resolved(schema)
@@ -45,7 +53,7 @@ def derive_decoded_columns(schema: ResolvedSchema, *, message: str = "", depth: 
         found = _derive_message(model, message, depth)
     else:
         found = _DERIVERS.get(schema.format, _derive_any)(schema.format, model, depth)
-    return replace(found, columns=tuple(_as_text(one) for one in found.columns))
+    return Columns(_with_text_columns(found.columns), found.losses, found.whole)
 
 
 def _derive_message(schema: ProtoSchema, message: str, depth: int) -> Columns:
@@ -57,7 +65,7 @@ def _derive_message(schema: ProtoSchema, message: str, depth: int) -> Columns:
 
 
 def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:
-    """The types are those of the planner, which reads logical types as both engines do; the rest is the schema's."""
+    """The types are those of the planner, which reads decimals as both engines do; the rest is the schema's."""
     del format_
     opened = find_bounded(schema, depth)
     found = avro_data.derive_columns(opened, depth)
@@ -66,8 +74,9 @@ def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:
     root = opened.resolve(opened.root)
     nodes = [one.type for one in root.fields] if isinstance(root, AvroRecord) else [opened.root]
     kinds = [parse_type(ddl(node, opened.names)) for node in nodes]
-    columns = (replace(one, type=_keep_nulls(kind, one.type)) for one, kind in zip(found, kinds, strict=True))
-    return replace(found, columns=tuple(columns))
+    pairs = zip(found.columns, kinds, strict=True)
+    columns = tuple(Column(one.name, _keep_nulls(kind, one.type), one.nullable, one.doc) for one, kind in pairs)
+    return Columns(columns, found.losses, found.whole)
 
 
 def _derive_json(format_: str, schema: Any, depth: int) -> Columns:
@@ -94,13 +103,11 @@ def _keep_nulls(kind: ColumnType, derived: ColumnType) -> ColumnType:
     """The type with what is nullable, and the docs, of the same place in the other one."""
     match kind, derived:
         case Struct(), Struct():
-            others = {one.name: one for one in derived.columns}
+            pairs = zip(kind.columns, derived.columns, strict=True)
             return Struct(
                 tuple(
-                    replace(others[one.name], type=_keep_nulls(one.type, others[one.name].type))
-                    if one.name in others
-                    else one
-                    for one in kind.columns
+                    Column(one.name, _keep_nulls(one.type, other.type), other.nullable, other.doc)
+                    for one, other in pairs
                 )
             )
         case List(), List():
@@ -110,8 +117,8 @@ def _keep_nulls(kind: ColumnType, derived: ColumnType) -> ColumnType:
     return kind
 
 
-def _as_text(column: Column) -> Column:
-    return replace(column, type=_with_texts(column.type))
+def _with_text_columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    return tuple(Column(one.name, _with_texts(one.type), one.nullable, one.doc) for one in columns)
 
 
 def _with_texts(kind: ColumnType) -> ColumnType:
@@ -124,5 +131,5 @@ def _with_texts(kind: ColumnType) -> ColumnType:
         case Map(key, value, nullable):
             return Map(key, _with_texts(value), nullable)
         case Struct(columns):
-            return Struct(tuple(map(_as_text, columns)))
+            return Struct(_with_text_columns(columns))
     return kind

@@ -33,6 +33,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "plan.avro.limited:strip_limits",
         "plan.avro.limited:strip_to_limits",
         "plan.avro.limited:widen_decimals",
+        "plan.decoded_columns:_derive",
         "plan.strictness:find_case_twins",
         "spark.engines.avro:_fit_part",
         "spark.engines.avro:_seal_part",

@@ -1,10 +1,11 @@
 """Columns that a newer schema calls otherwise: by aliases in Avro, by field numbers in Protobuf."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from treaty.core.column_types.leaf_paths import ELEMENT, VALUE, LeafPath, print_path
-from treaty.core.limits import COLUMN_RECURSION
+from treaty.core.limits import COLUMN_RECURSION, COLUMNS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroSchema, AvroType, AvroUnion
 from treaty.formats.protobuf.model import Field, Message, ProtoSchema, ProtoSymbol
@@ -12,19 +13,21 @@ from treaty.plan.avro.flat import is_null
 from treaty.plan.registry_queries import parse_resolved
 
 Renamed = tuple[LeafPath, str]
-"""The path of a column as it was called, and its name now."""
+"""The path of a field as it was called, and its name now, which may be the same."""
 
 
 def list_renames(old: ResolvedSchema, new: ResolvedSchema, *, message: str = "") -> tuple[tuple[str, str], ...]:
     """Path of each column as the old schema calls it, and its name in the new one, where that is another.
 
     Both are of one format; JSON has no means to say that a name was another one. `message` names the message of both, else
-    it is the first of each file. Raises `InvalidSchemaError`.
+    it is the first of each file. After COLUMNS fields no more are compared, so that types that are used in very many places
+    end; what was renamed there counts as gone and added. Raises `InvalidSchemaError`.
     """
     finder = _FINDERS.get(new.format)
     if finder is None or old.format != new.format:
         return ()
-    found = dict(finder(parse_resolved(old), parse_resolved(new), message))
+    walked = islice(finder(parse_resolved(old), parse_resolved(new), message), COLUMNS)
+    found = {path: name for path, name in walked if path[-1] != name}
     return tuple((print_path(path), name) for path, name in found.items())
 
 
@@ -67,8 +70,7 @@ class _AvroRenames:
             known = next((one for one in (field.name, *field.aliases) if one in there), None)
             if known is None or (known != field.name and known in names):
                 continue
-            if known != field.name:
-                yield (*path, known), field.name
+            yield (*path, known), field.name
             yield from self.walk(there[known].type, field.type, (*path, known), around)
 
     def _walk_branches(
@@ -122,8 +124,7 @@ def _walk_messages(old: Spot, new: Spot, path: LeafPath, around: tuple[str, ...]
         known = numbers.get(field.number)
         if known is None:
             continue
-        if known.name != field.name:
-            yield (*path, known.name), field.name
+        yield (*path, known.name), field.name
         inside, other = _resolve(old, known), _resolve(new, field)
         if inside is not None and other is not None:
             part = (VALUE,) if field.key else (ELEMENT,) if field.label == "repeated" else ()

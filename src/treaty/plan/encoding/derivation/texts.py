@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column
+from treaty.formats.format import InvalidSchemaError
 from treaty.plan.encoding.derivation import avro, documents, messages
 from treaty.plan.encoding.options import DeriveOptions
 from treaty.plan.errors import PlanError
@@ -34,7 +35,10 @@ def derive_text(
     deriver = DERIVERS.get(format_)
     if deriver is None:
         raise PlanError(f"no schema of {format_} is derived; of {', '.join(sorted(DERIVERS))} they are")
-    text = deriver(columns, options.name or _name(subject.name), options, latest)
+    try:
+        text = deriver(columns, options.name or _name(subject.name), options, latest)
+    except InvalidSchemaError as wrong:
+        raise PlanError(f"the columns make no valid schema of {format_}: {wrong}") from wrong
     return Draft(text, format_, references if latest else ())
 
 
