@@ -9,7 +9,7 @@ from typing import Any
 
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
-from treaty.core.declarations import commands, groups, queries, schemaver, transfers
+from treaty.core.declarations import commands, groups, metastore, queries, schemaver, transfers
 from treaty.core.declarations.operation import Operation
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
@@ -20,6 +20,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     *queries.DECLARED,
     *schemaver.DECLARED,
     *transfers.DECLARED,
+    *metastore.DECLARED,
 )
 
 OPERATIONS: Mapping[type, Operation[Any, Any]] = {one.request: one for one in DECLARED}

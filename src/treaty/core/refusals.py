@@ -4,16 +4,16 @@ RegistryError
 ├── Refusal                     a rule rejects the request: the same request would be rejected again
 │   ├── NotFound                the subject, version, schema or setting does not exist
 │   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound · AssociationNotFound ·
-│   │       CodecNotFound · EncodingNotFound
+│   │       CodecNotFound · EncodingNotFound · SourceNotFound · TypeNotFound
 │   ├── Invalid                 the request is wrong in any state
 │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules ·
-│   │       InvalidAssociation · InvalidCodec · TooLarge
+│   │       InvalidAssociation · InvalidCodec · InvalidSource · TooLarge
 │   ├── Denied                  the caller may not do this
 │   │   └── Unauthenticated · Forbidden
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
-│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed · LabelRefused
+│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed · LabelRefused · SourceExists · SourceUsed
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -140,6 +140,14 @@ class EncodingNotFound(NotFound):
     """The subject has no encoding with this id."""
 
 
+class SourceNotFound(NotFound):
+    """The metastore has no source of this name, or the caller may not see it."""
+
+
+class TypeNotFound(NotFound):
+    """The metastore has no type of this name."""
+
+
 class Invalid(Refusal):
     """The request is wrong in any state."""
 
@@ -175,6 +183,10 @@ class InvalidAssociation(Invalid):
 
 class InvalidCodec(Invalid):
     """The name or the properties of a codec are not valid."""
+
+
+class InvalidSource(Invalid):
+    """A member of the definition of a source or type is not valid."""
 
 
 class TooLarge(Invalid):
@@ -287,6 +299,14 @@ class LabelRefused(Conflicting):
     """The label of a version, or what the version supersedes, does not follow from the versions that are there."""
 
 
+class SourceExists(Conflicting):
+    """The name belongs to another source or type."""
+
+
+class SourceUsed(Conflicting):
+    """Others read the source, use the type, or stand over the topic; `reason.details` names those that the caller may see."""
+
+
 class Unavailable(RegistryError):
     """Temporarily unavailable: nothing was written; the request can be retried after `retry_after` seconds."""
 
@@ -322,6 +342,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     AssociationNotFound: "association-not-found",
     CodecNotFound: "codec-not-found",
     EncodingNotFound: "encoding-not-found",
+    SourceNotFound: "source-not-found",
+    TypeNotFound: "type-not-found",
     Invalid: "invalid",
     InvalidSchema: "invalid-schema",
     InvalidSubject: "invalid-subject",
@@ -330,6 +352,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     InvalidRules: "invalid-rules",
     InvalidAssociation: "invalid-association",
     InvalidCodec: "invalid-codec",
+    InvalidSource: "invalid-source",
     TooLarge: "too-large",
     Denied: "denied",
     Unauthenticated: "unauthenticated",
@@ -355,6 +378,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     PreviousLevelDiffers: "previous-level-differs",
     FormatNotAllowed: "format-not-allowed",
     LabelRefused: "label-refused",
+    SourceExists: "source-exists",
+    SourceUsed: "source-used",
     Unavailable: "unavailable",
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",

@@ -13,16 +13,22 @@ from typing import Literal, NamedTuple, get_args
 from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 
-Permission = Literal["read", "bump", "create", "register", "delete", "config", "mode", "admin"]
+Permission = Literal[
+    "read", "bump", "create", "register", "delete", "config", "mode", "query", "insert", "pause", "plan", "import", "admin"
+]
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 INCLUDED: Mapping[Permission, tuple[Permission, ...]] = {
     "bump": ("read",),
     "create": ("read", "bump"),
     "register": ("read", "bump", "create"),
+    "query": ("read",),
+    "insert": ("read",),
+    "pause": ("read",),
     "admin": PERMISSIONS,
 }
 """Implied permissions. `bump` adds versions to subjects, `create` also makes subjects; the answer to both contains the
-stored schema, so they imply read.
+stored schema, so they imply read. `query`, `insert` and `pause` are for sources of the metastore; `plan` is for planners and
+runners, which are trusted, `import` for imports from other metastores.
 """
 ANONYMOUS = "anonymous"
 """The principal of requests without credentials. Its permissions apply to every principal."""
@@ -38,10 +44,11 @@ class TopicPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """A rule: principals, permissions, and patterns of subjects, contexts and topics.
+    """A rule: principals, permissions, and patterns of subjects, contexts, topics and sources.
 
     In a pattern ``*`` matches any characters and ``?`` one. Without `topics` a rule covers topics by the usual subject
-    name: the values of a topic whose subject ``TOPIC-value`` is covered.
+    name: the values of a topic whose subject ``TOPIC-value`` is covered. Without `sources` it covers a source of the
+    metastore as it covers the subject of that name in the default context.
     """
 
     who: tuple[str, ...]
@@ -51,6 +58,8 @@ class AccessRule:
     topics: tuple[str, ...] | None = None
     private: bool = False
     """Whether patterns of subjects that begin with a wildcard, and so name no vendor, cover private subjects too."""
+    sources: tuple[str, ...] | None = None
+    """Patterns of keys of sources and named types of the metastore: names with A-Z as a-z."""
 
     def subjects_for(self, *, private: bool) -> tuple[str, ...]:
         """Return the patterns of subjects that count for private subjects, or (all of them) for the others."""
@@ -66,6 +75,13 @@ class AccessRule:
         return _matches_any(self.subjects, f"{topic.name}-{topic.kind}") and any(
             _matches_any(self.contexts, one) for one in contexts
         )
+
+
+    def covers_source(self, key: str) -> bool:
+        """Return whether the rule is about the source with a key."""
+        if self.sources is not None:
+            return _matches_any(self.sources, key)
+        return _matches_any(self.subjects, key) and _matches_any(self.contexts, DEFAULT_CONTEXT)
 
 
 def _matches_any(patterns: tuple[str, ...], text: str) -> bool:
@@ -109,6 +125,14 @@ class Access:
     def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
         """Return whether the permission is given on the keys or values of a topic."""
         return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
+
+    def may_source(self, permission: Permission, key: str) -> bool:
+        """Return whether the permission is given on the source with a key (its name with A-Z as a-z)."""
+        return _may_source(self, permission, key)
+
+    def may_some_source(self, permission: Permission) -> bool:
+        """Return whether the permission may be given on some source."""
+        return any(permission in one.may and (one.sources or one.subjects) for one in self.rules)
 
     def enters(self, context: str) -> bool:
         """Return whether any subject name in a context is readable."""
@@ -190,6 +214,11 @@ class AccessArea:
 def _may(access: Access, permission: Permission, subject: Subject, *, private: bool) -> bool:
     areas = _areas(access, permission, private=private)
     return any(one.holds_in(subject.context) and one.has(subject.name) for one in areas)
+
+
+@lru_cache(RIGHTS_KNOWN)
+def _may_source(access: Access, permission: Permission, key: str) -> bool:
+    return any(permission in one.may and one.covers_source(key) for one in access.rules)
 
 
 @lru_cache(1024)

@@ -7,6 +7,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
+from treaty.core.state.metastore_tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TYPE
 from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
@@ -286,30 +287,6 @@ CONTEXT = Table("context", ContextKey, values.Context, counted=lambda _key, _: (
 OUTCOME = Table("outcome", OutcomeKey, values.Outcome, (OUTCOME_BY_SEQUENCE,))
 
 
-class SourceKey(NamedTuple):
-    """Key of a source."""
-
-    name: str
-
-
-class TypeKey(NamedTuple):
-    """Key of a named type."""
-
-    name: str
-
-
-class RunnerKey(NamedTuple):
-    """Key of a runner."""
-
-    runner: str
-
-
-class TopicKey(NamedTuple):
-    """Key of a topic."""
-
-    topic: str
-
-
 class EncryptionKeyName(NamedTuple):
     """Key of the use of an encryption key."""
 
@@ -335,10 +312,6 @@ class QuarantineKey(NamedTuple):
     key: str
 
 
-SOURCE = Table("source", SourceKey, values.Source)
-TYPE = Table("type", TypeKey, values.Type)
-RUNNER = Table("runner", RunnerKey, values.Runner)
-TOPIC = Table("topic", TopicKey, values.Topic)
 ENCRYPTION_KEY = Table("encryption_key", EncryptionKeyName, values.EncryptionKeyUse)
 LOG_ORIGIN = Table("log_origin", LogOriginKey, values.LogOrigin, rooted=False)
 SNAPSHOT = Table("snapshot", SnapshotKey, values.SnapshotPointer, rooted=False)
@@ -347,8 +320,8 @@ QUARANTINE = Table("quarantine", QuarantineKey, values.QuarantinedRow)
 AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
-    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, SOURCE, TYPE,
-    OUTCOME, RUNNER, TOPIC, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
+    CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, OUTCOME,
+    SOURCE, TYPE, DROPPED, TOPIC, RUNNER, ASSIGNMENT, PLANNING, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning

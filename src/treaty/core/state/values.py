@@ -6,6 +6,7 @@ from typing import ClassVar
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
+from treaty.core.state.metastore_values import Assignment, DroppedSource, NamedType, PlanningJob, Runner, Source, Topic
 
 Extra = tuple[tuple[str, str], ...]
 """Members that this version of Treaty does not know: name and JSON text. They are kept."""
@@ -265,31 +266,6 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A stream or table of the metastore: its statement, and everything that gives the text its meaning."""
-
-    kind: str
-    statement: str
-    columns: str
-    topic: str
-    generation: int
-    schema_ids: tuple[int, ...] = ()
-    plan: str = ""
-    state: str = "running"
-    upstreams: tuple[str, ...] = ()
-    extra: Extra = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A named SQL type of the metastore."""
-
-    definition: str
-    generation: int
-    extra: Extra = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a command came to: the sequence of its commit and its answer, so that asking twice is harmless.
 
@@ -300,24 +276,6 @@ class Outcome:
     kind: str
     members: Pairs = field(default=())
     private: bool = False
-    extra: Extra = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """The lease of a runner."""
-
-    epoch: int
-    holder: str = ""
-    extra: Extra = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """The desired state of a topic."""
-
-    desired: str
-    settings: Pairs = ()
     extra: Extra = ()
 
 
@@ -384,6 +342,7 @@ class SnapshotPointer:
 
 StoredValue = (
     Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
-    | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+    | Source | NamedType | DroppedSource | Topic | Runner | Assignment | PlanningJob
+    | Outcome | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

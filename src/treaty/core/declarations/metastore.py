@@ -1,0 +1,51 @@
+"""Operations on sources and types of the metastore."""
+
+from typing import Any
+
+from treaty.core.access import permissions
+from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
+from treaty.core.handlers.metastore import changes, creation, drops, queries, types
+from treaty.core.messages import metastore as m
+
+_SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
+
+DECLARED: tuple[Operation[Any, Any], ...] = (
+    Operation(
+        "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.of_create_source,
+        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", *REGISTER_LIMITS), writes=True, answer_name="source-stored",
+        is_idempotent=lambda request: request.if_not_exists,
+        query_before=lambda request: m.DescribeSource(request.definition.name),
+    ),
+    Operation(
+        "change-source", m.ChangeSource, m.SourceStored, changes.change_source, permissions.of_change_source,
+        _SOURCE_LIMITS, writes=True, answer_name="source-stored", query_before=lambda request: m.DescribeSource(request.name),
+    ),
+    Operation(
+        "set-source-state", m.SetSourceState, m.SourceStored, changes.set_state, permissions.of_source("pause"),
+        writes=True, answer_name="source-stored", is_idempotent=is_always,
+        query_before=lambda request: m.DescribeSource(request.name),
+    ),
+    Operation(
+        "drop-source", m.DropSource, m.SourcesDropped, drops.drop_source, permissions.of_source("delete"), ("CLOSURE",),
+        writes=True, answer_name="sources-dropped", query_before=lambda request: m.DescribeSource(request.name),
+    ),
+    Operation(
+        "undrop-source", m.UndropSource, m.SourceStored, drops.undrop_source, permissions.of_source("register"),
+        ("SOURCES", "DROP_GRACE"), writes=True, answer_name="source-stored",
+    ),
+    Operation(
+        "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.any_source("register"),
+        ("NAME_LENGTH", "TYPES", "TYPE_DEPTH"), writes=True, answer_name="type-stored",
+        is_idempotent=lambda request: request.if_not_exists,
+    ),
+    Operation(
+        "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.any_source("delete"), writes=True,
+        answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
+    ),
+    Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
+    Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
+    Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
+    Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),
+    Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE",)),
+    Operation("list-dependents", m.ListDependents, m.Dependents, queries.list_dependents, permissions.of_list_dependents, ("CLOSURE",)),
+)  # fmt: skip

@@ -1,0 +1,329 @@
+"""Sources and types of the metastore: requests and answers (KLIP-18)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treaty.core.limits import SOURCES_PAGE
+from treaty.core.requests import Register, Request
+from treaty.core.schema import Pairs
+from treaty.core.state.metastore_values import (
+    NamedType,
+    QueryPlan,
+    Source,
+    SourceColumn,
+    SourcePart,
+)
+
+# -------------------------------------------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDefinition:
+    """What a CREATE says of a source; see `Source` for the members. The law adds generation, types, times and author."""
+
+    name: str
+    kind: str
+    statement: str
+    columns: tuple[SourceColumn, ...]
+    key: SourcePart | None = None
+    value: SourcePart | None = None
+    connector: str = "kafka"
+    cluster: str = "main"
+    place: str = ""
+    timestamp: str = ""
+    properties: Pairs = ()
+    comment: str = ""
+    query: QueryPlan | None = None
+    bad_rows: bool = False
+    """Whether ``NAME_bad`` is made too, a stream of the rows that could not be decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedSource:
+    """The generation and revision that a source must have for a change of it."""
+
+    generation: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A step of a closure: what needs what, and what becomes of it (`effect`): refuses, goes along, warns.
+
+    `kind` is SOURCE, TYPE, VERSION or TOPIC. The names are those of people: a source's or type's spelling, ``subject
+    version n``, a topic.
+    """
+
+    kind: str
+    name: str
+    needs: str
+    effect: str
+    depth: int = 1
+
+
+# -------------------------------------------------------------------------------------------------------- answers
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFound:
+    """A source as its row says, and who reads it: names that the caller may see, and how many others."""
+
+    source: Source
+    readers: tuple[str, ...] = ()
+    hidden_readers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStored:
+    """A source that exists now: its name, generation and revision; `created` and `replaced` are False where nothing changed."""
+
+    name: str
+    kind: str
+    generation: int
+    revision: int = 1
+    created: bool = False
+    replaced: bool = False
+    also: tuple[str, ...] = ()
+    """Names of further sources that the command created: of bad rows."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesDropped:
+    """What a DROP takes: names of sources in the order in which they go, and the digest that confirms a CASCADE.
+
+    `dropped` is False where nothing was written: for a dry run, and for a missing source with IF EXISTS.
+    """
+
+    names: tuple[str, ...] = ()
+    digest: str = ""
+    dropped: bool = False
+    closure: tuple[Dependent, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """A page of sources by key. `last` is the key of the last one, for `after` of the next page; empty: no more."""
+
+    sources: tuple[Source, ...]
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedListed:
+    """A source that was dropped: name and kind, generation, who dropped it when (ms since the epoch)."""
+
+    name: str
+    kind: str
+    generation: int
+    author: str = ""
+    time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedSources:
+    """A page of dropped sources by key; `last` as in `Sources`."""
+
+    sources: tuple[DroppedListed, ...]
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFound:
+    """A type as its row says, its expanded definition, and who uses it: names of sources that the caller may see and of types."""
+
+    type: NamedType
+    expanded: str = ""
+    users: tuple[str, ...] = ()
+    hidden_users: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TypeStored:
+    """A type that exists now; `created` is False where it existed before."""
+
+    name: str
+    generation: int
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDropped:
+    """The type that was dropped; `dropped` is False where it was missing (IF EXISTS)."""
+
+    name: str
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """A page of types by key; `last` as in `Sources`."""
+
+    types: tuple[NamedType, ...]
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependents:
+    """Who needs a source, type or subject, nearest first; `hidden` counts those that the caller may not see."""
+
+    dependents: tuple[Dependent, ...]
+    hidden: int = 0
+    upstreams: tuple[Dependent, ...] = ()
+    """What it needs itself."""
+
+
+# ------------------------------------------------------------------------------------------------------- commands
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSource(Request[SourceStored]):
+    """Create a source, or (`replace`) replace its definition.
+
+    One of the same name, of either kind, is refused; with `if_not_exists` it is answered as it is, whatever its
+    definition. `key_schema` and `value_schema` are registered in the same commit, through the policies of their subjects,
+    and become the pins of key and value. With `dry_run` everything is checked and nothing is written.
+    """
+
+    definition: SourceDefinition
+    key_schema: Register | None = None
+    value_schema: Register | None = None
+    if_not_exists: bool = False
+    replace: bool = False
+    expected: ExpectedSource | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A column that is added (`op` add), is given up (drop), or has another type or comment now (set)."""
+
+    op: Literal["add", "drop", "set"]
+    column: SourceColumn
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSource(Request[SourceStored]):
+    """Change a source in place; members at their default change nothing.
+
+    `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
+    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source.
+    """
+
+    name: str
+    statement: str = ""
+    columns: tuple[ColumnChange, ...] = ()
+    properties: Pairs = ()
+    key: SourcePart | None = None
+    value: SourcePart | None = None
+    rename: str = ""
+    protect: bool | None = None
+    comment: str | None = None
+    expected: ExpectedSource | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetSourceState(Request[SourceStored]):
+    """Set the desired state of the query of a source: RUNNING or PAUSED."""
+
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropSource(Request[SourcesDropped]):
+    """Drop a source, of this `kind` unless it is empty.
+
+    It is refused while others read it (RESTRICT). With `cascade` they go too, if `digest` is that of the closure; without
+    a digest the closure is the answer, and nothing is written. `delete_topic` lets the topic go too, refused while another
+    source stands over it.
+    """
+
+    name: str
+    kind: str = ""
+    if_exists: bool = False
+    cascade: bool = False
+    digest: str = ""
+    delete_topic: bool = False
+    expected: ExpectedSource | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndropSource(Request[SourceStored]):
+    """Bring a dropped source back, within its period of grace, as a new generation; everything that a CREATE checks holds."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateType(Request[TypeStored]):
+    """Name a SQL type. One of the same name is refused, or with `if_not_exists` answered as it is."""
+
+    name: str
+    definition: str
+    if_not_exists: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DropType(Request[TypeDropped]):
+    """Drop a type that no source and no type uses."""
+
+    name: str
+    if_exists: bool = False
+
+
+# -------------------------------------------------------------------------------------------------------- queries
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSource(Request[SourceFound]):
+    """A source by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListSources(Request[Sources]):
+    """Sources by key, of this `kind` unless it is empty; at most `limit` after the key `after`."""
+
+    kind: str = ""
+    queries: bool = False
+    """Only those with a query."""
+    after: str = ""
+    limit: int = SOURCES_PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class ListDropped(Request[DroppedSources]):
+    """Dropped sources by key; at most `limit` after the key `after`."""
+
+    after: str = ""
+    limit: int = SOURCES_PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeType(Request[TypeFound]):
+    """A type by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTypes(Request[Types]):
+    """Types by key; at most `limit` after the key `after`."""
+
+    after: str = ""
+    limit: int = SOURCES_PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class ListDependents(Request[Dependents]):
+    """Who needs a source or type: directly, or (`recursive`) the whole closure; and what it needs itself."""
+
+    name: str
+    kind: str = "SOURCE"
+    recursive: bool = False

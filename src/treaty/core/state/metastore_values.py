@@ -1,0 +1,214 @@
+"""The values of rows of the metastore: sources, types, topics, runners, and what belongs to them (KLIP-18)."""
+
+from dataclasses import dataclass
+
+from treaty.core.schema import Pairs
+
+Extra = tuple[tuple[str, str], ...]
+"""Members that this version of Treaty does not know: name and JSON text. They are kept."""
+STREAM, TABLE_KIND = "STREAM", "TABLE"
+KINDS = (STREAM, TABLE_KIND)
+"""Kinds of sources, which share one namespace."""
+RUNNING, PAUSED = "RUNNING", "PAUSED"
+STATES = (RUNNING, PAUSED)
+"""Desired states of a query."""
+QUERY, BAD = "query", "bad"
+PARTS = (QUERY, BAD)
+"""Parts of a source that run: its query, and what collects its bad rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPin:
+    """The version of a subject that a source is bound to: its key, and the schema id that it meant."""
+
+    context: str
+    subject: str
+    generation: int
+    ordinal: int
+    schema_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column: its type as SQL text, and where in a record it is (`role`: value, key or header)."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    role: str = "value"
+    header: str = ""
+    """The record header of a column of headers; empty: all headers."""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePart:
+    """How the key or the value of a record is encoded, and the schema that it is read and written with.
+
+    `format`: AVRO, PROTOBUF, JSON, KAFKA (a primitive) or NONE. `framing` names where the schema id stands; `none`: bytes
+    without a head, read by the pin. `full_name` is the type inside a schema of several.
+    """
+
+    format: str
+    framing: str = "prefix"
+    pin: SchemaPin | None = None
+    full_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """A source that a query reads: `spelling` is the name of the view in the body, `mode` is changes or table.
+
+    `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then.
+    """
+
+    source: str
+    generation: int
+    spelling: str = ""
+    mode: str = "changes"
+    columns: tuple[str, ...] = ()
+    key: SchemaPin | None = None
+    value: SchemaPin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateFingerprint:
+    """What state a query keeps: digests of its canonical plan up to the topmost stateful operator, and of its stores.
+
+    Both are empty for a query without state.
+    """
+
+    plan: str = ""
+    stores: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """The body of a query with everything that gives it its meaning."""
+
+    body: str
+    reads: tuple[SourceRead, ...] = ()
+    output_mode: str = "append"
+    key: tuple[str, ...] = ()
+    fingerprint: StateFingerprint = StateFingerprint()
+    settings: Pairs = ()
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnation:
+    """A query on one checkpoint. `began` is the sequence of the commit that began the checkpoint."""
+
+    began: int
+    revision: int
+    plan: QueryPlan
+    author: str = ""
+    time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream or a table, with its query if it was made with AS.
+
+    `generation` is the sequence of the commit that created it, and stays when it is replaced; `revision` counts its
+    bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
+    the topic or path. `types` are the keys of the named types that its columns use. `origin` is the key of the source whose
+    bad rows it has.
+    """
+
+    kind: str
+    name: str
+    """The spelling; the key of the row has A-Z as a-z."""
+    statement: str
+    columns: tuple[SourceColumn, ...]
+    generation: int
+    key: SourcePart | None = None
+    value: SourcePart | None = None
+    connector: str = "kafka"
+    cluster: str = "main"
+    place: str = ""
+    timestamp: str = ""
+    properties: Pairs = ()
+    comment: str = ""
+    types: tuple[str, ...] = ()
+    origin: str = ""
+    query: Incarnation | None = None
+    previous: tuple[Incarnation, ...] = ()
+    desired: str = RUNNING
+    protected: bool = False
+    revision: int = 1
+    author: str = ""
+    time: int = 0
+    changed_by: str = ""
+    changed: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedSource:
+    """A source that was dropped, as it was. Only the newest of a name is kept."""
+
+    source: Source
+    author: str = ""
+    time: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """A named SQL type: its definition as SQL text, and the keys of the types that the definition uses."""
+
+    name: str
+    definition: str
+    generation: int
+    types: tuple[str, ...] = ()
+    comment: str = ""
+    author: str = ""
+    time: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The desired state of a topic (present or absent), and the keys of all sources that stand over it."""
+
+    desired: str = "present"
+    sources: tuple[str, ...] = ()
+    settings: Pairs = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """The lease of a runner: the epoch that fences its predecessors, who holds it, and the address of its status."""
+
+    epoch: int
+    holder: str = ""
+    address: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which runner has a part of a source, and with which epoch of its lease."""
+
+    runner: str
+    epoch: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningJob:
+    """A statement with a query that waits for its plan.
+
+    `sender` is the principal who sent it, `deadline` the end of the wait in ms since the epoch, `planner` who works on
+    it since `taken`, and `attempts` how often it was planned before.
+    """
+
+    statement: str
+    sender: str = ""
+    deadline: int = 0
+    planner: str = ""
+    taken: int = 0
+    attempts: int = 0
+    extra: Extra = ()
