@@ -34,12 +34,12 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("SOURCES", "DROP_GRACE"), writes=True, answer_name="source-stored",
     ),
     Operation(
-        "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.any_source("register"),
+        "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.of_source("register"),
         ("NAME_LENGTH", "TYPES", "TYPE_DEPTH"), writes=True, answer_name="type-stored",
         is_idempotent=lambda request: request.if_not_exists,
     ),
     Operation(
-        "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.any_source("delete"), writes=True,
+        "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.of_source("delete"), writes=True,
         answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
