@@ -25,13 +25,15 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.settings import own_alias
+from treaty.core.handlers.uses import schema_pinned
 from treaty.core.large_texts import refuse_large_draft
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.outcomes import recall_answer, record_outcome
-from treaty.core.refusals import Forbidden, Referenced, Refusal
+from treaty.core.refusals import Forbidden, Referenced, Refusal, SchemaPinned
 from treaty.core.requests import Request, Scope
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore_tables import key_of_name
 from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
 
@@ -117,6 +119,10 @@ def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -
     """Return a refusal that does not name a schema that the caller may not read (``subject version …``)."""
     if access is None or not isinstance(refusal, Referenced):
         return refusal
+    if isinstance(refusal, SchemaPinned):
+        reason = refusal.reason
+        names = [name for name in reason.details if access.may_source("read", key_of_name(name))]
+        return schema_pinned(subject_of(reason.subject), int(reason.version), names, len(reason.details) - len(names))
     user = subject_of(refusal.reason.old.rpartition(" version ")[0])
     return refusal if may_read(view, access, user) else Referenced(replace(refusal.reason, old=""))
 

@@ -418,3 +418,5 @@ PLANNING_WAITING = 1_000
 """Statements that wait for a planner."""
 PLANNING_SECONDS = 60
 """Seconds for which a statement waits for a planner."""
+STATEMENT_BYTES = 1_048_576
+"""Bytes of one statement in UTF-8."""

@@ -13,7 +13,7 @@ RegistryError
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
-│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed · LabelRefused · SourceExists · SourceUsed
+│           SchemaPinned · CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed · LabelRefused · SourceExists · SourceUsed
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -227,6 +227,10 @@ class Referenced(Conflicting):
     """Another schema refers to it."""
 
 
+class SchemaPinned(Referenced):
+    """Sources of the metastore pin the version; `reason.details` has their names."""
+
+
 class NotPermitted(Conflicting):
     """The mode of the subject, context or server forbids it."""
 
@@ -360,6 +364,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     Conflicting: "conflicting",
     Incompatible: "incompatible",
     Referenced: "referenced",
+    SchemaPinned: "schema-pinned",
     NotPermitted: "not-permitted",
     AlreadyDeleted: "already-deleted",
     NotDeletedFirst: "not-deleted-first",

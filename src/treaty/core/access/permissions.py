@@ -364,16 +364,16 @@ def of_create_source(request: m.CreateSource) -> Required:
     defined = request.definition
     reads = () if defined.query is None else defined.query.reads
     bad = (on_source("register", f"{defined.name}_bad", "/definition/bad_rows"),) if defined.bad_rows else ()
-    parts = [
-        ("key", defined.key, request.key_schema),
-        ("value", defined.value, request.value_schema),
-    ]
+    parts = [("key", defined.key, request.key_schema), ("value", defined.value, request.value_schema)]
     pins = [(f"/definition/{name}/pin", part.pin) for name, part, _ in parts if part is not None]
     pins.extend(("/definition/query/reads", pin) for read in reads for pin in (read.key, read.value))
     topic: list[RequiredPermission[Any]] = []
     if defined.connector == "kafka" and defined.place:
         kinds = ("value",) if defined.key is None else ("key", "value")
-        topic = [RequiredPermission(("register",), TOPIC, TopicPart(defined.place, "", kind), "/definition/place") for kind in kinds]
+        topic = [
+            RequiredPermission(("register",), TOPIC, TopicPart(defined.place, "", kind), "/definition/place")
+            for kind in kinds
+        ]
     found = (
         on_source("register", defined.name, "/definition/name"),
         *bad,
@@ -387,7 +387,11 @@ def of_create_source(request: m.CreateSource) -> Required:
 
 def of_change_source(request: m.ChangeSource) -> Required:
     """Require registering on the source, under both names, and reading the subjects of its pins."""
-    pins = [(f"/{name}/pin", part.pin) for name, part in (("key", request.key), ("value", request.value)) if part is not None]
+    pins = [
+        (f"/{name}/pin", part.pin)
+        for name, part in (("key", request.key), ("value", request.value))
+        if part is not None
+    ]
     renamed = (on_source("register", request.rename, "/rename"),) if request.rename else ()
     return (on_source("register", request.name, "/name"), *renamed, *_pinned(pins))
 

@@ -14,7 +14,19 @@ from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 
 Permission = Literal[
-    "read", "bump", "create", "register", "delete", "config", "mode", "query", "insert", "pause", "plan", "import", "admin"
+    "read",
+    "bump",
+    "create",
+    "register",
+    "delete",
+    "config",
+    "mode",
+    "query",
+    "insert",
+    "pause",
+    "plan",
+    "import",
+    "admin",
 ]
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 INCLUDED: Mapping[Permission, tuple[Permission, ...]] = {
@@ -75,7 +87,6 @@ class AccessRule:
         return _matches_any(self.subjects, f"{topic.name}-{topic.kind}") and any(
             _matches_any(self.contexts, one) for one in contexts
         )
-
 
     def covers_source(self, key: str) -> bool:
         """Return whether the rule is about the source with a key."""

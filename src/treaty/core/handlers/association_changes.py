@@ -2,8 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from treaty.core.access.permissions import RequiredPermission, of_associate, on_subject, on_topic, refuse_unless_met
@@ -21,7 +20,8 @@ from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import purge_subject
 from treaty.core.handlers.registration.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
-from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
+from treaty.core.handlers.staged_view import StagedView
+from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_pinned, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.messages.associations import (
@@ -48,49 +48,11 @@ from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, Strong
 from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.association_table import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
-from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, make_row, make_tombstone
-from treaty.core.state.state_tables import TABLES, VERSION
-from treaty.core.state.table import Key
+from treaty.core.state.state_tables import VERSION
 from treaty.core.state.values import Association as Value
 from treaty.core.state.values import Version
 from treaty.core.state.view import View
-
-
-@dataclass(slots=True)
-class StagedView:
-    """A view with the rows that a command has come to so far."""
-
-    base: View
-    command: Command[Any]
-    engine: SchemaEngine
-    operation: str
-    """The name of the command's operation."""
-    rehearsal: bool = False
-    """Whether nothing of it is to be written."""
-    view: Overlay = field(init=False)
-    made: dict[tuple[str, Key], Row] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Show just the base."""
-        self.view = Overlay(self.base)
-
-    def put(self, rows: Iterable[Row]) -> None:
-        """Add rows; the last one with a key counts."""
-        rows = tuple(rows)
-        self.view.put(rows, 0)
-        for row in rows:
-            self.made.pop((row.table, row.key), None)
-            self.made[row.table, row.key] = row
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """All rows; what came and went again is not among them."""
-        return tuple(
-            row
-            for row in self.made.values()
-            if row.value is not None or self.base.get(TABLES[row.table], row.key) is not None
-        )
 
 
 def dissociate(view: View, command: Command[Dissociate], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -133,6 +95,7 @@ def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> No
         versions = stored_versions(stage.view, subject)
         for key, _ in versions:
             refuse_if_used(stage.view, VERSION, key, GoingRows(subjects=going))
+        refuse_if_pinned(stage.view, versions)
         refuse_if_encoded(stage.view, versions)
     refuse_if_readonly(stage.view, Scope(*subject))
 

@@ -13,6 +13,7 @@ from treaty.core.handlers.uses import (
     GoingRows,
     goes_with_versions,
     refuse_if_encoded,
+    refuse_if_pinned,
     refuse_if_used,
     remove_subject,
     remove_versions,
@@ -71,6 +72,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     if request.permanent:
         going = stored_versions(view, subject) if is_last else with_hidden(view, one)
         _refuse_if_former_text_used(view, going)
+    refuse_if_pinned(view, going)
     if not request.force:
         refuse_if_encoded(view, going)
     refuse_if_readonly(view, Scope(*subject))
@@ -130,6 +132,7 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     if request.permanent:
         stored = stored_versions(view, subject)
         _refuse_if_former_text_used(view, stored, going)
+        refuse_if_pinned(view, stored)
         if not request.force:
             refuse_if_encoded(view, stored)
     refuse_if_readonly(view, Scope(*subject))

@@ -16,6 +16,7 @@ from treaty.core.handlers.uses import (
     is_used,
     referrers,
     refuse_if_encoded,
+    refuse_if_pinned,
     refuse_if_used,
     remove_versions,
     with_hidden,
@@ -307,6 +308,7 @@ def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) 
     going = with_hidden(view, there)
     for key, _ in going:
         refuse_if_used(view, VERSION, key, GoingRows())
+    refuse_if_pinned(view, going)
     refuse_if_encoded(view, going)
     return going
 

@@ -29,6 +29,7 @@ from treaty.core.handlers.uses import (
     GoingRows,
     goes_with_versions,
     refuse_if_encoded,
+    refuse_if_pinned,
     refuse_if_used,
     remove_subject,
     remove_versions,
@@ -133,6 +134,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     for key, version in versions:
         if version.state == "soft":
             refuse_if_used(view, VERSION, key, GoingRows(subjects=inside))
+    refuse_if_pinned(view, versions)
     refuse_if_encoded(view, versions)
     return [
         *remove_versions(view, versions),

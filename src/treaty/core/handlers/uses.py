@@ -14,17 +14,21 @@ from typing import Any, Literal
 from treaty.core.access.private_subjects import is_private
 from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
-from treaty.core.refusals import Encoded, NotPermitted, Referenced, Refusal, SubjectAssociated
+from treaty.core.refusals import Encoded, NotPermitted, Reason, Referenced, Refusal, SchemaPinned, SubjectAssociated
 from treaty.core.requests import Visible
 from treaty.core.state import association_table, policy_table, schemaver_tables
+from treaty.core.state import metastore_tables as m
 from treaty.core.state import state_tables as t
+from treaty.core.state.metastore_values import PARTS, SchemaPin
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
 from treaty.core.state.view import View, subject_span
 
-Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
-"""What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, or lets it go by force alone."""
+Effect = Literal["refuses", "goes along", "keeps alive", "needs force", "warns"]
+"""What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, lets it go by force alone, or
+warns when it is deleted softly and refuses that it goes for good.
+"""
 CONFLUENT = "confluent"
 """The origin of subjects that were made by Confluent's API."""
 TAKEN: tuple[Effect, ...] = ("goes along", "needs force")
@@ -52,7 +56,9 @@ class Use:
     users: Callable[[View, Any, GoingRows], Iterator[Any]]
     """Keys of the rows that need the row with a key, and do not go with it, one by one."""
     refusal: Callable[[View, Any, Any, GoingRows], Refusal] | None = None
-    """What a user that refuses says, from the key that it needs and its own."""
+    """What a user that refuses says, from the key that it needs and its own; None where one refusal names all users, as
+    those of sources, types and topics do.
+    """
     rest: Callable[[View, Any, GoingRows], Row | None] = lambda _view, _user, _going: None
     """What is left of a user that goes along, because others need it too."""
 
@@ -78,10 +84,26 @@ def refuse_if_encoded(view: View, versions: Iterable[Kept]) -> None:
             raise use.refusal(view, key, user, GoingRows())
 
 
+def refuse_if_pinned(view: View, versions: Iterable[Kept]) -> None:
+    """Raise the refusal of the sources that pin the first pinned one of versions that go for good."""
+    for key, _ in versions:
+        for use, user in users_of(view, t.VERSION, key, "warns", GoingRows()):
+            assert use.refusal is not None, "who warns refuses too"
+            raise use.refusal(view, key, user, GoingRows())
+
+
+def pinning_sources(view: View, key: t.VersionKey) -> list[str]:
+    """Return the names of the sources that pin a version, sorted."""
+    users = (view.get(m.SOURCE, user) for _, user in users_of(view, t.VERSION, key, "warns", GoingRows()))
+    return sorted(source.name for source in users if source is not None)
+
+
 def is_needed(view: View, key: t.VersionKey) -> bool:
     """Return whether somebody refers to a version, or its going needs force."""
     everything = GoingRows()
-    return any(any(users_of(view, t.VERSION, key, effect, everything)) for effect in ("needs force", "refuses"))
+    return any(
+        any(users_of(view, t.VERSION, key, effect, everything)) for effect in ("needs force", "refuses", "warns")
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- references
@@ -224,6 +246,54 @@ def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
     return make_row(t.NAME, key, replace(value, ordinal=left[0], others=tuple(left[1:]))) if left else None
 
 
+# -------------------------------------------------------------------------------------------------------- metastore
+
+
+def _find_pinning(view: View, key: t.VersionKey, _going: GoingRows) -> Iterator[m.SourceKey]:
+    """The sources that pin a version: by its ordinal, or by that of the version whose former text it is."""
+    version = _version(view, key)
+    yield from view.find(m.SOURCE_BY_PIN, key)
+    if version.revision_of >= 0:
+        for source in view.find(m.SOURCE_BY_PIN, (*key[:3], version.revision_of)):
+            value = view.get(m.SOURCE, source)
+            if value is not None and any(_is_former(pin, key, version) for pin in m.pins_of(value)):
+                yield source
+
+
+def _is_former(pin: SchemaPin, key: t.VersionKey, version: Version) -> bool:
+    place = (pin.context, pin.subject, pin.generation, pin.ordinal, pin.schema_id)
+    return place == (*key[:3], version.revision_of, version.schema_id)
+
+
+def _pinned(view: View, key: t.VersionKey, _user: m.SourceKey, _going: GoingRows) -> Refusal:
+    return schema_pinned(subject_of_key(key), _version(view, key).number, pinning_sources(view, key), 0)
+
+
+def _sources_over(view: View, topic: m.TopicKey) -> Iterator[m.SourceKey]:
+    row = view.get(m.TOPIC, topic)
+    return (m.SourceKey(name) for name in (row.sources if row is not None else ()))
+
+
+def _assignments_of(view: View, key: m.SourceKey) -> Iterator[m.AssignmentKey]:
+    source = view.get(m.SOURCE, key)
+    keys = () if source is None else [m.AssignmentKey(source.generation, part) for part in PARTS]
+    return (one for one in keys if view.get(m.ASSIGNMENT, one) is not None)
+
+
+def schema_pinned(subject: Subject, number: int, names: list[str], hidden: int) -> SchemaPinned:
+    """Return the refusal of a permanent deletion of a version that sources pin; `hidden` counts those without a name."""
+    more = [f"{hidden} that you may not see"] if hidden else []
+    sentence = (
+        f"Subject '{subject}' Version {number} is pinned by {' and '.join(filter(None, (', '.join(names), *more)))}"
+    )
+    allowed = "drop or refresh these sources first; a soft delete, which they can read after"
+    return SchemaPinned(
+        Reason(
+            "SOURCE_PINNED", sentence, allowed=allowed, subject=str(subject), version=str(number), details=tuple(names)
+        )
+    )
+
+
 USES: tuple[Use, ...] = (
     Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key), rest=_name_of_others),
     Use(
@@ -245,6 +315,13 @@ USES: tuple[Use, ...] = (
         association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),
     ),
+    Use(m.SOURCE, m.SOURCE, "refuses", lambda view, key, _: view.find(m.SOURCE_BY_READ, key)),
+    Use(m.SOURCE, m.SOURCE, "goes along", lambda view, key, _: view.find(m.SOURCE_BY_ORIGIN, key)),
+    Use(m.SOURCE, m.TYPE, "refuses", lambda view, key, _: view.find(m.SOURCE_BY_TYPE, key)),
+    Use(m.TYPE, m.TYPE, "refuses", lambda view, key, _: view.find(m.TYPE_BY_TYPE, key)),
+    Use(m.SOURCE, t.VERSION, "warns", _find_pinning, _pinned),
+    Use(m.SOURCE, m.TOPIC, "refuses", lambda view, key, _: _sources_over(view, key)),
+    Use(m.ASSIGNMENT, m.SOURCE, "goes along", lambda view, key, _: _assignments_of(view, key)),
 )  # fmt: skip
 """Every use. A later kind of user declares its own here, and is asked wherever a row goes."""
 

@@ -6,13 +6,7 @@ from typing import Literal
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
-from treaty.core.state.metastore_values import (
-    NamedType,
-    QueryPlan,
-    Source,
-    SourceColumn,
-    SourcePart,
-)
+from treaty.core.state.metastore_values import NamedType, QueryPlan, Source, SourceColumn, SourcePart
 
 # -------------------------------------------------------------------------------------------------------- values
 

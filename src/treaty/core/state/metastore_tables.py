@@ -2,15 +2,14 @@
 
 from typing import NamedTuple
 
+from treaty.core.column_types import lower_name
 from treaty.core.state import metastore_values as m
 from treaty.core.state.table import Index, Table
-
-_LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
 
 
 def key_of_name(name: str) -> str:
     """Return the key of a source or type: its name with A-Z as a-z."""
-    return name.translate(_LOWER)
+    return lower_name(name)
 
 
 class SourceKey(NamedTuple):

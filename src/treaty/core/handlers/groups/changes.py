@@ -24,7 +24,7 @@ from treaty.core.handlers.groups.queries import describe_group, level_in_force, 
 from treaty.core.handlers.policies import changed_config, created_config, refuse_bad_creation, refuse_bad_policy
 from treaty.core.handlers.schema_ids import make_home, own_config_rows
 from treaty.core.handlers.settings import IMPORTING, config_row, mode_in_force, own_value, refuse_if_readonly
-from treaty.core.handlers.uses import GoingRows, refuse_if_used, users_of
+from treaty.core.handlers.uses import GoingRows, refuse_if_pinned, refuse_if_used, users_of
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import USERS_NAMED
 from treaty.core.messages.groups import ChangeSubject, CreateSubject, GroupCreated, GroupRemoved, RemoveSubject
@@ -127,6 +127,7 @@ def remove_subject(view: View, command: Command[RemoveSubject], engine: SchemaEn
     going = GoingRows(subjects=frozenset((subject,)))
     refuse_if_used(view, SUBJECT, subject, going)
     _refuse_if_referenced(view, subject, going, command.access)
+    refuse_if_pinned(view, stored_versions(view, subject))
     refuse_if_readonly(view, Scope(*subject))
     return Decision(tuple(whole_subject(view, subject)), GroupRemoved(removed=True))
 

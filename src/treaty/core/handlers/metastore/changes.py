@@ -1,0 +1,175 @@
+"""Sources are changed in place: columns, properties, schema, name, protection and the desired state of the query."""
+
+from dataclasses import replace
+
+from treaty.core import limits
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.closure import source_used
+from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected, refuse_unknown_types
+from treaty.core.handlers.metastore.definitions import column_twice, refuse_bad_columns, refuse_long_statement, types_in
+from treaty.core.handlers.metastore.names import find_source, refuse_bad_name, refuse_taken_source, source_key
+from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.places import expired_rows, topic_with
+from treaty.core.handlers.metastore.replacement import refuse_read_columns
+from treaty.core.handlers.staged_view import StagedView
+from treaty.core.messages.metastore import ChangeSource, ColumnChange, SetSourceState, SourceStored
+from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
+from treaty.core.schema import Pairs
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore_tables import SOURCE, SOURCE_BY_ORIGIN, SOURCE_BY_READ, SourceKey, key_of_name
+from treaty.core.state.metastore_values import STATES, Source, SourceColumn
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.view import View
+
+
+def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
+    """Change a source in place."""
+    request = command.request
+    key, there = find_source(view, request.name)
+    refuse_unexpected(there, request.expected)
+    refuse_long_statement(request.statement, "/statement")
+    source = _with_columns(view, command, key, there)
+    source = replace(
+        source,
+        properties=_with_properties(there.properties, request.properties),
+        key=request.key or there.key,
+        value=request.value or there.value,
+        protected=there.protected if request.protect is None else request.protect,
+        comment=there.comment if request.comment is None else request.comment,
+    )
+    for part in (request.key, request.value):
+        refuse_dead_pin(view, part)
+    if _defines(source) != _defines(there):
+        source = replace(source, revision=there.revision + 1)
+    stage = StagedView(view, command, engine, "change-source", request.dry_run)
+    new_key = key
+    if request.rename and request.rename != there.name:
+        _refuse_unfit_rename(view, command, key, there)
+        new_key, source = source_key(request.rename), replace(source, name=request.rename)
+    if source == there:
+        return Decision((), describe_stored(there))
+    source = replace(source, changed_by=command.principal, changed=command.time)
+    if new_key != key:
+        stage.put((make_tombstone(SOURCE, key),))
+        stage.put(topic_with(stage.view, there, key, present=False))
+        _move_bad_rows(stage, key, new_key)
+    stage.put((make_row(SOURCE, new_key, source),))
+    stage.put(topic_with(stage.view, source, new_key, present=True))
+    stage.put(expired_rows(view, command.time))
+    return Decision(() if request.dry_run else stage.rows, describe_stored(source, replaced=True))
+
+
+def _defines(source: Source) -> tuple[object, ...]:
+    return source.columns, source.properties, source.key, source.value
+
+
+def _with_columns(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+    changes = command.request.columns
+    if not changes:
+        return there
+    if there.query is not None:
+        raise NotPermitted.of(
+            "QUERY_COLUMNS",
+            f"The columns of {there.name} are those of its query",
+            path="/columns",
+            allowed="CREATE OR REPLACE with another query",
+        )
+    columns = there.columns
+    for place, change in enumerate(changes):
+        columns = _changed(columns, change, f"/columns/{place}")
+    refuse_bad_columns(columns)
+    types = types_in(columns)
+    refuse_unknown_types(view, types)
+    refuse_read_columns(view, command.access, key, there.columns, columns)
+    return replace(there, columns=columns, types=types)
+
+
+def _changed(columns: tuple[SourceColumn, ...], change: ColumnChange, path: str) -> tuple[SourceColumn, ...]:
+    name = change.column.name
+    place = next((at for at, one in enumerate(columns) if key_of_name(one.name) == key_of_name(name)), None)
+    if change.op == "add":
+        if place is not None:
+            raise column_twice(name, path)
+        return (*columns, change.column)
+    if place is None:
+        raise InvalidSource.of(
+            "COLUMN_NOT_FOUND",
+            f"There is no column {name}",
+            path=path,
+            new=name,
+            allowed="a column that DESCRIBE shows",
+        )
+    rest = columns[place + 1 :]
+    return (*columns[:place], *rest) if change.op == "drop" else (*columns[:place], change.column, *rest)
+
+
+def _with_properties(there: Pairs, changes: Pairs) -> Pairs:
+    merged = {**dict(there), **dict(changes)}
+    found = tuple(sorted((name, text) for name, text in merged.items() if text))
+    if len(found) > limits.SOURCE_PROPERTIES:
+        raise TooLarge.of(
+            "SOURCE_PROPERTIES",
+            "The source has too many properties",
+            path="/properties",
+            new=str(len(found)),
+            allowed=f"at most {limits.SOURCE_PROPERTIES}",
+        )
+    return found if changes else there
+
+
+def _refuse_unfit_rename(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> None:
+    rename = command.request.rename
+    refuse_bad_name(rename, "SOURCE_NAME", "/rename")
+    refuse_taken_source(view, rename, own=key)
+    readers = list(view.find(SOURCE_BY_READ, (key.name,)))
+    if readers:
+        seen = [
+            reader.name
+            for reader in readers
+            if command.access is None or command.access.may_source("read", reader.name)
+        ]
+        raise source_used(
+            "SOURCE_READ",
+            f"{there.name} is read by",
+            seen,
+            len(readers) - len(seen),
+            path="/rename",
+            old=there.name,
+            new=rename,
+            allowed="drop what reads it first",
+        )
+
+
+def _move_bad_rows(stage: StagedView, key: SourceKey, new_key: SourceKey) -> None:
+    """The stream of bad rows keeps its name, and names the source by its new key."""
+    for bad in list(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+        value = stage.view.get(SOURCE, bad)
+        if value is not None:
+            stage.put((make_row(SOURCE, bad, replace(value, origin=new_key.name)),))
+
+
+def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine) -> Decision[SourceStored]:
+    """Pause or resume the query of a source."""
+    request = command.request
+    key, there = find_source(view, request.name)
+    if there.query is None:
+        raise InvalidSource.of(
+            "QUERY_NONE",
+            f"{there.name} has no query",
+            path="/name",
+            new=request.name,
+            allowed="a stream or table that was made with AS",
+        )
+    if request.state not in STATES:
+        raise InvalidSource.of(
+            "QUERY_STATE_WORD",
+            f"'{request.state[:100]}' is no state",
+            path="/state",
+            new=request.state,
+            allowed=f"one of {', '.join(STATES)}",
+        )
+    if there.desired == request.state:
+        return Decision((), describe_stored(there))
+    source = replace(there, desired=request.state, changed_by=command.principal, changed=command.time)
+    rows = (make_row(SOURCE, key, source), *expired_rows(view, command.time))
+    return Decision(rows, describe_stored(source, replaced=True))

@@ -1,0 +1,262 @@
+"""A source is created or replaced: its row, the schemas of its key and value, and what belongs to it, in one commit."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from treaty.core import limits
+from treaty.core.access.permissions import TOPIC as TOPIC_KIND
+from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
+from treaty.core.access.rights import TopicPart
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
+from treaty.core.handlers.metastore.names import (
+    nearest_name,
+    refuse_bad_name,
+    refuse_taken_source,
+    source_exists,
+    source_key,
+    source_not_found,
+    type_not_found,
+)
+from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.places import expired_rows, topic_with
+from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query
+from treaty.core.handlers.registration.register import register
+from treaty.core.handlers.staged_view import StagedView
+from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
+from treaty.core.refusals import InvalidSource, NotLatest, SourceNotFound, TooLarge
+from treaty.core.requests import Register
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore_tables import SOURCE, TYPE, SourceKey, TypeKey
+from treaty.core.state.metastore_values import Incarnation, QueryPlan, SchemaPin, Source, SourcePart, SourceRead
+from treaty.core.state.rows import Row, make_row
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.view import View
+
+
+def create_source(view: View, command: Command[CreateSource], engine: SchemaEngine) -> Decision[SourceStored]:
+    """Create a source, or replace its definition."""
+    request = command.request
+    defined, key = request.definition, source_key(request.definition.name)
+    refuse_bad_definition(defined)
+    there = view.get(SOURCE, key)
+    if there is not None and request.if_not_exists:
+        return Decision((), describe_stored(there, notes=(f"There is a {there.kind.lower()} {there.name} already",)))
+    if there is not None and not request.replace:
+        raise source_exists(defined.name, there)
+    refuse_unexpected(there, request.expected)
+    if there is None:
+        refuse_taken_source(view, defined.name)
+        refuse_many_sources(view)
+    refuse_unknown_types(view, types_in(defined.columns))
+    if defined.query is not None:
+        refuse_unfit_reads(view, command, defined.query, key)
+    stage = StagedView(view, command, engine, "create-source", request.dry_run)
+    defined = _with_schemas(stage, request)
+    for part in (defined.key, defined.value):
+        refuse_dead_pin(stage.view, part)
+    source = _source(view, command, defined)
+    if there is not None:
+        refuse_unfit_replacement(view, command, key, there, source)
+        source = _as_replaced(command, there, source)
+        if same_definition(source, there):
+            return Decision(() if request.dry_run else stage.rows, describe_stored(there))
+    stage.put((make_row(SOURCE, key, source),))
+    stage.put(_topic_rows(stage.view, key, source, there))
+    also = _put_bad_rows(stage, source, key) if defined.bad_rows else ()
+    stage.put(expired_rows(stage.view, command.time))
+    answer = describe_stored(source, created=there is None, replaced=there is not None, also=also)
+    return Decision(() if request.dry_run else stage.rows, answer)
+
+
+def describe_stored(
+    source: Source,
+    *,
+    created: bool = False,
+    replaced: bool = False,
+    also: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> SourceStored:
+    """Return the answer about a source that exists now."""
+    return SourceStored(
+        source.name, source.kind, source.generation, source.revision, created, replaced, also=also, notes=notes
+    )
+
+
+def refuse_unexpected(there: Source | None, expected: ExpectedSource | None) -> None:
+    """Raise `NotLatest` where a source is not of the generation and revision that a change expects."""
+    if expected is None or (
+        there is not None and (there.generation, there.revision) == (expected.generation, expected.revision)
+    ):
+        return
+    raise NotLatest.of(
+        "SOURCE_EXPECTED",
+        "The source is not the expected one",
+        path="/expected",
+        old="no source" if there is None else f"generation {there.generation}, revision {there.revision}",
+        new=f"generation {expected.generation}, revision {expected.revision}",
+        allowed="read the source and decide again",
+    )
+
+
+def refuse_many_sources(view: View, more: int = 1) -> None:
+    """Raise `TooLarge` where there are limits.SOURCES already."""
+    if view.count(SOURCE, ()) + more > limits.SOURCES:
+        raise TooLarge.of(
+            "SOURCES", "There are too many sources", allowed=f"at most {limits.SOURCES}; drop unused ones"
+        )
+
+
+def refuse_unknown_types(view: View, keys: Iterable[str]) -> None:
+    """Raise `TypeNotFound` for the first named type that does not exist."""
+    for key in keys:
+        if view.get(TYPE, TypeKey(key)) is None:
+            raise type_not_found(key, "/definition/columns")
+
+
+# ----------------------------------------------------------------------------------------------------------- reads
+
+
+def refuse_unfit_reads(view: View, command: Command[CreateSource], query: QueryPlan, own: SourceKey) -> None:
+    """Raise the refusal of a query that reads what is missing, another generation, or itself."""
+    for place, read in enumerate(query.reads):
+        path = f"/definition/query/reads/{place}"
+        if source_key(read.source) == own:
+            raise InvalidSource.of(
+                "READ_ITSELF", f"The query reads {read.source}, which it makes", path=path, new=read.source,
+                allowed="another source",
+            )  # fmt: skip
+        there = refuse_missing_read(view, read, path)
+        if there.connector == "kafka" and there.place and command.access is not None:
+            part = TopicPart(there.place, "", "value")
+            need = RequiredPermission(("query",), TOPIC_KIND, part, path)
+            refuse_unless_met(command.access, command.principal, (need,), "create-source")
+        if not {pin for pin in (read.key, read.value) if pin is not None} <= set(_own_pins(there)):
+            raise NotLatest.of(
+                "READ_PIN",
+                f"{there.name} is read by another schema now than the query was planned with",
+                path=path,
+                allowed="plan the query again",
+            )
+
+
+def refuse_missing_read(view: View, read: SourceRead, path: str) -> Source:
+    """Return the source that a query reads; raises where it is missing or of another generation."""
+    there = view.get(SOURCE, source_key(read.source))
+    if there is None:
+        near = nearest_name(view, read.source)
+        missing = source_not_found(view, read.source, path, "READ_NOT_FOUND")
+        raise SourceNotFound(
+            replace(missing.reason, allowed=f"did you mean {near}?" if near else missing.reason.allowed)
+        )
+    if there.generation != read.generation:
+        raise NotLatest.of(
+            "READ_GENERATION",
+            f"{there.name} was dropped and created again since the query was planned",
+            path=path,
+            old=str(there.generation),
+            new=str(read.generation),
+            allowed="plan the query again",
+        )
+    return there
+
+
+def _own_pins(source: Source) -> tuple[SchemaPin, ...]:
+    return tuple(part.pin for part in (source.key, source.value) if part is not None and part.pin is not None)
+
+
+# --------------------------------------------------------------------------------------------------------- schemas
+
+
+def _with_schemas(stage: StagedView, request: CreateSource) -> SourceDefinition:
+    """Register the schemas of key and value, and return the definition with their versions as pins."""
+    given = [
+        (name, schema) for name, schema in (("key", request.key_schema), ("value", request.value_schema)) if schema
+    ]
+    for name, _ in given:
+        part: SourcePart | None = getattr(request.definition, name)
+        if part is None or part.pin is not None:
+            raise InvalidSource.of(
+                "SCHEMA_PART",
+                f"A schema of the {name} is registered, and the source has no {name} without a pin",
+                path=f"/{name}_schema",
+                allowed=f"a {name} with a format and without a pin",
+            )
+    defined = request.definition
+    for name, schema in given:
+        defined = replace(defined, **{name: replace(getattr(defined, name), pin=_register(stage, schema))})
+    return defined
+
+
+def _register(stage: StagedView, request: Register) -> SchemaPin:
+    decision = register(stage.view, replace(stage.command, request=request), stage.engine)
+    stage.put(decision.rows)
+    version = decision.answer.version
+    home = stage.view.get(SUBJECT, request.subject)
+    assert home is not None, "a subject with a version has a row"
+    return SchemaPin(*request.subject, home.generation, version.ordinal, version.schema_id)
+
+
+# ------------------------------------------------------------------------------------------------------------ rows
+
+
+def _source(view: View, command: Command[CreateSource], defined: SourceDefinition) -> Source:
+    sequence = view.sequence + 1
+    query = None
+    if defined.query is not None:
+        query = Incarnation(sequence, 1, defined.query, command.principal, command.time)
+    return Source(
+        defined.kind, defined.name, defined.statement, defined.columns, sequence, defined.key, defined.value,
+        defined.connector, defined.cluster, defined.place, defined.timestamp, defined.properties, defined.comment,
+        types_in(defined.columns), query=query, author=command.principal, time=command.time,
+    )  # fmt: skip
+
+
+def _as_replaced(command: Command[CreateSource], there: Source, source: Source) -> Source:
+    """The row of a source that is replaced: what it was created as stays, and its query goes on."""
+    query, previous = replaced_query(command, there, source)
+    return replace(
+        source, generation=there.generation, query=query, previous=previous, desired=there.desired,
+        protected=there.protected, revision=there.revision + 1, author=there.author, time=there.time,
+        changed_by=command.principal, changed=command.time, extra=there.extra,
+    )  # fmt: skip
+
+
+def same_definition(source: Source, there: Source) -> bool:
+    """Return whether two rows say the same, apart from their text, and from who wrote them when."""
+
+    def essence(value: Source) -> Source:
+        query = value.query and replace(value.query, revision=0, author="", time=0)
+        return replace(value, statement="", query=query, previous=(), revision=0, changed_by="", changed=0)
+
+    return essence(source) == essence(there)
+
+
+def _topic_rows(view: View, key: SourceKey, source: Source, there: Source | None) -> list[Row]:
+    moved = there is not None and (there.connector, there.cluster, there.place) != (
+        source.connector,
+        source.cluster,
+        source.place,
+    )
+    rows = topic_with(view, there, key, present=False) if there is not None and moved else []
+    return [*rows, *topic_with(view, source, key, present=True)]
+
+
+def _put_bad_rows(stage: StagedView, source: Source, key: SourceKey) -> tuple[str, ...]:
+    """Put the stream of the bad rows of a source on stage, unless it is there."""
+    name = f"{source.name}{BAD_SUFFIX}"
+    bad_key = source_key(name)
+    there = stage.view.get(SOURCE, bad_key)
+    if there is not None:
+        if there.origin == key.name:
+            return ()
+        raise source_exists(name, there)
+    refuse_bad_name(name, "SOURCE_NAME", "/definition/bad_rows")
+    refuse_taken_source(stage.view, name)
+    refuse_many_sources(stage.view)
+    bad = Source(
+        "STREAM", name, "", BAD_COLUMNS, stage.base.sequence + 1, connector="delta", cluster=source.cluster,
+        origin=key.name, author=stage.command.principal, time=stage.command.time,
+    )  # fmt: skip
+    stage.put((make_row(SOURCE, bad_key, bad),))
+    return (name,)

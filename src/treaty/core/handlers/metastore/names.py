@@ -1,0 +1,136 @@
+"""Names of sources, columns and types: which ones can be, and which ones are taken."""
+
+from difflib import get_close_matches
+from itertools import islice
+
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
+from treaty.core.names import is_subject_name, is_visible
+from treaty.core.refusals import InvalidSource, SourceExists, SourceNotFound, TooLarge, TypeNotFound
+from treaty.core.state.metastore_tables import (
+    SOURCE,
+    SOURCE_BY_LOWER,
+    TYPE,
+    TYPE_BY_LOWER,
+    SourceKey,
+    TypeKey,
+    key_of_name,
+)
+from treaty.core.state.metastore_values import NamedType, Source
+from treaty.core.state.view import ALL_KEYS, View
+
+
+def refuse_bad_name(name: str, rule: str, path: str) -> None:
+    """Raise the refusal of a text that can't be a name; `rule` says of what."""
+    if len(name) > NAME_LENGTH:
+        raise TooLarge.of("NAME_LENGTH", "The name is too long", path=path, allowed=f"at most {NAME_LENGTH} characters")
+    if not name or name != name.strip() or "`" in name or not is_subject_name(name) or not is_visible(name):
+        raise InvalidSource.of(
+            rule,
+            f"'{name}' can't be a name",
+            path=path,
+            new=name,
+            allowed="visible characters without backquotes, and no blanks at the ends",
+        )
+
+
+def source_key(name: str) -> SourceKey:
+    """Return the key of a source by its name."""
+    return SourceKey(key_of_name(name))
+
+
+def type_key(name: str) -> TypeKey:
+    """Return the key of a type by its name."""
+    return TypeKey(key_of_name(name))
+
+
+def find_source(view: View, name: str, path: str = "/name") -> tuple[SourceKey, Source]:
+    """Return a source by its name; raises `SourceNotFound` with the name that is nearest."""
+    base, key = without_filter(view)[0], source_key(name)
+    value = base.get(SOURCE, key)
+    if value is None:
+        raise source_not_found(view, name, path)
+    return key, value
+
+
+def source_not_found(view: View, name: str, path: str = "/name", rule: str = "SOURCE_NOT_FOUND") -> SourceNotFound:
+    """Return the refusal of a name that no source has."""
+    return SourceNotFound.of(
+        rule, f"There is no stream or table {name}", path=path, new=name, allowed="a stream or table that is listed"
+    )
+
+
+def nearest_name(view: View, name: str) -> str:
+    """Return the name of a source that is much like this one; empty where there is none among the first page."""
+    keys = [key.name for key in islice(view.walk(SOURCE, *ALL_KEYS), SOURCES_PAGE)]
+    return next(iter(get_close_matches(key_of_name(name), keys, 1)), "")
+
+
+def find_type(view: View, name: str, path: str = "/name") -> tuple[TypeKey, NamedType]:
+    """Return a type by its name; raises `TypeNotFound`."""
+    base, key = without_filter(view)[0], type_key(name)
+    value = base.get(TYPE, key)
+    if value is None:
+        raise type_not_found(name, path)
+    return key, value
+
+
+def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
+    """Return the refusal of a name that no type has."""
+    return TypeNotFound.of(
+        "TYPE_NOT_FOUND",
+        f"There is no type {name}",
+        path=path,
+        new=name,
+        allowed="a built-in type, or CREATE TYPE first",
+    )
+
+
+def refuse_taken_source(view: View, name: str, own: SourceKey | None = None) -> None:
+    """Raise `SourceExists` where another source has a name that Spark takes for this one."""
+    key = source_key(name)
+    there = view.get(SOURCE, key)
+    if there is not None and key != own:
+        raise source_exists(name, there)
+    lower = key.name.lower()
+    others = [*view.find(SOURCE_BY_LOWER, (lower,)), SourceKey(lower)]
+    for other in others:
+        value = view.get(SOURCE, other)
+        if value is not None and other not in {key, own}:
+            raise SourceExists.of(
+                "SOURCE_TAKEN",
+                f"Spark takes the name {name} for that of {value.kind.lower()} {value.name}",
+                path="/definition/name",
+                old=value.name,
+                new=name,
+                allowed="a name that differs in more than the case of its letters",
+            )
+
+
+def source_exists(name: str, there: Source) -> SourceExists:
+    """Return the refusal of a name that a stream or table has."""
+    return SourceExists.of(
+        "SOURCE_EXISTS",
+        f"There is a {there.kind.lower()} {there.name} already",
+        path="/definition/name",
+        old=f"{there.kind.lower()} {there.name}",
+        new=name,
+        allowed="another name, IF NOT EXISTS, or CREATE OR REPLACE",
+    )
+
+
+def refuse_taken_type(view: View, name: str) -> None:
+    """Raise `SourceExists` where another type has a name that differs in the case of letters alone."""
+    key = type_key(name)
+    lower = key.name.lower()
+    for other in [*view.find(TYPE_BY_LOWER, (lower,)), TypeKey(lower)]:
+        value = view.get(TYPE, other)
+        if value is not None and other != key:
+            raise SourceExists.of(
+                "TYPE_TAKEN",
+                f"The name {name} differs from that of the type {value.name} in the case of its letters alone",
+                path="/name",
+                old=value.name,
+                new=name,
+                allowed="another name",
+            )

@@ -1,0 +1,127 @@
+"""Sources are described and listed, with what depends on them. A caller sees the sources that they may read."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.rights import Access
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.handlers.metastore.closure import describe_seen, describe_step, may_see, walk_closure
+from treaty.core.handlers.metastore.names import find_source, find_type, source_key
+from treaty.core.messages.metastore import (
+    Dependent,
+    Dependents,
+    DescribeSource,
+    DroppedListed,
+    DroppedSources,
+    ListDependents,
+    ListDropped,
+    ListSources,
+    SourceFound,
+    Sources,
+)
+from treaty.core.names import Subject
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore_tables import DROPPED, SOURCE, TYPE, TypeKey, pins_of, reads_of
+from treaty.core.state.metastore_values import Source
+from treaty.core.state.state_tables import VERSION, AnyTable, VersionKey
+from treaty.core.state.table import K, Table, V
+from treaty.core.state.view import ALL_KEYS, View, after
+
+PAUSE_EVERY = 200
+"""Rows that a list looks at before it pauses."""
+
+
+def describe_source(view: View, command: Command[DescribeSource], engine: SchemaEngine) -> Decision[SourceFound]:
+    """Return a source with its readers."""
+    base = without_filter(view)[0]
+    key, source = find_source(base, command.request.name)
+    steps = list(walk_closure(base, SOURCE, key, effects=("refuses",), recursive=False))
+    seen = sorted(describe_step(base, step).name for step in steps if may_see(command.access, step))
+    return Decision((), SourceFound(source, tuple(seen), len(steps) - len(seen)))
+
+
+def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine) -> PausingWork[Decision[Sources]]:
+    """List sources by key."""
+    request = command.request
+
+    def wanted(source: Source) -> bool:
+        return request.kind in {"", source.kind} and (source.query is not None or not request.queries)
+
+    found, last = yield from _page(view, SOURCE, command, wanted)
+    return Decision((), Sources(tuple(found), last))
+
+
+def list_dropped(
+    view: View, command: Command[ListDropped], engine: SchemaEngine
+) -> PausingWork[Decision[DroppedSources]]:
+    """List dropped sources by key."""
+    found, last = yield from _page(view, DROPPED, command, lambda _gone: True)
+    listed = tuple(
+        DroppedListed(gone.source.name, gone.source.kind, gone.source.generation, gone.author, gone.time)
+        for gone in found
+    )
+    return Decision((), DroppedSources(listed, last))
+
+
+def _page(
+    view: View, table: Table[K, V], command: Command[Any], wanted: Callable[[V], bool]
+) -> PausingWork[tuple[list[V], str]]:
+    """Return the rows of a page that the caller may read, and the key that the next page begins after (empty: none)."""
+    request, access, base = command.request, command.access, without_filter(view)[0]
+    most = max(1, min(request.limit, limits.SOURCES_PAGE))
+    found: list[V] = []
+    last, (low, high) = "", ALL_KEYS
+    for looked, key in enumerate(base.walk(table, after((request.after,)) if request.after else low, high), 1):
+        if looked % PAUSE_EVERY == 0:
+            yield
+        name = str(key[0])
+        if access is not None and not access.may_source("read", name):
+            continue
+        value = base.get(table, key)
+        if value is None or not wanted(value):
+            continue
+        if len(found) == most:
+            return found, last
+        found.append(value)
+        last = name
+    return found, ""
+
+
+def list_dependents(view: View, command: Command[ListDependents], engine: SchemaEngine) -> Decision[Dependents]:
+    """Return who needs a source or type, and what it needs itself."""
+    request, base = command.request, without_filter(view)[0]
+    of_type = request.kind == "TYPE"
+    table: AnyTable = TYPE if of_type else SOURCE
+    key = find_type(base, request.name)[0] if of_type else find_source(base, request.name)[0]
+    steps = list(walk_closure(base, table, key, recursive=request.recursive))
+    shown, hidden = describe_seen(base, command.access, steps)
+    upstreams = tuple(_needed(base, command.access, table, key.name))
+    return Decision((), Dependents(shown, hidden, upstreams))
+
+
+def _needed(base: View, access: Access | None, table: AnyTable, name: str) -> Iterator[Dependent]:
+    """What a source or type needs itself, as far as the caller may see it."""
+    if table is TYPE:
+        type_ = base.get(TYPE, TypeKey(name))
+        assert type_ is not None, f"type {name} is missing"
+        yield from (_type(base, used, type_.name) for used in type_.types)
+        return
+    source = base.get(SOURCE, source_key(name))
+    assert source is not None, f"source {name} is missing"
+    for read in reads_of(source):
+        there = base.get(SOURCE, source_key(read.source))
+        if there is not None and (access is None or access.may_source("read", source_key(read.source).name)):
+            yield Dependent("SOURCE", there.name, source.name, "refuses")
+    yield from (_type(base, used, source.name) for used in source.types)
+    for pin in pins_of(source):
+        subject = Subject(pin.context, pin.subject)
+        version = base.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
+        if version is not None and (access is None or access.may("read", subject)):
+            yield Dependent("VERSION", f"{subject} version {version.number}", source.name, "refuses")
+
+
+def _type(base: View, key: str, user: str) -> Dependent:
+    there = base.get(TYPE, TypeKey(key))
+    return Dependent("TYPE", key if there is None else there.name, user, "refuses")

@@ -1,0 +1,128 @@
+"""CREATE OR REPLACE: what a new definition may change while others read the source, and what its checkpoint allows."""
+
+from treaty.core import limits
+from treaty.core.access.rights import Access
+from treaty.core.command import Command
+from treaty.core.handlers.metastore.closure import source_used, walk_closure
+from treaty.core.handlers.metastore.names import source_key
+from treaty.core.messages.metastore import CreateSource
+from treaty.core.refusals import NotPermitted, SourceExists
+from treaty.core.state.metastore_tables import SOURCE, SOURCE_BY_READ, SourceKey, key_of_name
+from treaty.core.state.metastore_values import Incarnation, Source, SourceColumn
+from treaty.core.state.view import View
+
+
+def refuse_unfit_replacement(
+    view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source
+) -> None:
+    """Raise the refusal of a definition that can't take the place of another one."""
+    if there.kind != source.kind:
+        raise SourceExists.of(
+            "SOURCE_KIND_DIFFERS",
+            f"{there.name} is a {there.kind.lower()}",
+            path="/definition/kind",
+            old=there.kind,
+            new=source.kind,
+            allowed="the same kind; or drop it first",
+        )
+    if there.origin:
+        raise NotPermitted.of(
+            "SOURCE_OF_BAD_ROWS",
+            f"{there.name} has the bad rows of {there.origin}, and is not defined by a statement",
+            path="/definition/name",
+            old=there.origin,
+            allowed="another name",
+        )
+    if (there.query is None) is not (source.query is None):
+        raise NotPermitted.of(
+            "SOURCE_REPLACE",
+            f"{there.name} {'has no query' if there.query is None else 'has a query'}, and the new definition "
+            f"{'has one' if there.query is None else 'has none'}",
+            path="/definition/query",
+            allowed="drop it first, or another name",
+        )
+    if source.query is not None:
+        _refuse_cycle(view, key, source)
+    refuse_read_columns(view, command.access, key, there.columns, source.columns)
+
+
+def _refuse_cycle(view: View, key: SourceKey, source: Source) -> None:
+    """Raise `NotPermitted` where a query would read what reads its own result."""
+    assert source.query is not None
+    readers = {step.user for step in walk_closure(view, SOURCE, key)}
+    for place, read in enumerate(source.query.plan.reads):
+        if source_key(read.source) in readers:
+            raise NotPermitted.of(
+                "READ_CYCLE",
+                f"{read.source} reads {source.name}, which would read it",
+                path=f"/definition/query/reads/{place}",
+                new=read.source,
+                allowed="sources that do not depend on the one that is replaced",
+            )
+
+
+def refuse_read_columns(
+    view: View, access: Access | None, key: SourceKey, old: tuple[SourceColumn, ...], new: tuple[SourceColumn, ...]
+) -> None:
+    """Raise `SourceUsed` where a column that somebody reads goes or changes its type."""
+    kept = {key_of_name(column.name): column for column in new}
+    for column in old:
+        left = kept.get(key_of_name(column.name))
+        if left is not None and (left.type, left.role, left.header) == (column.type, column.role, column.header):
+            continue
+        readers = [reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if _reads(view, reader, key, column)]
+        if not readers:
+            continue
+        seen = [_name(view, reader) for reader in readers if access is None or access.may_source("read", reader.name)]
+        raise source_used(
+            "COLUMN_READ",
+            f"The column {column.name} is read by",
+            seen,
+            len(readers) - len(seen),
+            path="/definition/columns",
+            old=f"{column.name} {column.type}",
+            new="" if left is None else f"{left.name} {left.type}",
+            allowed="keep the column with its type, or change its readers first",
+        )
+
+
+def _reads(view: View, reader: SourceKey, key: SourceKey, column: SourceColumn) -> bool:
+    """Whether the query of a reader needs a column: a read without leaf columns needs all of them."""
+    source = view.get(SOURCE, reader)
+    if source is None or source.query is None:
+        return False
+    wanted = key_of_name(column.name)
+    return any(
+        not read.columns or any(key_of_name(leaf.partition(".")[0]) == wanted for leaf in read.columns)
+        for read in source.query.plan.reads
+        if source_key(read.source) == key
+    )
+
+
+def _name(view: View, key: SourceKey) -> str:
+    source = view.get(SOURCE, key)
+    return key.name if source is None else source.name
+
+
+def replaced_query(
+    command: Command[CreateSource], there: Source, source: Source
+) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
+    """Return the query that goes on with the checkpoint of the one before, and the queries before it.
+
+    Raises `NotPermitted` where its state differs: the checkpoint can't be read by it.
+    """
+    old, new = there.query, source.query
+    if old is None or new is None or old.plan == new.plan:
+        return old, there.previous
+    if old.plan.fingerprint != new.plan.fingerprint:
+        raise NotPermitted.of(
+            "QUERY_STATE",
+            f"The new query of {there.name} keeps other state than the one that runs, so it can't go on from its checkpoint",
+            path="/definition/query",
+            old=old.plan.fingerprint.plan or "no state",
+            new=new.plan.fingerprint.plan or "no state",
+            allowed="the same state; or a source of another name, and a drop of this one",
+        )
+    revision = old.revision + 1
+    query = Incarnation(old.began, revision, new.plan, command.principal, command.time)
+    return query, (old, *there.previous)[: limits.INCARNATIONS]

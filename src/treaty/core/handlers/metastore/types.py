@@ -1,0 +1,147 @@
+"""Named types are created, dropped, described and listed."""
+
+from itertools import islice
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.column_types import (
+    SQL_TYPE_WORDS,
+    ColumnTypeError,
+    SqlType,
+    expand_type,
+    list_type_names,
+    parse_column_type,
+    print_column_type,
+)
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.closure import describe_step, may_see, source_used, walk_closure
+from treaty.core.handlers.metastore.definitions import column_type
+from treaty.core.handlers.metastore.names import find_type, refuse_bad_name, refuse_taken_type, type_key, type_not_found
+from treaty.core.handlers.metastore.places import expired_rows
+from treaty.core.messages.metastore import (
+    CreateType,
+    DescribeType,
+    DropType,
+    ListTypes,
+    TypeDropped,
+    TypeFound,
+    Types,
+    TypeStored,
+)
+from treaty.core.refusals import InvalidSource, SourceExists, TooLarge
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore_tables import TYPE, TypeKey
+from treaty.core.state.metastore_values import NamedType
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.view import ALL_KEYS, View, after
+
+
+def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) -> Decision[TypeStored]:
+    """Name a SQL type."""
+    request = command.request
+    refuse_bad_name(request.name, "TYPE_NAME", "/name")
+    _refuse_built_in(request.name)
+    type_ = column_type(request.definition, "TYPE_TEXT", "/definition")
+    key = type_key(request.name)
+    there = view.get(TYPE, key)
+    if there is not None:
+        if request.if_not_exists:
+            return Decision((), TypeStored(there.name, there.generation))
+        raise SourceExists.of(
+            "TYPE_EXISTS",
+            f"There is a type {there.name} already",
+            path="/name",
+            old=f"{there.name} AS {there.definition}",
+            new=request.name,
+            allowed="another name, or IF NOT EXISTS",
+        )
+    refuse_taken_type(view, request.name)
+    if view.count(TYPE, ()) >= limits.TYPES:
+        raise TooLarge.of("TYPES", "There are too many types", allowed=f"at most {limits.TYPES}; drop unused ones")
+    used = tuple(sorted(list_type_names(type_)))
+    if key.name in used:
+        raise InvalidSource.of(
+            "TYPE_ITSELF",
+            f"The type {request.name} contains itself",
+            path="/definition",
+            new=request.definition,
+            allowed="a type that exists already",
+        )
+    for name in used:
+        if view.get(TYPE, TypeKey(name)) is None:
+            raise type_not_found(name, "/definition")
+    definition = print_column_type(type_)
+    expand_text(view, definition)
+    generation = view.sequence + 1
+    row = NamedType(request.name, definition, generation, used, request.comment, command.principal, command.time)
+    rows = (make_row(TYPE, key, row), *expired_rows(view, command.time))
+    return Decision(rows, TypeStored(request.name, generation, created=True))
+
+
+def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> Decision[TypeDropped]:
+    """Drop a type that nothing uses."""
+    request = command.request
+    if request.if_exists and view.get(TYPE, type_key(request.name)) is None:
+        return Decision((), TypeDropped(request.name))
+    key, there = find_type(view, request.name)
+    steps = list(walk_closure(view, TYPE, key, recursive=False))
+    if steps:
+        seen = sorted({describe_step(view, step).name for step in steps if may_see(command.access, step)})
+        raise source_used(
+            "TYPE_USED",
+            f"The type {there.name} is used by",
+            seen,
+            sum(not may_see(command.access, step) for step in steps),
+            old=there.name,
+            allowed="drop or change what uses it first",
+        )
+    return Decision(
+        (make_tombstone(TYPE, key), *expired_rows(view, command.time)), TypeDropped(there.name, dropped=True)
+    )
+
+
+def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngine) -> Decision[TypeFound]:
+    """Return a type with its expanded definition and its users."""
+    base = without_filter(view)[0]
+    key, there = find_type(view, command.request.name)
+    steps = list(walk_closure(base, TYPE, key, recursive=False))
+    seen = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
+    hidden = sum(not may_see(command.access, step) for step in steps)
+    return Decision((), TypeFound(there, expand_text(base, there.definition), tuple(seen), hidden))
+
+
+def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
+    """List types by key."""
+    request = command.request
+    base, most = without_filter(view)[0], max(0, min(request.limit, limits.SOURCES_PAGE))
+    low, high = ALL_KEYS
+    keys = list(islice(base.walk(TYPE, after((request.after,)) if request.after else low, high), most + 1))
+    rows = (base.get(TYPE, key) for key in keys[:most])
+    last = keys[most - 1].name if most and len(keys) > most else ""
+    return Decision((), Types(tuple(row for row in rows if row is not None), last))
+
+
+def expand_text(view: View, definition: str) -> str:
+    """Return the text of a type without named types; raises `TooLarge` where it is too deep, or has too many parts."""
+
+    def look_up(key: str) -> SqlType | None:
+        row = view.get(TYPE, TypeKey(key))
+        return None if row is None else parse_column_type(row.definition)
+
+    try:
+        return print_column_type(expand_type(parse_column_type(definition), look_up))
+    except ColumnTypeError as wrong:
+        raise TooLarge.of(
+            wrong.code,
+            wrong.message,
+            path="/definition",
+            new=definition,
+            allowed=", ".join(wrong.expected) or wrong.hint,
+        ) from None
+
+
+def _refuse_built_in(name: str) -> None:
+    if name.upper() in SQL_TYPE_WORDS:
+        raise InvalidSource.of(
+            "TYPE_NAME", f"{name} is a word of SQL's own types", path="/name", new=name, allowed="another name"
+        )
