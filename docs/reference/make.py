@@ -98,8 +98,8 @@ def _casts() -> str:
 
 def _limits() -> str:
     """Names, defaults and meanings: a limit is an assignment followed by its sentence."""
-    source = Path(limits.__file__).read_text(encoding="utf-8")
-    body = ast.parse(source).body
+    parts = sorted(Path(limits.__file__).parent.glob("*.py"))
+    body = [node for part in parts for node in ast.parse(part.read_text(encoding="utf-8")).body]
     lines = [
         "# Limits",
         "",

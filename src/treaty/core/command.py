@@ -1,14 +1,17 @@
 """The input and the results of a decision."""
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from treaty.core.access.rights import Access
 from treaty.core.requests import Request
-from treaty.core.schema_engine import Question
+from treaty.core.schema_engine import Question, SchemaEngine
+from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row
-from treaty.core.state.state_tables import OutcomeKey
+from treaty.core.state.state_tables import TABLES, OutcomeKey
+from treaty.core.state.table import Key
+from treaty.core.state.view import View
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)
@@ -68,3 +71,39 @@ def finish_work(work: PausingWork[A]) -> A:
         except StopIteration as end:
             result: A = end.value
             return result
+
+
+@dataclass(slots=True)
+class StagedView:
+    """A view with the rows that a command has come to so far."""
+
+    base: View
+    command: Command[Any]
+    engine: SchemaEngine
+    operation: str
+    """The name of the command's operation."""
+    rehearsal: bool = False
+    """Whether nothing of it is to be written."""
+    view: Overlay = field(init=False)
+    made: dict[tuple[str, Key], Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Show just the base."""
+        self.view = Overlay(self.base)
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Add rows; the last one with a key counts."""
+        rows = tuple(rows)
+        self.view.put(rows, 0)
+        for row in rows:
+            self.made.pop((row.table, row.key), None)
+            self.made[row.table, row.key] = row
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows; what came and went again is not among them."""
+        return tuple(
+            row
+            for row in self.made.values()
+            if row.value is not None or self.base.get(TABLES[row.table], row.key) is not None
+        )

@@ -12,6 +12,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "api.network.addresses:_overlaps",
         "client.types.scalars:decimal",
         "core.access.rights:_may",
+        "core.access.rights:_may_source",
         "core.access.rights:_sees_all",
         "core.access.rights:_sees_private",
         "core.access.rights:_areas",

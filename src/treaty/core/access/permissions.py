@@ -9,14 +9,11 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
-from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
-from treaty.core.state.metastore_tables import key_of_name
-from treaty.core.state.metastore_values import SchemaPin
 
 N = TypeVar("N")
 
@@ -338,68 +335,3 @@ def of_get_outcome(request: q.GetOutcome) -> Required:
 def of_publish(request: s.Publish) -> Required:
     """Require adding a version, and reading the references of the draft."""
     return (of_published(request.subject), *_references(request.subject, request.draft))
-
-
-# --------------------------------------------------------------------------------------------------- the metastore
-
-
-def on_source(permission: Permission, name: str, path: str = "") -> RequiredPermission[str]:
-    """Return the need of this permission on a source, by its name."""
-    return RequiredPermission((permission,), SOURCE, key_of_name(name), path)
-
-
-def of_source(permission: Permission) -> Callable[[Any], Required]:
-    """Require a permission on the request's source or type."""
-    return lambda request: (on_source(permission, request.name, "/name"),)
-
-
-def any_source(permission: Permission) -> Callable[[Any], Required]:
-    """Require a permission on some source."""
-    required = (RequiredPermission((permission,), ANY_SOURCE, None),)
-    return lambda _request: required
-
-
-def of_create_source(request: m.CreateSource) -> Required:
-    """Require registering on the source, its topic and its subjects, reading what it pins, and querying what it reads."""
-    defined = request.definition
-    reads = () if defined.query is None else defined.query.reads
-    bad = (on_source("register", f"{defined.name}_bad", "/definition/bad_rows"),) if defined.bad_rows else ()
-    parts = [("key", defined.key, request.key_schema), ("value", defined.value, request.value_schema)]
-    pins = [(f"/definition/{name}/pin", part.pin) for name, part, _ in parts if part is not None]
-    pins.extend(("/definition/query/reads", pin) for read in reads for pin in (read.key, read.value))
-    topic: list[RequiredPermission[Any]] = []
-    if defined.connector == "kafka" and defined.place:
-        kinds = ("value",) if defined.key is None else ("key", "value")
-        topic = [
-            RequiredPermission(("register",), TOPIC, TopicPart(defined.place, "", kind), "/definition/place")
-            for kind in kinds
-        ]
-    found = (
-        on_source("register", defined.name, "/definition/name"),
-        *bad,
-        *topic,
-        *(need for _, _, schema in parts if schema is not None for need in of_register(schema)),
-        *_pinned(pins),
-        *(on_source("query", read.source, "/definition/query/reads") for read in reads),
-    )
-    return tuple(dict.fromkeys(found))
-
-
-def of_change_source(request: m.ChangeSource) -> Required:
-    """Require registering on the source, under both names, and reading the subjects of its pins."""
-    pins = [
-        (f"/{name}/pin", part.pin)
-        for name, part in (("key", request.key), ("value", request.value))
-        if part is not None
-    ]
-    renamed = (on_source("register", request.rename, "/rename"),) if request.rename else ()
-    return (on_source("register", request.name, "/name"), *renamed, *_pinned(pins))
-
-
-def of_list_dependents(request: m.ListDependents) -> Required:
-    """Require reading the source; types are for everybody who reads a source."""
-    return any_source("read")(request) if request.kind == "TYPE" else of_source("read")(request)
-
-
-def _pinned(pins: Sequence[tuple[str, SchemaPin | None]]) -> Required:
-    return tuple(on_subject("read", Subject(pin.context, pin.subject), path) for path, pin in pins if pin is not None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.access import permissions
+from treaty.core.access import source_permissions as permissions
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
 from treaty.core.handlers.metastore import changes, creation, drops, queries, types
 from treaty.core.messages import metastore as m

@@ -7,7 +7,7 @@ from typing import Any
 
 from treaty.core.access.permissions import RequiredPermission, of_associate, on_subject, on_topic, refuse_unless_met
 from treaty.core.answers import TOPIC, DeletedVersions, Resource
-from treaty.core.command import Command, Decision
+from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers import association_queries as tied
 from treaty.core.handlers.association_queries import (
     Tied,
@@ -20,7 +20,6 @@ from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import purge_subject
 from treaty.core.handlers.registration.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
-from treaty.core.handlers.staged_view import StagedView
 from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_pinned, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH

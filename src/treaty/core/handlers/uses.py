@@ -16,10 +16,10 @@ from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, sub
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Reason, Referenced, Refusal, SchemaPinned, SubjectAssociated
 from treaty.core.requests import Visible
+from treaty.core.sources import PARTS, SchemaPin
 from treaty.core.state import association_table, policy_table, schemaver_tables
-from treaty.core.state import metastore_tables as m
 from treaty.core.state import state_tables as t
-from treaty.core.state.metastore_values import PARTS, SchemaPin
+from treaty.core.state.metastore import tables as m
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
@@ -265,7 +265,7 @@ def _is_former(pin: SchemaPin, key: t.VersionKey, version: Version) -> bool:
     return place == (*key[:3], version.revision_of, version.schema_id)
 
 
-def _pinned(view: View, key: t.VersionKey, _user: m.SourceKey, _going: GoingRows) -> Refusal:
+def _refusal_of_pin(view: View, key: t.VersionKey, _user: m.SourceKey, _going: GoingRows) -> Refusal:
     return schema_pinned(subject_of_key(key), _version(view, key).number, pinning_sources(view, key), 0)
 
 
@@ -319,7 +319,7 @@ USES: tuple[Use, ...] = (
     Use(m.SOURCE, m.SOURCE, "goes along", lambda view, key, _: view.find(m.SOURCE_BY_ORIGIN, key)),
     Use(m.SOURCE, m.TYPE, "refuses", lambda view, key, _: view.find(m.SOURCE_BY_TYPE, key)),
     Use(m.TYPE, m.TYPE, "refuses", lambda view, key, _: view.find(m.TYPE_BY_TYPE, key)),
-    Use(m.SOURCE, t.VERSION, "warns", _find_pinning, _pinned),
+    Use(m.SOURCE, t.VERSION, "warns", _find_pinning, _refusal_of_pin),
     Use(m.SOURCE, m.TOPIC, "refuses", lambda view, key, _: _sources_over(view, key)),
     Use(m.ASSIGNMENT, m.SOURCE, "goes along", lambda view, key, _: _assignments_of(view, key)),
 )  # fmt: skip

@@ -6,14 +6,14 @@ from typing import Literal
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
-from treaty.core.state.metastore_values import NamedType, QueryPlan, Source, SourceColumn, SourcePart
+from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, UserType
 
 # -------------------------------------------------------------------------------------------------------- values
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDefinition:
-    """What a CREATE says of a source; see `Source` for the members. The law adds generation, types, times and author."""
+    """What a CREATE says of a source; see `Source` for the members. The decision adds generation, types, times and author."""
 
     name: str
     kind: str
@@ -127,7 +127,7 @@ class DroppedSources:
 class TypeFound:
     """A type as its row says, its expanded definition, and who uses it: names of sources that the caller may see and of types."""
 
-    type: NamedType
+    type: UserType
     expanded: str = ""
     users: tuple[str, ...] = ()
     hidden_users: int = 0
@@ -154,7 +154,7 @@ class TypeDropped:
 class Types:
     """A page of types by key; `last` as in `Sources`."""
 
-    types: tuple[NamedType, ...]
+    types: tuple[UserType, ...]
     last: str = ""
 
 
@@ -190,7 +190,7 @@ class CreateSource(Request[SourceStored]):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnChange:
+class SourceColumnChange:
     """A column that is added (`op` add), is given up (drop), or has another type or comment now (set)."""
 
     op: Literal["add", "drop", "set"]
@@ -207,7 +207,7 @@ class ChangeSource(Request[SourceStored]):
 
     name: str
     statement: str = ""
-    columns: tuple[ColumnChange, ...] = ()
+    columns: tuple[SourceColumnChange, ...] = ()
     properties: Pairs = ()
     key: SourcePart | None = None
     value: SourcePart | None = None
@@ -282,7 +282,7 @@ class DescribeSource(Request[SourceFound]):
 
 @dataclass(frozen=True, slots=True)
 class ListSources(Request[Sources]):
-    """Sources by key, of this `kind` unless it is empty; at most `limit` after the key `after`."""
+    """Sources by key, of this `kind` unless it is empty; at most `limit` (one at least) after the key `after`."""
 
     kind: str = ""
     queries: bool = False
@@ -293,7 +293,7 @@ class ListSources(Request[Sources]):
 
 @dataclass(frozen=True, slots=True)
 class ListDropped(Request[DroppedSources]):
-    """Dropped sources by key; at most `limit` after the key `after`."""
+    """Dropped sources by key; at most `limit` (one at least) after the key `after`."""
 
     after: str = ""
     limit: int = SOURCES_PAGE
@@ -308,7 +308,7 @@ class DescribeType(Request[TypeFound]):
 
 @dataclass(frozen=True, slots=True)
 class ListTypes(Request[Types]):
-    """Types by key; at most `limit` after the key `after`."""
+    """Types by key; at most `limit` (one at least) after the key `after`."""
 
     after: str = ""
     limit: int = SOURCES_PAGE

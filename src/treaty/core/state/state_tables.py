@@ -7,7 +7,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
-from treaty.core.state.metastore_tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TYPE
+from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TYPE
 from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table

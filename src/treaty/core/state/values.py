@@ -6,7 +6,7 @@ from typing import ClassVar
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
-from treaty.core.state.metastore_values import Assignment, DroppedSource, NamedType, PlanningJob, Runner, Source, Topic
+from treaty.core.sources import Assignment, DroppedSource, PlanningJob, Runner, Source, Topic, UserType
 
 Extra = tuple[tuple[str, str], ...]
 """Members that this version of Treaty does not know: name and JSON text. They are kept."""
@@ -342,7 +342,7 @@ class SnapshotPointer:
 
 StoredValue = (
     Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
-    | Source | NamedType | DroppedSource | Topic | Runner | Assignment | PlanningJob
+    | Source | UserType | DroppedSource | Topic | Runner | Assignment | PlanningJob
     | Outcome | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

@@ -3,21 +3,27 @@
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.command import Command, Decision
+from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.closure import source_used
-from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected, refuse_unknown_types
-from treaty.core.handlers.metastore.definitions import column_twice, refuse_bad_columns, refuse_long_statement, types_in
+from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected
+from treaty.core.handlers.metastore.definitions import (
+    column_twice,
+    refuse_bad_columns,
+    refuse_keyless,
+    refuse_long_statement,
+    types_in,
+)
 from treaty.core.handlers.metastore.names import find_source, refuse_bad_name, refuse_taken_source, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import refuse_read_columns
-from treaty.core.handlers.staged_view import StagedView
-from treaty.core.messages.metastore import ChangeSource, ColumnChange, SetSourceState, SourceStored
+from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceColumnChange, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.metastore_tables import SOURCE, SOURCE_BY_ORIGIN, SOURCE_BY_READ, SourceKey, key_of_name
-from treaty.core.state.metastore_values import STATES, Source, SourceColumn
+from treaty.core.sources import STATES, Source, SourceColumn
+from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_ORIGIN, SOURCE_BY_READ, SourceKey, key_of_name
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import View
 
@@ -76,15 +82,18 @@ def _with_columns(view: View, command: Command[ChangeSource], key: SourceKey, th
         )
     columns = there.columns
     for place, change in enumerate(changes):
-        columns = _changed(columns, change, f"/columns/{place}")
+        columns = _change_columns(columns, change, f"/columns/{place}")
     refuse_bad_columns(columns)
+    refuse_keyless(there.name, there.kind, columns, grouped=False)
     types = types_in(columns)
-    refuse_unknown_types(view, types)
+    refuse_unfit_columns(view, columns)
     refuse_read_columns(view, command.access, key, there.columns, columns)
     return replace(there, columns=columns, types=types)
 
 
-def _changed(columns: tuple[SourceColumn, ...], change: ColumnChange, path: str) -> tuple[SourceColumn, ...]:
+def _change_columns(
+    columns: tuple[SourceColumn, ...], change: SourceColumnChange, path: str
+) -> tuple[SourceColumn, ...]:
     name = change.column.name
     place = next((at for at, one in enumerate(columns) if key_of_name(one.name) == key_of_name(name)), None)
     if change.op == "add":

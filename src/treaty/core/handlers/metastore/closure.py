@@ -12,7 +12,7 @@ from treaty.core.access.rights import Access
 from treaty.core.handlers.uses import Effect, GoingRows, Use, users_of
 from treaty.core.messages.metastore import Dependent
 from treaty.core.refusals import Reason, SourceUsed, TooLarge
-from treaty.core.state.metastore_tables import SOURCE, TYPE
+from treaty.core.state.metastore.tables import SOURCE, TYPE
 from treaty.core.state.state_tables import AnyTable
 from treaty.core.state.table import Key
 from treaty.core.state.view import View

@@ -1,13 +1,14 @@
 """A source is created or replaced: its row, the schemas of its key and value, and what belongs to it, in one commit."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from treaty.core import limits
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import TopicPart
-from treaty.core.command import Command, Decision
+from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import (
     nearest_name,
@@ -16,19 +17,18 @@ from treaty.core.handlers.metastore.names import (
     source_exists,
     source_key,
     source_not_found,
-    type_not_found,
 )
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query
+from treaty.core.handlers.metastore.types import refuse_unfit_columns
 from treaty.core.handlers.registration.register import register
-from treaty.core.handlers.staged_view import StagedView
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.refusals import InvalidSource, NotLatest, SourceNotFound, TooLarge
 from treaty.core.requests import Register
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.metastore_tables import SOURCE, TYPE, SourceKey, TypeKey
-from treaty.core.state.metastore_values import Incarnation, QueryPlan, SchemaPin, Source, SourcePart, SourceRead
+from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart, SourceRead
+from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_ORIGIN, SourceKey
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
@@ -48,9 +48,9 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if there is None:
         refuse_taken_source(view, defined.name)
         refuse_many_sources(view)
-    refuse_unknown_types(view, types_in(defined.columns))
+    refuse_unfit_columns(view, defined.columns)
     if defined.query is not None:
-        refuse_unfit_reads(view, command, defined.query, key)
+        refuse_unfit_reads(view, command, defined.query.reads, key, "create-source")
     stage = StagedView(view, command, engine, "create-source", request.dry_run)
     defined = _with_schemas(stage, request)
     for part in (defined.key, defined.value):
@@ -59,13 +59,16 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if there is not None:
         refuse_unfit_replacement(view, command, key, there, source)
         source = _as_replaced(command, there, source)
-        if same_definition(source, there):
-            return Decision(() if request.dry_run else stage.rows, describe_stored(there))
-    stage.put((make_row(SOURCE, key, source),))
-    stage.put(_topic_rows(stage.view, key, source, there))
+    same = there is not None and same_definition(source, there)
+    if there is not None and same:
+        source = there
+    else:
+        stage.put((make_row(SOURCE, key, source),))
+        stage.put(_topic_rows(stage.view, key, source, there))
     also = _put_bad_rows(stage, source, key) if defined.bad_rows else ()
-    stage.put(expired_rows(stage.view, command.time))
-    answer = describe_stored(source, created=there is None, replaced=there is not None, also=also)
+    if stage.rows:
+        stage.put(expired_rows(view, command.time))
+    answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
     return Decision(() if request.dry_run else stage.rows, answer)
 
 
@@ -107,30 +110,28 @@ def refuse_many_sources(view: View, more: int = 1) -> None:
         )
 
 
-def refuse_unknown_types(view: View, keys: Iterable[str]) -> None:
-    """Raise `TypeNotFound` for the first named type that does not exist."""
-    for key in keys:
-        if view.get(TYPE, TypeKey(key)) is None:
-            raise type_not_found(key, "/definition/columns")
-
-
 # ----------------------------------------------------------------------------------------------------------- reads
 
 
-def refuse_unfit_reads(view: View, command: Command[CreateSource], query: QueryPlan, own: SourceKey) -> None:
+def refuse_unfit_reads(
+    view: View, command: Command[Any], reads: Sequence[SourceRead], own: SourceKey, operation: str
+) -> None:
     """Raise the refusal of a query that reads what is missing, another generation, or itself."""
-    for place, read in enumerate(query.reads):
+    for place, read in enumerate(reads):
         path = f"/definition/query/reads/{place}"
         if source_key(read.source) == own:
             raise InvalidSource.of(
-                "READ_ITSELF", f"The query reads {read.source}, which it makes", path=path, new=read.source,
+                "READ_ITSELF",
+                f"The query reads {read.source}, which it makes",
+                path=path,
+                new=read.source,
                 allowed="another source",
-            )  # fmt: skip
+            )
         there = refuse_missing_read(view, read, path)
         if there.connector == "kafka" and there.place and command.access is not None:
             part = TopicPart(there.place, "", "value")
             need = RequiredPermission(("query",), TOPIC_KIND, part, path)
-            refuse_unless_met(command.access, command.principal, (need,), "create-source")
+            refuse_unless_met(command.access, command.principal, (need,), operation)
         if not {pin for pin in (read.key, read.value) if pin is not None} <= set(_own_pins(there)):
             raise NotLatest.of(
                 "READ_PIN",
@@ -213,7 +214,7 @@ def _source(view: View, command: Command[CreateSource], defined: SourceDefinitio
 
 
 def _as_replaced(command: Command[CreateSource], there: Source, source: Source) -> Source:
-    """The row of a source that is replaced: what it was created as stays, and its query goes on."""
+    """The row of a source that is replaced: what it was created as stays, and its query continues."""
     query, previous = replaced_query(command, there, source)
     return replace(
         source, generation=there.generation, query=query, previous=previous, desired=there.desired,
@@ -243,14 +244,10 @@ def _topic_rows(view: View, key: SourceKey, source: Source, there: Source | None
 
 
 def _put_bad_rows(stage: StagedView, source: Source, key: SourceKey) -> tuple[str, ...]:
-    """Put the stream of the bad rows of a source on stage, unless it is there."""
+    """Put the stream of the bad rows of a source on stage, unless there is one."""
+    if any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+        return ()
     name = f"{source.name}{BAD_SUFFIX}"
-    bad_key = source_key(name)
-    there = stage.view.get(SOURCE, bad_key)
-    if there is not None:
-        if there.origin == key.name:
-            return ()
-        raise source_exists(name, there)
     refuse_bad_name(name, "SOURCE_NAME", "/definition/bad_rows")
     refuse_taken_source(stage.view, name)
     refuse_many_sources(stage.view)
@@ -258,5 +255,5 @@ def _put_bad_rows(stage: StagedView, source: Source, key: SourceKey) -> tuple[st
         "STREAM", name, "", BAD_COLUMNS, stage.base.sequence + 1, connector="delta", cluster=source.cluster,
         origin=key.name, author=stage.command.principal, time=stage.command.time,
     )  # fmt: skip
-    stage.put((make_row(SOURCE, bad_key, bad),))
+    stage.put((make_row(SOURCE, source_key(name), bad),))
     return (name,)

@@ -7,7 +7,7 @@ from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, 
 from treaty.core.handlers.metastore.names import refuse_bad_name
 from treaty.core.messages.metastore import SourceDefinition
 from treaty.core.refusals import InvalidSource, TooLarge
-from treaty.core.state.metastore_values import KINDS, TABLE_KIND, QueryPlan, SourceColumn
+from treaty.core.sources import KINDS, TABLE_KIND, QueryPlan, SourceColumn
 
 CONNECTORS = ("kafka", "files", "delta", "iceberg")
 ROLES = ("value", "key", "header")
@@ -41,16 +41,21 @@ def refuse_bad_definition(defined: SourceDefinition) -> None:
             new=str(len(defined.properties)),
             allowed=f"at most {limits.SOURCE_PROPERTIES}",
         )
-    grouped = defined.query is not None and defined.query.key
-    if defined.kind == TABLE_KIND and not grouped and not any(column.role == "key" for column in defined.columns):
+    grouped = defined.query is not None and bool(defined.query.key)
+    refuse_keyless(defined.name, defined.kind, defined.columns, grouped=grouped)
+    if defined.query is not None:
+        _refuse_bad_query(defined.query)
+
+
+def refuse_keyless(name: str, kind: str, columns: Sequence[SourceColumn], *, grouped: bool) -> None:
+    """Raise `InvalidSource` for a table without a key: no column has that role, and no query groups its rows."""
+    if kind == TABLE_KIND and not grouped and not any(column.role == "key" for column in columns):
         raise InvalidSource.of(
             "TABLE_KEY",
-            f"The table {defined.name} has no key",
+            f"The table {name} has no key",
             path="/definition/columns",
             allowed="PRIMARY KEY at a column, or GROUP BY in the query",
         )
-    if defined.query is not None:
-        _refuse_bad_query(defined.query)
 
 
 def refuse_long_statement(statement: str, path: str) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from treaty.core import limits
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
-from treaty.core.access.permissions import RequiredPermission, on_source, refuse_unless_met
+from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import TopicPart
-from treaty.core.command import Command, Decision
+from treaty.core.access.source_permissions import on_source
+from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.closure import (
     ClosureStep,
     describe_seen,
@@ -20,20 +21,30 @@ from treaty.core.handlers.metastore.closure import (
 from treaty.core.handlers.metastore.creation import (
     describe_stored,
     refuse_many_sources,
-    refuse_missing_read,
     refuse_unexpected,
-    refuse_unknown_types,
+    refuse_unfit_reads,
 )
 from treaty.core.handlers.metastore.names import find_source, refuse_taken_source, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_of, topic_with
-from treaty.core.handlers.staged_view import StagedView
+from treaty.core.handlers.metastore.types import refuse_unfit_columns
 from treaty.core.messages.metastore import DropSource, SourcesDropped, SourceStored, UndropSource
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceExists, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import PARTS, DroppedSource, Source
 from treaty.core.state.codec import dumps
-from treaty.core.state.metastore_tables import ASSIGNMENT, DROPPED, SOURCE, TOPIC, AssignmentKey, DroppedKey, SourceKey
-from treaty.core.state.metastore_values import PARTS, DroppedSource, Source
+from treaty.core.state.metastore.tables import (
+    ASSIGNMENT,
+    DROPPED,
+    DROPPED_BY_ORIGIN,
+    SOURCE,
+    SOURCE_BY_ORIGIN,
+    TOPIC,
+    AssignmentKey,
+    DroppedKey,
+    SourceKey,
+    reads_of,
+)
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import View
 
@@ -41,7 +52,7 @@ OPERATION = "drop-source"
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropPlan:
     """What a DROP takes: the source, the steps of its closure, and all sources that go, users before what they need."""
 
     key: SourceKey
@@ -57,7 +68,7 @@ class Drop:
 
 
 def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) -> Decision[SourcesDropped]:
-    """Drop a source, and with CASCADE all that reads it."""
+    """DropPlan a source, and with CASCADE all that reads it."""
     request = command.request
     key = source_key(request.name)
     there = view.get(SOURCE, key)
@@ -93,17 +104,17 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     return Decision(stage.rows, replace(answer, dropped=True))
 
 
-def _plan(view: View, key: SourceKey, source: Source) -> Drop:
+def _plan(view: View, key: SourceKey, source: Source) -> DropPlan:
     steps = tuple(walk_closure(view, SOURCE, key))
     going: list[tuple[SourceKey, Source]] = [(key, source)]
     for step in steps:
         value = view.get(SOURCE, step.user)
         assert value is not None, f"source {step.user} is missing"
         going.append((step.user, value))
-    return Drop(key, source, steps, tuple(reversed(going)))
+    return DropPlan(key, source, steps, tuple(reversed(going)))
 
 
-def _answer(view: View, command: Command[DropSource], drop: Drop) -> SourcesDropped:
+def _answer(view: View, command: Command[DropSource], drop: DropPlan) -> SourcesDropped:
     shown, _ = describe_seen(view, command.access, drop.steps)
     names = tuple(source.name for _, source in drop.going)
     return SourcesDropped(names, drop.digest, closure=shown)
@@ -155,7 +166,7 @@ def _read_by(view: View, command: Command[Any], there: Source, readers: list[Clo
     )
 
 
-def _refuse_hidden(command: Command[DropSource], drop: Drop) -> None:
+def _refuse_hidden(command: Command[DropSource], drop: DropPlan) -> None:
     """Raise the refusal of a cascade over what the caller may not see, may not drop, or what is protected."""
     access = command.access
     if access is not None:
@@ -175,7 +186,7 @@ def _refuse_hidden(command: Command[DropSource], drop: Drop) -> None:
         _refuse_protected(source)
 
 
-def _refuse_topic(view: View, command: Command[DropSource], drop: Drop) -> None:
+def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> None:
     topic = topic_of(drop.source)
     if topic is None:
         raise InvalidSource.of(
@@ -223,17 +234,15 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     source = gone.source
     refuse_taken_source(view, source.name)
     refuse_many_sources(view)
-    refuse_unknown_types(view, source.types)
-    reads = () if source.query is None else source.query.plan.reads
+    refuse_unfit_columns(view, source.columns)
     if source.origin:
         find_source(view, source.origin)
-    for place, read in enumerate(reads):
-        refuse_missing_read(view, read, f"/query/reads/{place}")
+    refuse_unfit_reads(view, command, reads_of(source), key, "undrop-source")
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
     stage = StagedView(view, command, engine, "undrop-source")
     back = _put_back(stage, key, source)
-    also = _put_bad_rows_back(stage, key, source)
+    also = _put_bad_rows_back(stage, key)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
     return Decision(stage.rows, describe_stored(back, created=True, also=also))
 
@@ -251,9 +260,13 @@ def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
     return back
 
 
-def _put_bad_rows_back(stage: StagedView, key: SourceKey, source: Source) -> tuple[str, ...]:
-    bad_key = source_key(f"{source.name}_bad")
-    gone = _find_dropped(stage.view, stage.command, bad_key)
-    if gone is None or gone.source.origin != key.name or stage.view.get(SOURCE, bad_key) is not None:
-        return ()
-    return (_put_back(stage, bad_key, gone.source).name,)
+def _put_bad_rows_back(stage: StagedView, key: SourceKey) -> tuple[str, ...]:
+    """Put the stream of bad rows back that went along with the source, if it is still there."""
+    for dropped in list(stage.view.find(DROPPED_BY_ORIGIN, (key.name,))):
+        bad_key = SourceKey(dropped.name)
+        gone = _find_dropped(stage.view, stage.command, bad_key)
+        if gone is not None and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+            refuse_taken_source(stage.view, gone.source.name)
+            refuse_many_sources(stage.view)
+            return (_put_back(stage, bad_key, gone.source).name,)
+    return ()

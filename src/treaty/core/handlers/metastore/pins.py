@@ -1,7 +1,7 @@
 """Pins: the versions of subjects that sources are bound to."""
 
 from treaty.core.refusals import NotLatest
-from treaty.core.state.metastore_values import SchemaPin, SourcePart
+from treaty.core.sources import SchemaPin, SourcePart
 from treaty.core.state.state_tables import VERSION, VersionKey
 from treaty.core.state.view import View
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from itertools import islice
 
 from treaty.core import limits
-from treaty.core.state.metastore_tables import DROPPED, DROPPED_BY_TIME, TOPIC, DroppedKey, SourceKey, TopicKey
-from treaty.core.state.metastore_values import Source, Topic
+from treaty.core.sources import Source, Topic
+from treaty.core.state.metastore.tables import DROPPED, DROPPED_BY_TIME, TOPIC, DroppedKey, SourceKey, TopicKey
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.view import View
 

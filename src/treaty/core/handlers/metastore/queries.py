@@ -5,6 +5,7 @@ from typing import Any
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.private_subjects import may_read
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.metastore.closure import describe_seen, describe_step, may_see, walk_closure
@@ -23,8 +24,8 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.metastore_tables import DROPPED, SOURCE, TYPE, TypeKey, pins_of, reads_of
-from treaty.core.state.metastore_values import Source
+from treaty.core.sources import Source
+from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE, TypeKey, pins_of, reads_of
 from treaty.core.state.state_tables import VERSION, AnyTable, VersionKey
 from treaty.core.state.table import K, Table, V
 from treaty.core.state.view import ALL_KEYS, View, after
@@ -97,11 +98,11 @@ def list_dependents(view: View, command: Command[ListDependents], engine: Schema
     key = find_type(base, request.name)[0] if of_type else find_source(base, request.name)[0]
     steps = list(walk_closure(base, table, key, recursive=request.recursive))
     shown, hidden = describe_seen(base, command.access, steps)
-    upstreams = tuple(_needed(base, command.access, table, key.name))
+    upstreams = tuple(_list_upstreams(base, command.access, table, key.name))
     return Decision((), Dependents(shown, hidden, upstreams))
 
 
-def _needed(base: View, access: Access | None, table: AnyTable, name: str) -> Iterator[Dependent]:
+def _list_upstreams(base: View, access: Access | None, table: AnyTable, name: str) -> Iterator[Dependent]:
     """What a source or type needs itself, as far as the caller may see it."""
     if table is TYPE:
         type_ = base.get(TYPE, TypeKey(name))
@@ -118,7 +119,7 @@ def _needed(base: View, access: Access | None, table: AnyTable, name: str) -> It
     for pin in pins_of(source):
         subject = Subject(pin.context, pin.subject)
         version = base.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
-        if version is not None and (access is None or access.may("read", subject)):
+        if version is not None and may_read(base, access, subject):
             yield Dependent("VERSION", f"{subject} version {version.number}", source.name, "refuses")
 
 

@@ -7,8 +7,8 @@ from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import NotPermitted, SourceExists
-from treaty.core.state.metastore_tables import SOURCE, SOURCE_BY_READ, SourceKey, key_of_name
-from treaty.core.state.metastore_values import Incarnation, Source, SourceColumn
+from treaty.core.sources import Incarnation, Source, SourceColumn
+from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_READ, SourceKey, key_of_name
 from treaty.core.state.view import View
 
 
@@ -107,7 +107,7 @@ def _name(view: View, key: SourceKey) -> str:
 def replaced_query(
     command: Command[CreateSource], there: Source, source: Source
 ) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
-    """Return the query that goes on with the checkpoint of the one before, and the queries before it.
+    """Return the query that continues from the checkpoint of the one before, and the queries before it.
 
     Raises `NotPermitted` where its state differs: the checkpoint can't be read by it.
     """
@@ -117,7 +117,7 @@ def replaced_query(
     if old.plan.fingerprint != new.plan.fingerprint:
         raise NotPermitted.of(
             "QUERY_STATE",
-            f"The new query of {there.name} keeps other state than the one that runs, so it can't go on from its checkpoint",
+            f"The new query of {there.name} keeps other state than the one that runs, so it can't continue from its checkpoint",
             path="/definition/query",
             old=old.plan.fingerprint.plan or "no state",
             new=new.plan.fingerprint.plan or "no state",

@@ -1,5 +1,6 @@
 """Named types are created, dropped, described and listed."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 from treaty.core import limits
@@ -30,8 +31,8 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import InvalidSource, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.metastore_tables import TYPE, TypeKey
-from treaty.core.state.metastore_values import NamedType
+from treaty.core.sources import SourceColumn, UserType
+from treaty.core.state.metastore.tables import TYPE, TypeKey
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import ALL_KEYS, View, after
 
@@ -73,7 +74,7 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     definition = print_column_type(type_)
     expand_text(view, definition)
     generation = view.sequence + 1
-    row = NamedType(request.name, definition, generation, used, request.comment, command.principal, command.time)
+    row = UserType(request.name, definition, generation, used, request.comment, command.principal, command.time)
     rows = (make_row(TYPE, key, row), *expired_rows(view, command.time))
     return Decision(rows, TypeStored(request.name, generation, created=True))
 
@@ -113,30 +114,36 @@ def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngi
 def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
     """List types by key."""
     request = command.request
-    base, most = without_filter(view)[0], max(0, min(request.limit, limits.SOURCES_PAGE))
+    base, most = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
     low, high = ALL_KEYS
     keys = list(islice(base.walk(TYPE, after((request.after,)) if request.after else low, high), most + 1))
     rows = (base.get(TYPE, key) for key in keys[:most])
-    last = keys[most - 1].name if most and len(keys) > most else ""
+    last = keys[most - 1].name if len(keys) > most else ""
     return Decision((), Types(tuple(row for row in rows if row is not None), last))
 
 
-def expand_text(view: View, definition: str) -> str:
+def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
+    """Raise `TypeNotFound` for a named type that does not exist, and `TooLarge` for columns that are too deep with it."""
+    for place, column in enumerate(columns):
+        path = f"/definition/columns/{place}/type"
+        for name in list_type_names(parse_column_type(column.type)):
+            if view.get(TYPE, TypeKey(name)) is None:
+                raise type_not_found(name, path)
+        expand_text(view, column.type, path)
+
+
+def expand_text(view: View, definition: str, path: str = "/definition") -> str:
     """Return the text of a type without named types; raises `TooLarge` where it is too deep, or has too many parts."""
 
-    def look_up(key: str) -> SqlType | None:
+    def definition_of(key: str) -> SqlType | None:
         row = view.get(TYPE, TypeKey(key))
         return None if row is None else parse_column_type(row.definition)
 
     try:
-        return print_column_type(expand_type(parse_column_type(definition), look_up))
+        return print_column_type(expand_type(parse_column_type(definition), definition_of))
     except ColumnTypeError as wrong:
         raise TooLarge.of(
-            wrong.code,
-            wrong.message,
-            path="/definition",
-            new=definition,
-            allowed=", ".join(wrong.expected) or wrong.hint,
+            wrong.code, wrong.message, path=path, new=definition, allowed=", ".join(wrong.expected) or wrong.hint
         ) from None
 
 

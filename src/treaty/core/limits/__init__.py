@@ -1,5 +1,19 @@
 """Limits: the maximum of everything that can grow. They are fixed; `/status` lists them."""
 
+from treaty.core.limits.metastore import BODY_READS as BODY_READS
+from treaty.core.limits.metastore import CLOSURE as CLOSURE
+from treaty.core.limits.metastore import DROP_GRACE as DROP_GRACE
+from treaty.core.limits.metastore import DROPPED_EXPIRED as DROPPED_EXPIRED
+from treaty.core.limits.metastore import INCARNATIONS as INCARNATIONS
+from treaty.core.limits.metastore import PLANNING_SECONDS as PLANNING_SECONDS
+from treaty.core.limits.metastore import PLANNING_WAITING as PLANNING_WAITING
+from treaty.core.limits.metastore import SOURCE_COLUMNS as SOURCE_COLUMNS
+from treaty.core.limits.metastore import SOURCE_PROPERTIES as SOURCE_PROPERTIES
+from treaty.core.limits.metastore import SOURCES as SOURCES
+from treaty.core.limits.metastore import SOURCES_PAGE as SOURCES_PAGE
+from treaty.core.limits.metastore import STATEMENT_BYTES as STATEMENT_BYTES
+from treaty.core.limits.metastore import TYPES as TYPES
+
 SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as received."""
 OPAQUE_BYTES = 8_388_608
@@ -390,33 +404,5 @@ IGLU_FINDINGS = 1_000
 """Findings of Iglu's linter about one schema."""
 IGLU_PAGE = 200
 """Schemas in one page of a list by vendor, name and format."""
-SOURCES = 20_000
-"""Sources of the metastore."""
-TYPES = 5_000
-"""Named types of the metastore."""
-SOURCE_COLUMNS = 2_000
-"""Columns of one source."""
-SOURCE_PROPERTIES = 100
-"""Properties of one source."""
-STATEMENT_BYTES = 1_048_576
-"""Bytes of one statement in UTF-8."""
 SCRIPT_STATEMENTS = 1_000
 """Statements of one script."""
-BODY_READS = 64
-"""Sources that the body of one query reads."""
-SOURCES_PAGE = 1_000
-"""Sources, types or dropped sources in one page of a list."""
-CLOSURE = 20_000
-"""Steps of one closure of dependents."""
-INCARNATIONS = 8
-"""Former queries that the row of a source keeps."""
-DROP_GRACE = 604_800_000
-"""Milliseconds for which a dropped source can come back."""
-DROPPED_EXPIRED = 8
-"""Dropped sources past their period of grace that one command on sources removes."""
-PLANNING_WAITING = 1_000
-"""Statements that wait for a planner."""
-PLANNING_SECONDS = 60
-"""Seconds for which a statement waits for a planner."""
-STATEMENT_BYTES = 1_048_576
-"""Bytes of one statement in UTF-8."""

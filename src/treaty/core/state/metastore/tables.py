@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from treaty.core import sources as m
 from treaty.core.column_types import lower_name
-from treaty.core.state import metastore_values as m
 from treaty.core.state.table import Index, Table
 
 
@@ -105,17 +105,21 @@ def _source_running(key: SourceKey, value: m.Source) -> tuple[tuple[str, str], .
     return () if value.query is None else ((value.desired, key.name),)
 
 
-def _type_by_type(_key: TypeKey, value: m.NamedType) -> tuple[tuple[str], ...]:
+def _type_by_type(_key: TypeKey, value: m.UserType) -> tuple[tuple[str], ...]:
     return tuple((name,) for name in value.types)
 
 
-def _type_by_lower(key: TypeKey, _value: m.NamedType) -> tuple[tuple[str], ...]:
+def _type_by_lower(key: TypeKey, _value: m.UserType) -> tuple[tuple[str], ...]:
     return () if key.name.isascii() else ((key.name.lower(),),)
 
 
 def _dropped_by_time(key: DroppedKey, value: m.DroppedSource) -> tuple[tuple[str, int, str], ...]:
     """An order's entries begin with a text, so that all of them have the same bounds."""
     return (("", value.time, key.name),)
+
+
+def _dropped_by_origin(_key: DroppedKey, value: m.DroppedSource) -> tuple[tuple[str], ...]:
+    return ((value.source.origin,),) if value.source.origin else ()
 
 
 SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
@@ -140,6 +144,8 @@ TYPE_BY_LOWER = Index("type.lower", TypeKey, _type_by_lower, (None,))
 """By (name in lower case of full Unicode), names with other letters than ASCII's."""
 DROPPED_BY_TIME = Index("dropped.time", DroppedKey, _dropped_by_time, (None, None, 0), ordered=True)
 """Entries (an empty text, time of the drop in ms, key)."""
+DROPPED_BY_ORIGIN = Index("dropped.origin", DroppedKey, _dropped_by_origin, (None,))
+"""By (key of the source whose bad rows it had)."""
 
 SOURCE = Table(
     "source", SourceKey, m.Source,
@@ -150,9 +156,9 @@ SOURCE = Table(
     ordered=True, counted=lambda _key, _: (),
 )  # fmt: skip
 """Counted together."""
-TYPE = Table("type", TypeKey, m.NamedType, (TYPE_BY_TYPE, TYPE_BY_LOWER), ordered=True, counted=lambda _key, _: ())
+TYPE = Table("type", TypeKey, m.UserType, (TYPE_BY_TYPE, TYPE_BY_LOWER), ordered=True, counted=lambda _key, _: ())
 """Counted together."""
-DROPPED = Table("dropped", DroppedKey, m.DroppedSource, (DROPPED_BY_TIME,), ordered=True)
+DROPPED = Table("dropped", DroppedKey, m.DroppedSource, (DROPPED_BY_TIME, DROPPED_BY_ORIGIN), ordered=True)
 TOPIC = Table("topic", TopicKey, m.Topic, ordered=True)
 RUNNER = Table("runner", RunnerKey, m.Runner, ordered=True)
 ASSIGNMENT = Table("assignment", AssignmentKey, m.Assignment)

@@ -1,0 +1,28 @@
+"""Limits of the metastore."""
+
+SOURCES = 20_000
+"""Sources of the metastore."""
+TYPES = 5_000
+"""Named types of the metastore."""
+SOURCE_COLUMNS = 2_000
+"""Columns of one source."""
+SOURCE_PROPERTIES = 100
+"""Properties of one source."""
+BODY_READS = 64
+"""Sources that the body of one query reads."""
+SOURCES_PAGE = 1_000
+"""Sources, types or dropped sources in one page of a list."""
+CLOSURE = 20_000
+"""Steps of one closure of dependents."""
+INCARNATIONS = 8
+"""Former queries that the row of a source keeps."""
+DROP_GRACE = 604_800_000
+"""Milliseconds for which a dropped source can come back."""
+DROPPED_EXPIRED = 8
+"""Dropped sources past their period of grace that one command on sources removes."""
+PLANNING_WAITING = 1_000
+"""Statements that wait for a planner."""
+PLANNING_SECONDS = 60
+"""Seconds for which a statement waits for a planner."""
+STATEMENT_BYTES = 1_048_576
+"""Bytes of one statement in UTF-8."""
