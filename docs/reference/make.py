@@ -16,6 +16,7 @@ from treaty.api.openapi.document import SAYS, name_segments, summary
 from treaty.api.openapi.table import COMMANDS, CONSISTENCY, DIALECTS, EVERYTHING, GROUPS, HEADERS
 from treaty.cli.main import group
 from treaty.core import limits
+from treaty.core.column_types import limits as metastore_limits
 from treaty.core.state.columns import SCALARS as _SCALARS
 from treaty.core.state.columns import Decimal, Scalar
 from treaty.core.state.portable import row_schemas
@@ -98,7 +99,7 @@ def _casts() -> str:
 
 def _limits() -> str:
     """Names, defaults and meanings: a limit is an assignment followed by its sentence."""
-    parts = sorted(Path(limits.__file__).parent.glob("*.py"))
+    parts = [Path(module.__file__) for module in (limits, metastore_limits)]
     body = [node for part in parts for node in ast.parse(part.read_text(encoding="utf-8")).body]
     lines = [
         "# Limits",

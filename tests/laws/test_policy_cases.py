@@ -16,12 +16,11 @@ from tests.worlds.drafts import records
 from tests.worlds.histories import purge
 from tests.worlds.world import World
 from treaty.core.answers import Config
-from treaty.core.policy import BUILT_IN_POLICIES, LEVELS, Level, built_in_level
+from treaty.core.policy import BUILT_IN_POLICIES, LEVELS, Level, built_in_level, parse_validator
 from treaty.core.refusals import Incompatible
 from treaty.core.requests import Check, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
-from treaty.core.validators import parse_validator
 from treaty.formats.engine import FormatEngine
 from treaty.formats.id_schemes import find_id_schemes
 from treaty.formats.registry import find_formats

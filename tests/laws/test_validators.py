@@ -9,12 +9,12 @@ from tests.laws.test_policy_cases import Engine
 from tests.laws.toy import Bench, S
 from treaty.core.answers import Config
 from treaty.core.messages.policies import CreatePolicy
+from treaty.core.policy import ValidatorCall, parse_validator, split_validators
 from treaty.core.refusals import InvalidSchema, InvalidSetting, NotPermitted, TooLarge
 from treaty.core.requests import Check, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import InspectSchema, ResolvedSchema
 from treaty.core.state.values import PolicyValue
-from treaty.core.validators import ValidatorCall, parse_validator, split_validators
 from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats

@@ -33,7 +33,7 @@ from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Forbidden, Referenced, Refusal, SchemaPinned
 from treaty.core.requests import Request, Scope
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.metastore.tables import key_of_name
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.core.state.state_tables import OUTCOME, SUBJECT
 from treaty.core.state.view import View
 

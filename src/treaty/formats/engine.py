@@ -7,6 +7,7 @@ from typing import Any
 
 from treaty.core.finding import Diagnostic, Finding, shorten_text
 from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.policy import LINT
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
     Answer,
@@ -29,7 +30,6 @@ from treaty.core.schema_engine import (
     ValidatorsDescribed,
     VersionNames,
 )
-from treaty.core.validators import LINT
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from treaty.core import limits
 from treaty.core.finding import Diagnostic
+from treaty.core.policy import name_of_validator
 from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import (
     Answer,
@@ -28,7 +29,6 @@ from treaty.core.schema_engine import (
     Question,
     ValidatorsDescribed,
 )
-from treaty.core.validators import name_of_validator
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.formats.validators.inspection import REMEDY, use_watcher

@@ -16,7 +16,7 @@ from treaty.core.access.rights import Permission, TopicPart
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.sources import SchemaPin
-from treaty.core.state.metastore.tables import key_of_name
+from treaty.core.state.metastore.keys import key_of_name
 
 
 def on_source(permission: Permission, name: str, path: str = "") -> RequiredPermission[str]:

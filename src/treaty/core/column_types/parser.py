@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from treaty.core.column_types.limits import TYPE_CHARACTERS, TYPE_DEPTH, TYPE_PARTS
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text, split_tokens
 from treaty.core.column_types.types import (
     DECIMAL_DIGITS,
@@ -19,7 +20,6 @@ from treaty.core.column_types.types import (
     SqlType,
     UserType,
 )
-from treaty.core.limits import TYPE_CHARACTERS, TYPE_DEPTH, TYPE_PARTS
 
 _BOUNDED = frozenset({"VARCHAR", "CHAR", "CHARACTER"})
 _A_TYPE = ("a type such as INT, STRING, ARRAY<…>, MAP<…, …> or STRUCT<name: …>",)

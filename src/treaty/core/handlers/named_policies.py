@@ -22,6 +22,7 @@ from treaty.core.messages.policies import (
     PolicyStored,
 )
 from treaty.core.policy import BUILT_IN_POLICIES, Level, in_words
+from treaty.core.policy import named_policies as used_policies
 from treaty.core.refusals import InvalidSetting, NotPermitted, PreviousLevelDiffers, SettingNotFound, TooLarge
 from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
@@ -31,7 +32,6 @@ from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.state_tables import CONFIG, CONFIG_BY_POLICY
 from treaty.core.state.values import NamedPolicy, PolicyValue
 from treaty.core.state.view import ALL_KEYS, View, after
-from treaty.core.validators import named_policies as used_policies
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TAKEN = frozenset(one.replace("_", "").casefold() for one in BUILT_IN_POLICIES)

@@ -19,7 +19,9 @@ from treaty.core.requests import Visible
 from treaty.core.sources import PARTS, SchemaPin
 from treaty.core.state import association_table, policy_table, schemaver_tables
 from treaty.core.state import state_tables as t
-from treaty.core.state.metastore import tables as m
+from treaty.core.state.metastore import indexes as mi
+from treaty.core.state.metastore import keys as mk
+from treaty.core.state.metastore import tables as mt
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.table import Key
 from treaty.core.state.values import Version
@@ -94,7 +96,7 @@ def refuse_if_pinned(view: View, versions: Iterable[Kept]) -> None:
 
 def pinning_sources(view: View, key: t.VersionKey) -> list[str]:
     """Return the names of the sources that pin a version, sorted."""
-    users = (view.get(m.SOURCE, user) for _, user in users_of(view, t.VERSION, key, "warns", GoingRows()))
+    users = (view.get(mt.SOURCE, user) for _, user in users_of(view, t.VERSION, key, "warns", GoingRows()))
     return sorted(source.name for source in users if source is not None)
 
 
@@ -249,14 +251,14 @@ def _name_of_others(view: View, key: t.NameKey, going: GoingRows) -> Row | None:
 # -------------------------------------------------------------------------------------------------------- metastore
 
 
-def _find_pinning(view: View, key: t.VersionKey, _going: GoingRows) -> Iterator[m.SourceKey]:
+def _find_pinning(view: View, key: t.VersionKey, _going: GoingRows) -> Iterator[mk.SourceKey]:
     """The sources that pin a version: by its ordinal, or by that of the version whose former text it is."""
     version = _version(view, key)
-    yield from view.find(m.SOURCE_BY_PIN, key)
+    yield from view.find(mi.SOURCE_BY_PIN, key)
     if version.revision_of >= 0:
-        for source in view.find(m.SOURCE_BY_PIN, (*key[:3], version.revision_of)):
-            value = view.get(m.SOURCE, source)
-            if value is not None and any(_is_former(pin, key, version) for pin in m.pins_of(value)):
+        for source in view.find(mi.SOURCE_BY_PIN, (*key[:3], version.revision_of)):
+            value = view.get(mt.SOURCE, source)
+            if value is not None and any(_is_former(pin, key, version) for pin in mi.pins_of(value)):
                 yield source
 
 
@@ -265,19 +267,19 @@ def _is_former(pin: SchemaPin, key: t.VersionKey, version: Version) -> bool:
     return place == (*key[:3], version.revision_of, version.schema_id)
 
 
-def _refusal_of_pin(view: View, key: t.VersionKey, _user: m.SourceKey, _going: GoingRows) -> Refusal:
+def _refusal_of_pin(view: View, key: t.VersionKey, _user: mk.SourceKey, _going: GoingRows) -> Refusal:
     return schema_pinned(subject_of_key(key), _version(view, key).number, pinning_sources(view, key), 0)
 
 
-def _sources_over(view: View, topic: m.TopicKey) -> Iterator[m.SourceKey]:
-    row = view.get(m.TOPIC, topic)
-    return (m.SourceKey(name) for name in (row.sources if row is not None else ()))
+def _sources_over(view: View, topic: mk.TopicKey) -> Iterator[mk.SourceKey]:
+    row = view.get(mt.TOPIC, topic)
+    return (mk.SourceKey(name) for name in (row.sources if row is not None else ()))
 
 
-def _assignments_of(view: View, key: m.SourceKey) -> Iterator[m.AssignmentKey]:
-    source = view.get(m.SOURCE, key)
-    keys = () if source is None else [m.AssignmentKey(source.generation, part) for part in PARTS]
-    return (one for one in keys if view.get(m.ASSIGNMENT, one) is not None)
+def _assignments_of(view: View, key: mk.SourceKey) -> Iterator[mk.AssignmentKey]:
+    source = view.get(mt.SOURCE, key)
+    keys = () if source is None else [mk.AssignmentKey(source.generation, part) for part in PARTS]
+    return (one for one in keys if view.get(mt.ASSIGNMENT, one) is not None)
 
 
 def schema_pinned(subject: Subject, number: int, names: list[str], hidden: int) -> SchemaPinned:
@@ -315,13 +317,13 @@ USES: tuple[Use, ...] = (
         association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),
     ),
-    Use(m.SOURCE, m.SOURCE, "refuses", lambda view, key, _: view.find(m.SOURCE_BY_READ, key)),
-    Use(m.SOURCE, m.SOURCE, "goes along", lambda view, key, _: view.find(m.SOURCE_BY_ORIGIN, key)),
-    Use(m.SOURCE, m.TYPE, "refuses", lambda view, key, _: view.find(m.SOURCE_BY_TYPE, key)),
-    Use(m.TYPE, m.TYPE, "refuses", lambda view, key, _: view.find(m.TYPE_BY_TYPE, key)),
-    Use(m.SOURCE, t.VERSION, "warns", _find_pinning, _refusal_of_pin),
-    Use(m.SOURCE, m.TOPIC, "refuses", lambda view, key, _: _sources_over(view, key)),
-    Use(m.ASSIGNMENT, m.SOURCE, "goes along", lambda view, key, _: _assignments_of(view, key)),
+    Use(mt.SOURCE, mt.SOURCE, "refuses", lambda view, key, _: view.find(mi.SOURCE_BY_READ, key)),
+    Use(mt.SOURCE, mt.SOURCE, "goes along", lambda view, key, _: view.find(mi.SOURCE_BY_ORIGIN, key)),
+    Use(mt.SOURCE, mt.TYPE, "refuses", lambda view, key, _: view.find(mi.SOURCE_BY_TYPE, key)),
+    Use(mt.TYPE, mt.TYPE, "refuses", lambda view, key, _: view.find(mi.TYPE_BY_TYPE, key)),
+    Use(mt.SOURCE, t.VERSION, "warns", _find_pinning, _refusal_of_pin),
+    Use(mt.SOURCE, mt.TOPIC, "refuses", lambda view, key, _: _sources_over(view, key)),
+    Use(mt.ASSIGNMENT, mt.SOURCE, "goes along", lambda view, key, _: _assignments_of(view, key)),
 )  # fmt: skip
 """Every use. A later kind of user declares its own here, and is asked wherever a row goes."""
 

@@ -14,7 +14,17 @@ from treaty.core.handlers.settings import package_of, policy_named
 from treaty.core.handlers.versions import schema_row
 from treaty.core.limits import VALIDATED_CHARACTERS, VALIDATED_VERSIONS, VALIDATOR_CHARACTERS, VALIDATORS
 from treaty.core.names import Subject
-from treaty.core.policy import BUILT_IN_POLICIES, BY_TYPE, built_in_level
+from treaty.core.policy import (
+    BUILT_IN_POLICIES,
+    BY_TYPE,
+    LINT,
+    POLICY,
+    WRITTEN,
+    ValidatorCall,
+    built_in_level,
+    name_of_validator,
+    parse_validator,
+)
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Reason, TooLarge
 from treaty.core.requests import Scope
 from treaty.core.schema import Metadata, Pairs
@@ -30,7 +40,6 @@ from treaty.core.schema_engine import (
 )
 from treaty.core.state.values import PolicyValue
 from treaty.core.state.view import View
-from treaty.core.validators import LINT, POLICY, WRITTEN, ValidatorCall, name_of_validator, parse_validator
 
 # ---------------------------------------------------------------------------------------------- what a policy may name
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.policy import named_policies
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
@@ -11,7 +12,6 @@ from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, PLANNING, RU
 from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
-from treaty.core.validators import named_policies
 
 
 class ContentKey(NamedTuple):

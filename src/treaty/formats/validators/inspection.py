@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, INLINE_STEPS, VALIDATOR_STEPS
+from treaty.core.policy import LINT, ValidatorCall, name_of_validator, parse_validator
 from treaty.core.schema_engine import ValidatorsDescribed
-from treaty.core.validators import LINT, ValidatorCall, name_of_validator, parse_validator
 from treaty.formats.budget import StepsError, current_budget, limit_steps, spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.validators.registry import ValidatorRegistry

@@ -7,8 +7,8 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
+from treaty.core.policy import LINT, name_of_validator, parse_validator
 from treaty.core.schema import Pairs
-from treaty.core.validators import LINT, name_of_validator, parse_validator
 from treaty.formats.validators.elements import ELEMENT_VALIDATORS
 from treaty.formats.validators.requirements import PLAIN_VALIDATORS
 from treaty.formats.validators.validator import Validator

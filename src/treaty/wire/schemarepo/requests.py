@@ -16,11 +16,10 @@ from treaty.core.messages.groups import (
 )
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.policy import LEVELS, Level, word_of
+from treaty.core.policy import LEVELS, Level, split_validators, word_of
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
-from treaty.core.validators import split_validators
 from treaty.formats.registry import find_formats
 
 RESERVED = "repo."

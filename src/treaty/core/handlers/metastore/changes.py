@@ -23,7 +23,9 @@ from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import STATES, Source, SourceColumn
-from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_ORIGIN, SOURCE_BY_READ, SourceKey, key_of_name
+from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN, SOURCE_BY_READ
+from treaty.core.state.metastore.keys import SourceKey, key_of_name
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import View
 

@@ -28,7 +28,9 @@ from treaty.core.refusals import InvalidSource, NotLatest, SourceNotFound, TooLa
 from treaty.core.requests import Register
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart, SourceRead
-from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_ORIGIN, SourceKey
+from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
+from treaty.core.state.metastore.keys import SourceKey
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View

@@ -33,18 +33,9 @@ from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitt
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, DroppedSource, Source
 from treaty.core.state.codec import dumps
-from treaty.core.state.metastore.tables import (
-    ASSIGNMENT,
-    DROPPED,
-    DROPPED_BY_ORIGIN,
-    SOURCE,
-    SOURCE_BY_ORIGIN,
-    TOPIC,
-    AssignmentKey,
-    DroppedKey,
-    SourceKey,
-    reads_of,
-)
+from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN, reads_of
+from treaty.core.state.metastore.keys import AssignmentKey, DroppedKey, SourceKey
+from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, SOURCE, TOPIC
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import View
 

@@ -8,15 +8,9 @@ from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
 from treaty.core.names import is_subject_name, is_visible
 from treaty.core.refusals import InvalidSource, SourceExists, SourceNotFound, TooLarge, TypeNotFound
 from treaty.core.sources import Source, UserType
-from treaty.core.state.metastore.tables import (
-    SOURCE,
-    SOURCE_BY_LOWER,
-    TYPE,
-    TYPE_BY_LOWER,
-    SourceKey,
-    TypeKey,
-    key_of_name,
-)
+from treaty.core.state.metastore.indexes import SOURCE_BY_LOWER, TYPE_BY_LOWER
+from treaty.core.state.metastore.keys import SourceKey, TypeKey, key_of_name
+from treaty.core.state.metastore.tables import SOURCE, TYPE
 from treaty.core.state.view import ALL_KEYS, View
 
 

@@ -5,7 +5,9 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.sources import Source, Topic
-from treaty.core.state.metastore.tables import DROPPED, DROPPED_BY_TIME, TOPIC, DroppedKey, SourceKey, TopicKey
+from treaty.core.state.metastore.indexes import DROPPED_BY_TIME
+from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TopicKey
+from treaty.core.state.metastore.tables import DROPPED, TOPIC
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.view import View
 

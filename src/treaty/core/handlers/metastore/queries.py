@@ -25,7 +25,9 @@ from treaty.core.messages.metastore import (
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Source
-from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE, TypeKey, pins_of, reads_of
+from treaty.core.state.metastore.indexes import pins_of, reads_of
+from treaty.core.state.metastore.keys import TypeKey
+from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE
 from treaty.core.state.state_tables import VERSION, AnyTable, VersionKey
 from treaty.core.state.table import K, Table, V
 from treaty.core.state.view import ALL_KEYS, View, after

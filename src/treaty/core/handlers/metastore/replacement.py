@@ -8,7 +8,9 @@ from treaty.core.handlers.metastore.names import source_key
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import NotPermitted, SourceExists
 from treaty.core.sources import Incarnation, Source, SourceColumn
-from treaty.core.state.metastore.tables import SOURCE, SOURCE_BY_READ, SourceKey, key_of_name
+from treaty.core.state.metastore.indexes import SOURCE_BY_READ
+from treaty.core.state.metastore.keys import SourceKey, key_of_name
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.view import View
 
 

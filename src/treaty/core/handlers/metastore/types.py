@@ -32,7 +32,8 @@ from treaty.core.messages.metastore import (
 from treaty.core.refusals import InvalidSource, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import SourceColumn, UserType
-from treaty.core.state.metastore.tables import TYPE, TypeKey
+from treaty.core.state.metastore.keys import TypeKey
+from treaty.core.state.metastore.tables import TYPE
 from treaty.core.state.rows import make_row, make_tombstone
 from treaty.core.state.view import ALL_KEYS, View, after
 

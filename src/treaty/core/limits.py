@@ -1,18 +1,6 @@
 """Limits: the maximum of everything that can grow. They are fixed; `/status` lists them."""
 
-from treaty.core.limits.metastore import BODY_READS as BODY_READS
-from treaty.core.limits.metastore import CLOSURE as CLOSURE
-from treaty.core.limits.metastore import DROP_GRACE as DROP_GRACE
-from treaty.core.limits.metastore import DROPPED_EXPIRED as DROPPED_EXPIRED
-from treaty.core.limits.metastore import INCARNATIONS as INCARNATIONS
-from treaty.core.limits.metastore import PLANNING_SECONDS as PLANNING_SECONDS
-from treaty.core.limits.metastore import PLANNING_WAITING as PLANNING_WAITING
-from treaty.core.limits.metastore import SOURCE_COLUMNS as SOURCE_COLUMNS
-from treaty.core.limits.metastore import SOURCE_PROPERTIES as SOURCE_PROPERTIES
-from treaty.core.limits.metastore import SOURCES as SOURCES
-from treaty.core.limits.metastore import SOURCES_PAGE as SOURCES_PAGE
-from treaty.core.limits.metastore import STATEMENT_BYTES as STATEMENT_BYTES
-from treaty.core.limits.metastore import TYPES as TYPES
+from treaty.core.column_types.limits import *
 
 SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as received."""
@@ -26,12 +14,6 @@ LOGICAL_DEPTH = 30
 """Nesting of types in a text of logical types."""
 LOGICAL_MEMBERS = 20_000
 """Members and symbols of a text of logical types, after names are expanded."""
-TYPE_DEPTH = 100
-"""Nesting of one SQL type of a column, with user types written out."""
-TYPE_PARTS = 20_000
-"""Types inside of one SQL type of a column, with user types written out."""
-TYPE_CHARACTERS = 1_048_576
-"""Characters of the text of one SQL type."""
 SCHEMA_NAMES = 20_000
 """Named types that one schema may define."""
 SCHEMA_MEMBERS = 20_000

@@ -1,5 +1,11 @@
-"""Limits of the metastore."""
+"""Limits of the metastore: its types, statements and sources. `core.limits` has them too, and `/status` lists them."""
 
+TYPE_DEPTH = 100
+"""Nesting of one SQL type of a column, with user types written out."""
+TYPE_PARTS = 20_000
+"""Types inside of one SQL type of a column, with user types written out."""
+TYPE_CHARACTERS = 1_048_576
+"""Characters of the text of one SQL type."""
 SOURCES = 20_000
 """Sources of the metastore."""
 TYPES = 5_000

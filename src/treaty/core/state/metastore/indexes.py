@@ -1,0 +1,95 @@
+"""Indexes of the tables of the metastore: who reads, pins and uses what."""
+
+from treaty.core import sources as m
+from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TypeKey
+from treaty.core.state.table import Index
+
+PinEntry = tuple[str, str, int, int]
+
+
+def pins_of(source: m.Source) -> tuple[m.SchemaPin, ...]:
+    """Return the versions that a source pins: those of its key and value, and those that its query reads others by."""
+    parts = [part.pin for part in (source.key, source.value) if part is not None]
+    reads = () if source.query is None else source.query.plan.reads
+    found = (*parts, *(pin for read in reads for pin in (read.key, read.value)))
+    return tuple(dict.fromkeys(pin for pin in found if pin is not None))
+
+
+def reads_of(source: m.Source) -> tuple[m.SourceRead, ...]:
+    """Return what the query of a source reads."""
+    return () if source.query is None else source.query.plan.reads
+
+
+def _source_by_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
+    return tuple(dict.fromkeys((read.source,) for read in reads_of(value)))
+
+
+def _source_by_pin(_key: SourceKey, value: m.Source) -> tuple[PinEntry, ...]:
+    return tuple(dict.fromkeys((pin.context, pin.subject, pin.generation, pin.ordinal) for pin in pins_of(value)))
+
+
+def _source_by_schema(_key: SourceKey, value: m.Source) -> tuple[tuple[str, int], ...]:
+    return tuple(dict.fromkeys((pin.context, pin.schema_id) for pin in pins_of(value)))
+
+
+def _source_by_subject(_key: SourceKey, value: m.Source) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys((pin.context, pin.subject) for pin in pins_of(value)))
+
+
+def _source_by_type(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
+    return tuple((name,) for name in value.types)
+
+
+def _source_by_origin(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
+    return ((value.origin,),) if value.origin else ()
+
+
+def _source_by_lower(key: SourceKey, _value: m.Source) -> tuple[tuple[str], ...]:
+    return () if key.name.isascii() else ((key.name.lower(),),)
+
+
+def _source_running(key: SourceKey, value: m.Source) -> tuple[tuple[str, str], ...]:
+    return () if value.query is None else ((value.desired, key.name),)
+
+
+def _type_by_type(_key: TypeKey, value: m.UserType) -> tuple[tuple[str], ...]:
+    return tuple((name,) for name in value.types)
+
+
+def _type_by_lower(key: TypeKey, _value: m.UserType) -> tuple[tuple[str], ...]:
+    return () if key.name.isascii() else ((key.name.lower(),),)
+
+
+def _dropped_by_time(key: DroppedKey, value: m.DroppedSource) -> tuple[tuple[str, int, str], ...]:
+    """An order's entries begin with a text, so that all of them have the same bounds."""
+    return (("", value.time, key.name),)
+
+
+def _dropped_by_origin(_key: DroppedKey, value: m.DroppedSource) -> tuple[tuple[str], ...]:
+    return ((value.source.origin,),) if value.source.origin else ()
+
+
+SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
+"""By (key of a source that it reads)."""
+SOURCE_BY_PIN = Index("source.pin", SourceKey, _source_by_pin, (None, None, None, None))
+"""By (context, subject, generation, ordinal) of a version that it pins."""
+SOURCE_BY_SCHEMA = Index("source.schema", SourceKey, _source_by_schema, (None, None))
+"""By (context, schema id) of a version that it pins."""
+SOURCE_BY_SUBJECT = Index("source.subject", SourceKey, _source_by_subject, (None, None))
+"""By (context, subject) of a version that it pins."""
+SOURCE_BY_TYPE = Index("source.type", SourceKey, _source_by_type, (None,))
+"""By (key of a type that its columns use)."""
+SOURCE_BY_ORIGIN = Index("source.origin", SourceKey, _source_by_origin, (None,))
+"""By (key of the source whose bad rows it has)."""
+SOURCE_BY_LOWER = Index("source.lower", SourceKey, _source_by_lower, (None,))
+"""By (name in lower case of full Unicode), names with other letters than ASCII's."""
+SOURCE_QUERIES = Index("source.queries", SourceKey, _source_running, (None, 0), ordered=True, by_value=True)
+"""Entries (desired state, key) of sources with a query."""
+TYPE_BY_TYPE = Index("type.type", TypeKey, _type_by_type, (None,))
+"""By (key of a type that its definition uses)."""
+TYPE_BY_LOWER = Index("type.lower", TypeKey, _type_by_lower, (None,))
+"""By (name in lower case of full Unicode), names with other letters than ASCII's."""
+DROPPED_BY_TIME = Index("dropped.time", DroppedKey, _dropped_by_time, (None, None, 0), ordered=True)
+"""Entries (an empty text, time of the drop in ms, key)."""
+DROPPED_BY_ORIGIN = Index("dropped.origin", DroppedKey, _dropped_by_origin, (None,))
+"""By (key of the source whose bad rows it had)."""

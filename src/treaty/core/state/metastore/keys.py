@@ -1,0 +1,54 @@
+"""Keys of the rows of the metastore."""
+
+from typing import NamedTuple
+
+from treaty.core.column_types import lower_name
+
+
+def key_of_name(name: str) -> str:
+    """Return the key of a source or type: its name with A-Z as a-z."""
+    return lower_name(name)
+
+
+class SourceKey(NamedTuple):
+    """Key of a source."""
+
+    name: str
+
+
+class TypeKey(NamedTuple):
+    """Key of a named type."""
+
+    name: str
+
+
+class DroppedKey(NamedTuple):
+    """Key of a source that was dropped."""
+
+    name: str
+
+
+class TopicKey(NamedTuple):
+    """Key of a topic."""
+
+    cluster: str
+    topic: str
+
+
+class RunnerKey(NamedTuple):
+    """Key of a runner."""
+
+    runner: str
+
+
+class AssignmentKey(NamedTuple):
+    """Key of an assignment: the generation of a source, and which part of it."""
+
+    generation: int
+    part: str
+
+
+class PlanningKey(NamedTuple):
+    """Key of a planning job: the key of the source that its statement makes."""
+
+    name: str
