@@ -6,6 +6,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+from treaty.core.handlers.metastore.invariants import check_source, check_topic, check_type
 from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
@@ -15,6 +16,7 @@ from treaty.core.schema import Reference
 from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
 from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.metastore.tables import SOURCE, TOPIC, TYPE
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.table import Key
 from treaty.core.state.values import (
@@ -244,6 +246,9 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.CONFIG, _config),
     (t.OUTCOME, _outcome),
     (t.SNAPSHOT, _snapshot),
+    (SOURCE, check_source),
+    (TYPE, check_type),
+    (TOPIC, check_topic),
 )
 """Checks by table."""
 INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (

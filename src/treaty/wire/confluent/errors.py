@@ -96,6 +96,8 @@ _NO_VERSION_ID = (
     "The specified version '{version}' is not a valid version id. Allowed values are between [1, 2^31-1] and the "
     'string "latest"'
 )
+PINNED = "SOURCE_PINNED"
+"""The rule of a refusal by sources that pin a version."""
 _REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject={subject},version={version}}."
 
 
@@ -146,6 +148,7 @@ TABLE = (
     ErrorMapping(42204, r.InvalidSetting, _mode, (q.SetMode,)),
     ErrorMapping(42203, r.InvalidSetting, _level),
     ErrorMapping(42205, r.NotPermitted, _message_of),
+    ErrorMapping(42206, r.SchemaPinned, _message_of),
     ErrorMapping(42206, r.Referenced, _fill_template(_REFERENCED)),
     ErrorMapping(42208, r.InvalidSubject, _fill_template("The specified subject '{subject}' is not a valid.")),
     ErrorMapping(42209, r.TooLarge, _message_with_rule),
@@ -266,6 +269,8 @@ def error_of(body: ErrorBody, request: Asked = None, *, retry_after: float = 1.0
             return r.SchemaNotFound.in_subject(reason.subject, request.draft.format, request.draft.type_name)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)
+    if kind is r.SchemaPinned and reason.rule != PINNED:  # both have one code
+        kind = r.Referenced
     if kind is r.InvalidSchema:
         return r.InvalidSchema(reason, tuple(facts.faults))
     if kind is r.Incompatible:

@@ -1,0 +1,59 @@
+"""Invariants of the metastore's rows: whatever a source or type needs is there."""
+
+from collections.abc import Iterator
+
+from treaty.core.handlers.metastore.names import source_key
+from treaty.core.sources import SchemaPin, Source, Topic, UserType
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.metastore.indexes import pins_of, reads_of
+from treaty.core.state.metastore.keys import SourceKey, TopicKey, TypeKey, key_of_name
+from treaty.core.state.metastore.tables import SOURCE, TOPIC, TYPE
+from treaty.core.state.state_tables import SCHEMA, VERSION, SchemaKey, VersionKey
+from treaty.core.state.view import View
+
+
+def check_source(view: View, key: SourceKey, value: Source) -> Iterator[InvariantViolation]:
+    """Yield a violation for each read, pin, type or origin of a source that is missing."""
+
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, SOURCE.name, key, message)
+
+    if key_of_name(value.name) != key.name:
+        yield wrong("SOURCE_KEY", f"its name is {value.name}")
+    for read in reads_of(value):
+        there = view.get(SOURCE, source_key(read.source))
+        if there is None:
+            yield wrong("READ_MISSING", f"it reads {read.source}, which is not there")
+        elif there.generation != read.generation:
+            yield wrong(
+                "READ_GENERATION", f"it reads generation {read.generation} of {there.name}, which is {there.generation}"
+            )
+    for pin in pins_of(value):
+        if not _is_kept(view, pin):
+            yield wrong("PIN_MISSING", f"it pins schema {pin.schema_id} of subject {pin.subject}, which is not there")
+    for name in value.types:
+        if view.get(TYPE, TypeKey(name)) is None:
+            yield wrong("TYPE_MISSING", f"its columns use the type {name}, which is not there")
+    if value.origin and view.get(SOURCE, SourceKey(value.origin)) is None:
+        yield wrong("ORIGIN_MISSING", f"it has the bad rows of {value.origin}, which is not there")
+
+
+def _is_kept(view: View, pin: SchemaPin) -> bool:
+    version = view.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
+    schema = view.get(SCHEMA, SchemaKey(pin.context, pin.schema_id))
+    return version is not None and version.state != "purged" and schema is not None
+
+
+def check_type(view: View, key: TypeKey, value: UserType) -> Iterator[InvariantViolation]:
+    """Yield a violation for each type that a type uses and that is missing."""
+    for name in value.types:
+        if view.get(TYPE, TypeKey(name)) is None:
+            yield InvariantViolation("TYPE_MISSING", TYPE.name, key, f"it uses the type {name}, which is not there")
+
+
+def check_topic(view: View, key: TopicKey, value: Topic) -> Iterator[InvariantViolation]:
+    """Yield a violation for each source over a topic that is missing, or stands elsewhere."""
+    for name in value.sources:
+        source = view.get(SOURCE, SourceKey(name))
+        if source is None or (source.cluster, source.place) != (key.cluster, key.topic):
+            yield InvariantViolation("SOURCE_MISSING", TOPIC.name, key, f"{name} does not stand over it")
