@@ -59,7 +59,7 @@ class DropPlan:
 
 
 def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) -> Decision[SourcesDropped]:
-    """DropPlan a source, and with CASCADE all that reads it."""
+    """Drop a source, and with CASCADE all that reads it."""
     request = command.request
     key = source_key(request.name)
     there = view.get(SOURCE, key)
