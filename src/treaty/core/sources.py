@@ -155,7 +155,7 @@ class DroppedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class UserType:
+class StoredType:
     """A named SQL type: its definition as SQL text, and the keys of the types that the definition uses."""
 
     name: str

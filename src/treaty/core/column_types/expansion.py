@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from treaty.core.column_types.types import ColumnTypeError, SqlArray, SqlField, SqlMap, SqlStruct, SqlType, UserType
 from treaty.core.column_types.limits import TYPE_DEPTH, TYPE_PARTS
+from treaty.core.column_types.types import ColumnTypeError, SqlArray, SqlField, SqlMap, SqlStruct, SqlType, UserType
 
 TypeLookup = Callable[[str], SqlType | None]
 """From the key of a user type, its name with A-Z as a-z, to what it stands for; None without such a type."""

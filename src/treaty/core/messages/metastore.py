@@ -6,7 +6,7 @@ from typing import Literal
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
-from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, UserType
+from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, StoredType
 
 # -------------------------------------------------------------------------------------------------------- values
 
@@ -127,7 +127,7 @@ class DroppedSources:
 class TypeFound:
     """A type as its row says, its expanded definition, and who uses it: names of sources that the caller may see and of types."""
 
-    type: UserType
+    type: StoredType
     expanded: str = ""
     users: tuple[str, ...] = ()
     hidden_users: int = 0
@@ -154,7 +154,7 @@ class TypeDropped:
 class Types:
     """A page of types by key; `last` as in `Sources`."""
 
-    types: tuple[UserType, ...]
+    types: tuple[StoredType, ...]
     last: str = ""
 
 

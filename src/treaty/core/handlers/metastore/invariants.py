@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.sources import SchemaPin, Source, Topic, UserType
+from treaty.core.sources import SchemaPin, Source, StoredType, Topic
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import SourceKey, TopicKey, TypeKey, key_of_name
@@ -44,7 +44,7 @@ def _is_kept(view: View, pin: SchemaPin) -> bool:
     return version is not None and version.state != "purged" and schema is not None
 
 
-def check_type(view: View, key: TypeKey, value: UserType) -> Iterator[InvariantViolation]:
+def check_type(view: View, key: TypeKey, value: StoredType) -> Iterator[InvariantViolation]:
     """Yield a violation for each type that a type uses and that is missing."""
     for name in value.types:
         if view.get(TYPE, TypeKey(name)) is None:

@@ -7,7 +7,7 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
 from treaty.core.names import is_subject_name, is_visible
 from treaty.core.refusals import InvalidSource, SourceExists, SourceNotFound, TooLarge, TypeNotFound
-from treaty.core.sources import Source, UserType
+from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.indexes import SOURCE_BY_LOWER, TYPE_BY_LOWER
 from treaty.core.state.metastore.keys import SourceKey, TypeKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE, TYPE
@@ -60,7 +60,7 @@ def nearest_name(view: View, name: str) -> str:
     return next(iter(get_close_matches(key_of_name(name), keys, 1)), "")
 
 
-def find_type(view: View, name: str, path: str = "/name") -> tuple[TypeKey, UserType]:
+def find_type(view: View, name: str, path: str = "/name") -> tuple[TypeKey, StoredType]:
     """Return a type by its name; raises `TypeNotFound`."""
     base, key = without_filter(view)[0], type_key(name)
     value = base.get(TYPE, key)

@@ -31,7 +31,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import InvalidSource, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import SourceColumn, UserType
+from treaty.core.sources import SourceColumn, StoredType
 from treaty.core.state.metastore.keys import TypeKey
 from treaty.core.state.metastore.tables import TYPE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -75,7 +75,7 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     definition = print_column_type(type_)
     expand_text(view, definition)
     generation = view.sequence + 1
-    row = UserType(request.name, definition, generation, used, request.comment, command.principal, command.time)
+    row = StoredType(request.name, definition, generation, used, request.comment, command.principal, command.time)
     rows = (make_row(TYPE, key, row), *expired_rows(view, command.time))
     return Decision(rows, TypeStored(request.name, generation, created=True))
 

@@ -52,11 +52,11 @@ def _source_running(key: SourceKey, value: m.Source) -> tuple[tuple[str, str], .
     return () if value.query is None else ((value.desired, key.name),)
 
 
-def _type_by_type(_key: TypeKey, value: m.UserType) -> tuple[tuple[str], ...]:
+def _type_by_type(_key: TypeKey, value: m.StoredType) -> tuple[tuple[str], ...]:
     return tuple((name,) for name in value.types)
 
 
-def _type_by_lower(key: TypeKey, _value: m.UserType) -> tuple[tuple[str], ...]:
+def _type_by_lower(key: TypeKey, _value: m.StoredType) -> tuple[tuple[str], ...]:
     return () if key.name.isascii() else ((key.name.lower(),),)
 
 

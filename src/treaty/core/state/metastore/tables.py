@@ -35,7 +35,7 @@ SOURCE = Table(
     ordered=True, counted=lambda _key, _: (),
 )  # fmt: skip
 """Counted together."""
-TYPE = Table("type", TypeKey, m.UserType, (TYPE_BY_TYPE, TYPE_BY_LOWER), ordered=True, counted=lambda _key, _: ())
+TYPE = Table("type", TypeKey, m.StoredType, (TYPE_BY_TYPE, TYPE_BY_LOWER), ordered=True, counted=lambda _key, _: ())
 """Counted together."""
 DROPPED = Table("dropped", DroppedKey, m.DroppedSource, (DROPPED_BY_TIME, DROPPED_BY_ORIGIN), ordered=True)
 TOPIC = Table("topic", TopicKey, m.Topic, ordered=True)
