@@ -12,6 +12,7 @@ from tests.simulation.group_workload import GENERATORS as OF_GROUPS
 from tests.simulation.group_workload import creation
 from tests.simulation.import_workload import GENERATORS as OF_IMPORTS
 from tests.simulation.label_workload import GENERATORS as OF_LABELS
+from tests.simulation.metastore_workload import GENERATORS as OF_SOURCES
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed
@@ -274,10 +275,12 @@ def request(ask: Asker, weights: Mapping[type, float]) -> Request[Any]:
 
 def generator(kind: type) -> Generator:
     """What makes requests of a kind: its own generator, or one that follows from the types of its members."""
+    if kind in OF_SOURCES:
+        return OF_SOURCES[kind]
     return GENERATORS[kind][1] if kind in GENERATORS else partial(made_of_types, kind)
 
 
 def usual_weights() -> dict[type, float]:
-    """How often each operation is asked for."""
+    """How often each operation is asked for; sources have clients of their own, in some lives."""
     given = {kind: often for kind, (often, _) in GENERATORS.items()}
-    return given | {kind: USUAL_WEIGHT for kind in OPERATIONS if kind not in given}
+    return given | {kind: USUAL_WEIGHT for kind in OPERATIONS if kind not in {*given, *OF_SOURCES}}

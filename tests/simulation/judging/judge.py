@@ -11,11 +11,17 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
+from treaty.core.messages.metastore import UndropSource
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
+
+
+OF_THEIR_TIME = (UndropSource,)
+"""Requests whose refusal depends on the time at which they are decided, by clocks that differ: early or late."""
+LATE = 1 << 60
 
 
 @dataclass(slots=True, eq=False)
@@ -219,9 +225,11 @@ class Judge:
     def _justified(self, one: Asked, told: object, since: int) -> bool:
         """Whether some moment from `since` on says this, and nothing is written."""
         asking = one.asking
+        times = (0, LATE) if isinstance(asking.request, OF_THEIR_TIME) else (asking.time,)
         return any(
-            same_verdict(decide(self.history.pasts[moment], asking), told)
+            same_verdict(decide(self.history.pasts[moment], replace(asking, time=time)), told)
             for moment in range(self.history.now, since - 1, -1)
+            for time in times
         )
 
 

@@ -26,9 +26,12 @@ REMEMBERED, DROPPED = 15, 2
 TIGHT = 0.2
 """In how many lives there is little room: few versions of a subject, few schemas and subjects of a context, few contexts."""
 ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DROPPED": 1, "CONTEXTS": 4,
-        "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5}  # fmt: skip
+        "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5, "SOURCES": 6, "TYPES": 3, "INCARNATIONS": 2,
+        "DROPPED_EXPIRED": 1}  # fmt: skip
 NARROW = 0.5
 """In how many lives with handed commands few of them travel at once: `PEER_BATCH` in one batch, `PEER_REQUESTS` batches."""
+GRACES = (50, 400, 5_000)
+"""Milliseconds for which a dropped source can come back, in some lives."""
 PAGED = 0.3
 """In how many lives pages are small."""
 YOUNG = 50_000
@@ -55,6 +58,7 @@ def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
         if random.Random(f"room/{seed}").random() < TIGHT:
             for name, most in ROOM.items():
                 patch.setattr(limits, name, most)
+        patch.setattr(limits, "DROP_GRACE", random.Random(f"grace/{seed}").choice([*GRACES, limits.DROP_GRACE]))
         if random.Random(f"pages/{seed}").random() < PAGED:
             for name, (least, _) in PAGES.items():
                 patch.setattr(limits, name, least)

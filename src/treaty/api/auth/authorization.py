@@ -80,7 +80,7 @@ class AuthorizedRegistry:
         except Referenced as told:
             if access is None or _may_hear_of(access, told.reason.old):
                 raise
-            raise Referenced(replace(told.reason, old="")) from None
+            raise type(told)(replace(told.reason, old="")) from None
         if call.access is None or call.access.sees_all:
             return reply
         if isinstance(request, q.ListContexts):

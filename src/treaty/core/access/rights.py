@@ -88,6 +88,13 @@ class AccessRule:
             _matches_any(self.contexts, one) for one in contexts
         )
 
+    @property
+    def covers_some_source(self) -> bool:
+        """Whether there can be a source that the rule is about."""
+        if self.sources is not None:
+            return bool(self.sources)
+        return bool(self.subjects) and _matches_any(self.contexts, DEFAULT_CONTEXT)
+
     def covers_source(self, key: str) -> bool:
         """Return whether the rule is about the source with a key."""
         if self.sources is not None:
@@ -143,7 +150,7 @@ class Access:
 
     def may_some_source(self, permission: Permission) -> bool:
         """Return whether the permission may be given on some source."""
-        return any(permission in one.may and (one.sources or one.subjects) for one in self.rules)
+        return any(permission in one.may and one.covers_some_source for one in self.rules)
 
     def enters(self, context: str) -> bool:
         """Return whether any subject name in a context is readable."""

@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import purge_versions
 from tests.simulation.judging.model.encodings import refuse_if_encoded
@@ -288,6 +289,7 @@ def _take_apart(
                 raise No(Forbidden, "RIGHTS", subject=str(subject))
         for version in past.of(subject) if subject in going else ():
             refuse_if_referred_to(past, version, ("live", "soft"), beside=going)
+        refuse_if_pinned(past, past.of(subject) if subject in going else [])
         refuse_if_encoded(past, past.of(subject) if subject in going else [])
         refuse_if_readonly(past, q.Scope(*subject))
     events: list[Event] = [Associated(key, None) for key, _ in ties]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import (
@@ -84,6 +85,8 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     for each in (past.of(subject) if is_last else gone) if request.permanent else ():
         if each.version.revision_of >= 0:
             refuse_if_referred_to(past, each, ("live", "soft"))
+    if request.permanent:
+        refuse_if_pinned(past, past.of(subject) if is_last else gone)
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject) if is_last else gone)
     refuse_if_readonly(past, q.Scope(*subject))
@@ -132,6 +135,8 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     for one in past.of(subject) if request.permanent else ():
         if one.version.revision_of >= 0:
             refuse_if_referred_to(past, one, ("live", "soft"), beside=(subject,))
+    if request.permanent:
+        refuse_if_pinned(past, past.of(subject))
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject))
     refuse_if_readonly(past, q.Scope(*subject))
@@ -246,6 +251,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
     for one in versions:
         if one.state == "soft":
             refuse_if_referred_to(past, one, ("live", "soft"), beside=tuple(inside))
+    refuse_if_pinned(past, versions)
     refuse_if_encoded(past, versions)
     gone: list[Event] = [VersionPurged(one.subject, one.ordinal) for one in versions]
     return [*gone, *(SubjectPurged(subject) for subject in inside if not survives(past, subject))]

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.metastore import changing as source_changing
+from tests.simulation.judging.metastore import comparing as source_comparing
+from tests.simulation.judging.metastore import creating, dropping, telling, typing_names
 from tests.simulation.judging.model import (
     associating,
     changing,
@@ -37,6 +40,7 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
@@ -128,6 +132,19 @@ RULES: Mapping[type, Rule] = {
     k.ListApiKeys: Rule(keys.list_api_keys, rights.somewhere("admin")),
     q.GetOutcome: Rule(outcomes.get_outcome, rights.of_get_outcome),
     t.ListAssociations: Rule(associating.list_associations, rights.of_list_associations, follows_alias=True),
+    m.CreateSource: Rule(creating.create_source, rights.of_create_source, writes=True),
+    m.ChangeSource: Rule(source_changing.change_source, rights.of_change_source, writes=True),
+    m.SetSourceState: Rule(source_changing.set_source_state, rights.on_source("pause"), writes=True),
+    m.DropSource: Rule(dropping.drop_source, rights.on_source("delete"), writes=True),
+    m.UndropSource: Rule(dropping.undrop_source, rights.on_source("register"), writes=True),
+    m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
+    m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
+    m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
+    m.ListSources: Rule(telling.list_sources, rights.some_source("read")),
+    m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
+    m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),
+    m.ListTypes: Rule(telling.list_types, rights.some_source("read")),
+    m.ListDependents: Rule(telling.list_dependents, rights.of_list_dependents),
     t.GetAssociations: Rule(associating.get_associations, rights.somewhere("read")),
 }
 """Every kind of request. One that is not here fails the run: what nobody has written down nobody can judge."""
@@ -192,7 +209,7 @@ def same_answer(mine: Any, told: Any) -> bool:
         return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
     if isinstance(mine, s.PublishedVersion | answers.RegisteredVersion):
         return type(mine) is type(told) and _said(mine) == _said(told) and _unsaid(mine) == _unsaid(told)
-    return bool(mine == told)
+    return source_comparing.as_compared(mine) == source_comparing.as_compared(told)
 
 
 def _said(one: Any) -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Pairs
-from treaty.core.state import values
+from treaty.core.state import metastore_values, values
 
 Alike = tuple[str, str]
 """What two texts have in common that are the same for a look-up: their format, and what they are with references inlined."""
@@ -229,6 +229,37 @@ class Associated:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceChanged:
+    """The source with a key is this one now; None: there is none."""
+
+    key: str
+    source: metastore_values.Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedChanged:
+    """What was dropped last under a key is this source; None: it came back, or is forgotten."""
+
+    key: str
+    dropped: metastore_values.DroppedSource | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeChanged:
+    """The type with a key is this one now; None: there is none."""
+
+    key: str
+    type: metastore_values.NamedType | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeleted:
+    """A topic, by its cluster and name, was deleted with the last source over it."""
+
+    place: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A command was decided in the commit with this sequence; asked again it gets the same answer."""
 
@@ -259,5 +290,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | Answered | OutcomeDropped | Restored
 )  # fmt: skip

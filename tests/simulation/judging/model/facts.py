@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
+from tests.simulation.judging.metastore import state
 from tests.simulation.judging.model.events import (
     Associated,
     CodecMade,
@@ -11,6 +12,7 @@ from tests.simulation.judging.model.events import (
     ContextDeleted,
     ContextMade,
     DraftPut,
+    DroppedChanged,
     EncodingMade,
     Event,
     IdsReserved,
@@ -19,9 +21,12 @@ from tests.simulation.judging.model.events import (
     ModeChanged,
     NumbersReserved,
     PolicyChanged,
+    SourceChanged,
     SubjectChanged,
     SubjectMade,
     SubjectPurged,
+    TopicDeleted,
+    TypeChanged,
     VersionMade,
     VersionNamed,
     VersionPatched,
@@ -93,6 +98,18 @@ def fact(past: Past, place: Place) -> object:
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
         private = key[0] == "encodings" and is_left_of_private(past, Subject(str(key[1]), str(key[2])))
         return None if highest is None else values.Counter(highest, aside, private)
+    return _fact_of_metastore(past, table, key)
+
+
+def _fact_of_metastore(past: Past, table: str, key: Key) -> object:
+    if table == "source":
+        return state.sources(past).get(str(key[0]))
+    if table == "type":
+        return state.types(past).get(str(key[0]))
+    if table == "dropped":
+        return state.dropped(past).get(str(key[0]))
+    if table == "topic":
+        return state.topic(past, (str(key[0]), str(key[1])))
     return "no rule of the model makes such a row"
 
 
@@ -219,6 +236,23 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
+        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted):
+            yield from _places_of_metastore(before, event)
+
+
+def _places_of_metastore(
+    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted
+) -> Iterator[Place]:
+    if isinstance(event, DroppedChanged):
+        yield "dropped", (event.key,)
+    elif isinstance(event, TypeChanged):
+        yield "type", (event.key,)
+    elif isinstance(event, TopicDeleted):
+        yield "topic", event.place
+    else:
+        yield "source", (event.key,)
+        both = (state.sources(before).get(event.key), event.source)
+        yield from (("topic", place) for place in map(state.place_of, both) if place is not None)
 
 
 def _place_of_setting(event: ConfigChanged | PolicyChanged | ModeChanged) -> Place:

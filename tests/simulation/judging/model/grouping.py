@@ -1,5 +1,6 @@
 """Subjects as groups: made, changed and removed apart from their versions, and told with their settings."""
 
+from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import has_association, purge_subject
 from tests.simulation.judging.model.events import ConfigChanged, ContextMade, Event, SubjectChanged, SubjectMade
@@ -153,6 +154,7 @@ def remove_subject(past: Past, asking: Asking, request: g.RemoveSubject) -> Yes:
     if has_association(past, subject):
         raise No(SubjectAssociated, "SUBJECT_ASSOCIATED", subject=str(subject))
     refuse_if_others_refer_to(past, subject)
+    refuse_if_pinned(past, past.of(subject))
     refuse_if_readonly(past, q.Scope(*subject))
     return Yes(tuple(purge_subject(past, subject)), g.GroupRemoved(removed=True))
 

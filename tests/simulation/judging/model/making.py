@@ -3,6 +3,8 @@
 import hashlib
 from dataclasses import dataclass, replace
 
+from tests.simulation.judging.metastore.pinning import refuse_if_pinned
+from tests.simulation.judging.metastore.state import is_pinned
 from tests.simulation.judging.model.asking import Yes
 from tests.simulation.judging.model.drafts import Home, ReadDraft
 from tests.simulation.judging.model.encodings import refuse_if_encoded
@@ -207,6 +209,7 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
             away = going_with(past, one)
             for each in away:
                 refuse_if_referred_to(past, each, ("live", "soft"))
+            refuse_if_pinned(past, away)
             refuse_if_encoded(past, away)
             if any((one.subject.sibling(used.subject), used.version) == (one.subject, number) for used in new.used):
                 raise No(Referenced, "REFERENCED", subject=str(one.subject), version=str(number))
@@ -238,7 +241,7 @@ def making_room(
         return []
     hidden = [one for one in there if one.state == "hidden" and one not in gone]
     oldest = sorted(hidden, key=lambda one: (one.number, one.ordinal))[: limits.VERSIONS_DROPPED]
-    free = (one for one in oldest if not past.encodings_of(one.subject, one.ordinal))
+    free = (one for one in oldest if not past.encodings_of(one.subject, one.ordinal) and not is_pinned(past, one))
     room = [one for one in free if not is_referred_to(past, one, ("live", "soft"))][:excess]
     if not room and not gone:
         raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(subject))

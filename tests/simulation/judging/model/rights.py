@@ -12,13 +12,28 @@ from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
 
-EVERY = ("read", "bump", "create", "register", "delete", "config", "mode", "admin")
+EVERY = (
+    "read",
+    "bump",
+    "create",
+    "register",
+    "delete",
+    "config",
+    "mode",
+    "query",
+    "insert",
+    "pause",
+    "plan",
+    "import",
+    "admin",
+)
 
 
 class Need(NamedTuple):
@@ -37,6 +52,8 @@ class Need(NamedTuple):
     """Whether a version is added to the subject: `bump` is needed where it exists, `create` where it does not."""
     vendor: str | None = None
     """All subjects of a vendor, by rules that name it."""
+    source: str | None = None
+    """A source or type, by its key; ``*``: any at all."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -65,13 +82,14 @@ def may_whole(access: Any, permission: str, context: str) -> bool:
     )
 
 
-def may_bind(access: Any, topic: tuple[str, str, str]) -> bool:
-    """Whether a rule lets the keys or values of a topic be bound: it names the topic; or, where it names no topics at all, it
-    lets the subject be registered that the topic has by its name, in the default context or in that of its namespace.
+def may_bind(access: Any, topic: tuple[str, str, str], permission: str = "register") -> bool:
+    """Whether a rule lets the keys or values of a topic be bound, or gives another permission on them: it names the topic; or,
+    where it names no topics at all, it gives it on the subject that the topic has by its name, in the default context or in
+    that of its namespace.
     """
     name, namespace, kind = topic
     for rule in access.rules:
-        if "register" not in rule.may:
+        if permission not in rule.may:
             continue
         if rule.topics is not None:
             if any(matches(pattern, name) for pattern in rule.topics):
@@ -79,6 +97,21 @@ def may_bind(access: Any, topic: tuple[str, str, str]) -> bool:
             continue
         fits = any(matches(pattern, f"{name}-{kind}") for pattern in rule.subjects)
         if fits and any(matches(pattern, home) for pattern in rule.contexts for home in (".", "." + namespace)):
+            return True
+    return False
+
+
+def may_source(access: Any, permission: str, key: str) -> bool:
+    """Whether a rule gives a permission on a source or type: it names its key; or, where it names no sources at all, it covers
+    the subject of that name in the default context. With ``*`` on some source.
+    """
+    for rule in access.rules:
+        if permission not in rule.may:
+            continue
+        patterns = rule.sources
+        if patterns is None:
+            patterns = rule.subjects if any(matches(one, ".") for one in rule.contexts) else ()
+        if patterns and (key == "*" or any(matches(one, key) for one in patterns)):
             return True
     return False
 
@@ -100,7 +133,9 @@ def _met(access: Any, need: Need) -> bool:
     if need.vendor is not None:
         return any(may_vendor(access, permission, need.vendor) for permission in need.permissions)
     if need.topic is not None:
-        return may_bind(access, need.topic)
+        return any(may_bind(access, need.topic, permission) for permission in need.permissions)
+    if need.source is not None:
+        return any(may_source(access, permission, need.source) for permission in need.permissions)
     for permission in need.permissions:
         if need.context is None:
             met = any(permission in rule.may and rule.subjects for rule in access.rules)
@@ -290,3 +325,48 @@ def of_delete_context(request: q.DeleteContext) -> list[Need]:
 
 def of_get_outcome(request: q.GetOutcome) -> list[Need]:
     return [Need(EVERY) if request.principal is None else Need(("admin",), "*")]
+
+
+# --------------------------------------------------------------------------------------------------- the metastore
+
+
+def _key(name: str) -> str:
+    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in name)
+
+
+def on_source(permission: str) -> Callable[[Any], list[Need]]:
+    return lambda request: [Need((permission,), source=_key(request.name))]
+
+
+def some_source(permission: str) -> Callable[[Any], list[Need]]:
+    return lambda _: [Need((permission,), source="*")]
+
+
+def _pinned(*pins: Any) -> list[Need]:
+    """Who binds something to a version must be allowed to read it."""
+    return [Need(("read",), pin.context, pin.subject) for pin in pins if pin is not None]
+
+
+def of_create_source(request: m.CreateSource) -> list[Need]:
+    """Its name, its topic, its schemas, what it is bound to, and what its query reads."""
+    made, needed = request.definition, [Need(("register",), source=_key(request.definition.name))]
+    if made.bad_rows:
+        needed.append(Need(("register",), source=_key(made.name) + "_bad"))
+    if made.connector == "kafka" and made.place:
+        kinds = ["value"] if made.key is None else ["key", "value"]
+        needed += [Need(("register",), topic=(made.place, "", kind)) for kind in kinds]
+    for schema in (request.key_schema, request.value_schema):
+        needed += [] if schema is None else of_register(schema)
+    needed += _pinned(*(part.pin for part in (made.key, made.value) if part is not None))
+    for read in () if made.query is None else made.query.reads:
+        needed += [*_pinned(read.key, read.value), Need(("query",), source=_key(read.source))]
+    return needed
+
+
+def of_change_source(request: m.ChangeSource) -> list[Need]:
+    needed = [Need(("register",), source=_key(name)) for name in (request.name, request.rename) if name]
+    return [*needed, *_pinned(*(part.pin for part in (request.key, request.value) if part is not None))]
+
+
+def of_list_dependents(request: m.ListDependents) -> list[Need]:
+    return (some_source("read") if request.kind == "TYPE" else on_source("read"))(request)

@@ -1,0 +1,132 @@
+"""ALTER, PAUSE and RESUME: a source changes in its place."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.metastore.defining import (
+    refuse_bad_columns,
+    refuse_dead_pin,
+    refuse_keyless,
+    refuse_lost_columns,
+    types_in,
+)
+from tests.simulation.judging.metastore.dropping import expired, refuse_unexpected, source_named
+from tests.simulation.judging.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.metastore.state import key_of, readers, sources, streams_of_bad_rows
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from treaty.core import limits
+from treaty.core.messages import metastore as m
+from treaty.core.refusals import InvalidSource, NotPermitted, SourceExists, SourceUsed, TooLarge
+from treaty.core.state.metastore_values import Source, SourceColumn
+
+
+def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
+    """Columns, properties, name, protection, comment, pins; a change of nothing writes nothing."""
+    key, old = source_named(past, request.name)
+    refuse_unexpected(old, request.expected)
+    new = _with_columns(past, key, old, request)
+    new = replace(new, properties=_properties(old, request))
+    new = replace(
+        new,
+        protected=old.protected if request.protect is None else request.protect,
+        comment=old.comment if request.comment is None else request.comment,
+        key=request.key or old.key,
+        value=request.value or old.value,
+    )
+    for part in (request.key, request.value):
+        if part is not None and part.pin is not None:
+            refuse_dead_pin(past, part.pin)
+    if len(request.statement.encode("utf-8", "surrogatepass")) > limits.STATEMENT_BYTES:
+        raise No(TooLarge, "STATEMENT_BYTES")
+    if request.rename and request.rename != old.name:
+        _refuse_rename(past, key, request.rename)
+        new = replace(new, name=request.rename)
+    if new == old:
+        return Yes((), _stored(old))
+    if (new.columns, new.key, new.value, new.properties) != (old.columns, old.key, old.value, old.properties):
+        new = replace(new, revision=old.revision + 1)
+    new = replace(new, changed_by=asking.principal, changed=asking.time)
+    events = _moved(past, key, new)
+    return Yes(() if request.dry_run else (*events, *expired(past, asking)), _stored(new, changed=True))
+
+
+def _stored(source: Source, *, changed: bool = False) -> m.SourceStored:
+    return m.SourceStored(source.name, source.kind, source.generation, source.revision, replaced=changed)
+
+
+def _moved(past: Past, key: str, new: Source) -> list[Event]:
+    """A source under another key takes its stream of bad rows along."""
+    later = key_of(new.name)
+    events: list[Event] = [SourceChanged(later, new)]
+    if later != key:
+        events.insert(0, SourceChanged(key, None))
+        for bad in streams_of_bad_rows(past, key):
+            events.append(SourceChanged(bad, replace(sources(past)[bad], origin=later)))
+    return events
+
+
+def _with_columns(past: Past, key: str, old: Source, request: m.ChangeSource) -> Source:
+    if not request.columns:
+        return old
+    if old.query is not None:
+        raise No(NotPermitted, "QUERY_COLUMNS")
+    columns = list(old.columns)
+    for change in request.columns:
+        at = [place for place, column in enumerate(columns) if column.name.lower() == change.column.name.lower()]
+        if change.op == "add":
+            if at:
+                raise No(InvalidSource, "COLUMN_TWICE")
+            columns.append(change.column)
+        elif not at:
+            raise No(InvalidSource, "COLUMN_NOT_FOUND")
+        elif change.op == "drop":
+            del columns[at[0]]
+        else:
+            columns[at[0]] = change.column
+    return _checked(past, key, old, tuple(columns))
+
+
+def _checked(past: Past, key: str, old: Source, columns: tuple[SourceColumn, ...]) -> Source:
+    refuse_bad_columns(columns)
+    refuse_keyless(old.kind, columns, None)
+    types = types_in(past, columns)
+    refuse_lost_columns(past, key, old, columns)
+    return replace(old, columns=columns, types=types)
+
+
+def _properties(old: Source, request: m.ChangeSource) -> tuple[tuple[str, str], ...]:
+    """Those that are named are set, and an empty text unsets; by name where any is named."""
+    now = dict(old.properties)
+    for name, value in request.properties:
+        if value:
+            now[name] = value
+        else:
+            now.pop(name, None)
+    if len(now) > limits.SOURCE_PROPERTIES:
+        raise No(TooLarge, "SOURCE_PROPERTIES")
+    return tuple(sorted(now.items())) if request.properties else old.properties
+
+
+def _refuse_rename(past: Past, key: str, name: str) -> None:
+    later = key_of(name)
+    refuse_bad_name(name)
+    if later != key and later in sources(past):
+        raise No(SourceExists, "SOURCE_EXISTS")
+    refuse_taken(sources(past), name, "SOURCE_TAKEN", besides=key)
+    if readers(past, key):
+        raise No(SourceUsed, "SOURCE_READ")
+
+
+def set_source_state(past: Past, asking: Asking, request: m.SetSourceState) -> Yes:
+    """PAUSE and RESUME: what is wanted of a query."""
+    key, old = source_named(past, request.name)
+    if old.query is None:
+        raise No(InvalidSource, "QUERY_NONE")
+    if request.state not in {"RUNNING", "PAUSED"}:
+        raise No(InvalidSource, "QUERY_STATE_WORD")
+    if request.state == old.desired:
+        return Yes((), _stored(old))
+    new = replace(old, desired=request.state, changed_by=asking.principal, changed=asking.time)
+    return Yes((SourceChanged(key, new), *expired(past, asking)), _stored(new, changed=True))

@@ -1,0 +1,27 @@
+"""Answers about sources, in the form in which they are compared: the model knows sets, and no words for people."""
+
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import answers
+from treaty.core.messages import metastore as m
+
+
+def as_compared(answer: Any) -> Any:
+    """An answer without what the model does not say: the order of names, and notes."""
+    if isinstance(answer, m.SourcesDropped):
+        digest = answer.digest if answer.names else ""
+        return replace(answer, names=tuple(sorted(answer.names)), digest=digest, closure=(), notes=())
+    if isinstance(answer, m.SourceStored):
+        return replace(answer, notes=())
+    if isinstance(answer, m.SourceFound):
+        return replace(answer, readers=tuple(sorted(answer.readers)))
+    if isinstance(answer, m.TypeFound):
+        return replace(answer, users=tuple(sorted(answer.users)))
+    if isinstance(answer, m.Dependents):
+        needed = sorted({(one.kind, one.name) for one in answer.dependents})
+        upstreams = sorted({(one.kind, one.name) for one in answer.upstreams})
+        return needed, upstreams, answer.hidden
+    if isinstance(answer, answers.DeletedVersions):
+        return answer.numbers
+    return answer

@@ -1,0 +1,177 @@
+"""CREATE: a source comes into being, or has another definition from now on."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.metastore.defining import (
+    refuse_bad_definition,
+    refuse_bad_reads,
+    refuse_circle,
+    refuse_dead_pins,
+    refuse_lost_columns,
+    types_in,
+)
+from tests.simulation.judging.metastore.dropping import expired
+from tests.simulation.judging.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.metastore.state import key_of, sources, streams_of_bad_rows
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.registering import register
+from treaty.core import limits
+from treaty.core.handlers.metastore.definitions import BAD_COLUMNS
+from treaty.core.messages import metastore as m
+from treaty.core.names import subject_of
+from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, SourceExists, TooLarge
+from treaty.core.requests import Register
+from treaty.core.state.metastore_values import Incarnation, SchemaPin, Source, SourcePart
+
+
+def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
+    """In the order of the text: the definition, the name, types, reads, schemas, pins, readers of the former one."""
+    definition, there = request.definition, sources(past)
+    refuse_bad_definition(definition)
+    key = key_of(definition.name)
+    old = there.get(key)
+    if old is not None and request.if_not_exists:
+        return Yes((), m.SourceStored(old.name, old.kind, old.generation, old.revision))
+    _refuse_by_name(past, request, key, old)
+    types = types_in(past, definition.columns)
+    reads = () if definition.query is None else definition.query.reads
+    refuse_bad_reads(past, asking, key, reads)
+    events, parts = _register(past, asking, request)
+    now = past.then(events)
+    new = _source(past, asking, definition, parts, old, types)
+    refuse_dead_pins(now, new)
+    fresh_bad = definition.bad_rows and not streams_of_bad_rows(past, key)
+    if old is not None:
+        _refuse_other_source(old, definition)
+        refuse_circle(past, key, reads)
+        refuse_lost_columns(past, key, old, definition.columns)
+        _refuse_other_state(old, new)
+        if _is_same(new, old) and not fresh_bad:
+            answer = m.SourceStored(old.name, old.kind, old.generation, old.revision)
+            return Yes(() if request.dry_run else tuple(events), answer)
+    events.append(SourceChanged(key, new))
+    if fresh_bad:
+        bad = f"{definition.name}_bad"
+        _refuse_bad_rows(past.then(events), bad)
+        events.append(SourceChanged(key_of(bad), _bad_rows(past, asking, new)))
+    also = (f"{definition.name}_bad",) if fresh_bad else ()
+    answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, old is None, old is not None, also)
+    if request.dry_run:
+        return Yes((), answer)
+    return Yes((*events, *expired(past, asking)), answer)
+
+
+def _refuse_by_name(past: Past, request: m.CreateSource, key: str, old: Source | None) -> None:
+    definition, there = request.definition, sources(past)
+    if old is not None and not request.replace:
+        raise No(SourceExists, "SOURCE_EXISTS")
+    expected = request.expected
+    if expected is not None and (
+        old is None or (expected.generation, expected.revision) != (old.generation, old.revision)
+    ):
+        raise No(NotLatest, "SOURCE_EXPECTED")
+    if old is None:
+        refuse_taken(there, definition.name, "SOURCE_TAKEN")
+        refuse_many(past)
+
+
+def refuse_many(past: Past, more: int = 1) -> None:
+    if len(sources(past)) + more > limits.SOURCES:
+        raise No(TooLarge, "SOURCES")
+
+
+def _refuse_other_source(old: Source, definition: m.SourceDefinition) -> None:
+    """A replaced source is of the same kind, has a query or has none as before, and is defined by statements."""
+    if old.kind != definition.kind:
+        raise No(SourceExists, "SOURCE_KIND_DIFFERS")
+    if old.origin:
+        raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
+    if (old.query is None) != (definition.query is None):
+        raise No(NotPermitted, "SOURCE_REPLACE")
+
+
+def _refuse_bad_rows(past: Past, name: str) -> None:
+    """The name of a stream of bad rows has to be free, and there has to be room for it."""
+    if key_of(name) in sources(past):
+        raise No(SourceExists, "SOURCE_EXISTS")
+    refuse_bad_name(name)
+    refuse_taken(sources(past), name, "SOURCE_TAKEN")
+    refuse_many(past)
+
+
+def _register(
+    past: Past, asking: Asking, request: m.CreateSource
+) -> tuple[list[Event], tuple[SourcePart | None, SourcePart | None]]:
+    """The schemas that come with a source are versions before it is made; those versions are its pins."""
+    definition = request.definition
+    parts = [(definition.key, request.key_schema), (definition.value, request.value_schema)]
+    for part, schema in parts:
+        if schema is not None and (part is None or part.pin is not None):
+            raise No(InvalidSource, "SCHEMA_PART")
+    events, pinned = list[Event](), list[SourcePart | None]()
+    for part, schema in parts:
+        if part is None or schema is None:
+            pinned.append(part)
+            continue
+        registered = register(past.then(events), asking, schema)
+        events += registered.events
+        pinned.append(replace(part, pin=_pin(past.then(events), registered, schema)))
+    return events, (pinned[0], pinned[1])
+
+
+def _pin(past: Past, registered: Yes, schema: Register) -> SchemaPin:
+    version = registered.answer.version
+    subject = subject_of(version.subject, schema.subject.context)
+    return SchemaPin(*subject, past.subjects[subject].generation, version.ordinal, version.schema_id)
+
+
+def _source(
+    past: Past,
+    asking: Asking,
+    definition: m.SourceDefinition,
+    parts: tuple[SourcePart | None, SourcePart | None],
+    old: Source | None,
+    types: tuple[str, ...],
+) -> Source:
+    """The row: a new one has the generation of its commit, a replaced one keeps its own and counts on."""
+    new = Source(
+        definition.kind, definition.name, definition.statement, definition.columns, past.sequence + 1, parts[0], parts[1],
+        definition.connector, definition.cluster, definition.place, definition.timestamp, definition.properties,
+        definition.comment, types, author=asking.principal, time=asking.time,
+    )  # fmt: skip
+    plan = definition.query
+    if old is None:
+        begun = None if plan is None else Incarnation(new.generation, 1, plan, asking.principal, asking.time)
+        return replace(new, query=begun)
+    new = replace(
+        new, generation=old.generation, revision=old.revision + 1, author=old.author, time=old.time, origin=old.origin,
+        desired=old.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
+        previous=old.previous,
+    )  # fmt: skip
+    if plan is None or old.query is None or plan == old.query.plan:
+        return new
+    query = Incarnation(old.query.began, old.query.revision + 1, plan, asking.principal, asking.time)
+    return replace(new, query=query, previous=(old.query, *old.previous)[: limits.INCARNATIONS])
+
+
+def _is_same(new: Source, old: Source) -> bool:
+    """Whether nothing but the text, counts and times would change."""
+    kept = {"revision": 0, "changed_by": "", "changed": 0, "statement": ""}
+    return replace(new, **kept) == replace(old, **kept)
+
+
+def _refuse_other_state(old: Source, new: Source) -> None:
+    """What a query has gathered has to be of use to the next one."""
+    if old.query is not None and new.query is not None and old.query.plan.fingerprint != new.query.plan.fingerprint:
+        raise No(NotPermitted, "QUERY_STATE")
+
+
+def _bad_rows(past: Past, asking: Asking, source: Source) -> Source:
+    """The stream of rows that could not be read."""
+    return Source(
+        "STREAM", f"{source.name}_bad", "", BAD_COLUMNS, past.sequence + 1, connector="delta", cluster=source.cluster,
+        origin=key_of(source.name), author=asking.principal, time=asking.time,
+    )  # fmt: skip
