@@ -38,6 +38,8 @@ SCOPES = {
     "some": 'subjects = "open-?"\ncontexts = ".t*"',
     "all": 'contexts = "*"',
     "private": "private = true",
+    "sources": 'sources = ["a", "b*"]',
+    "topics": 'subjects = []\ntopics = "*"\nsources = "*"',
 }
 ROLES = tuple(f"{permission}_{scope}" for permission in EVERY for scope in SCOPES)
 FILE = '[basic]\nfile = "passwords"\nremember = 600\n' + "".join(
@@ -146,6 +148,8 @@ ELSEWHERE = {
     "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
     "check-reading", "get-pin", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
+    "create-source", "change-source", "set-source-state", "drop-source", "undrop-source", "create-type", "drop-type",
+    "describe-source", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

@@ -9,8 +9,9 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.state import values
+from treaty.core.state import metastore_values, values
 from treaty.core.state.commit import START, Position
+from treaty.core.state.metastore_tables import TopicKey
 from treaty.core.state.ordered import SortedKeys
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.root import roots_of
@@ -33,7 +34,6 @@ from treaty.core.state.state_tables import (
     TOPIC,
     AnyIndex,
     AnyTable,
-    TopicKey,
 )
 from treaty.core.state.table import Key, may_lie_between
 from treaty.core.state.tables import DictTables
@@ -47,7 +47,54 @@ small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
 kinds = st.sampled_from([IDS, *KINDS_OF_SUBJECT])
 used = st.builds(values.StoredReference, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
+pins = st.builds(metastore_values.SchemaPin, contexts, subjects, small, small, small)
+parts = st.builds(metastore_values.SourcePart, st.just("AVRO"), pin=st.none() | pins)
+reads = st.builds(metastore_values.SourceRead, words, small, value=st.none() | pins)
+plans = st.builds(metastore_values.QueryPlan, st.just("SELECT 1"), st.lists(reads, max_size=2).map(tuple))
+incarnations = st.builds(metastore_values.Incarnation, small, small, plans)
+lists = st.lists(words, max_size=2, unique=True).map(tuple)
+columns = st.just((metastore_values.SourceColumn("id", "INT"),))
+sources = st.builds(
+    metastore_values.Source,
+    st.sampled_from(metastore_values.KINDS),
+    words,
+    words,
+    columns,
+    small,
+    key=st.none() | parts,
+    value=st.none() | parts,
+    types=lists,
+    origin=words,
+    query=st.none() | incarnations,
+    desired=st.sampled_from(metastore_values.STATES),
+)
+names = st.sampled_from(["a", "b", "\u00e9", "\u00c9", "\u212a"])
 readable = st.one_of(
+    st.builds(Row, st.just("source"), st.tuples(names), st.none() | sources),
+    st.builds(
+        Row,
+        st.just("type"),
+        st.tuples(names),
+        st.none() | st.builds(metastore_values.NamedType, words, words, small, lists),
+    ),
+    st.builds(
+        Row,
+        st.just("dropped"),
+        st.tuples(names),
+        st.none() | st.builds(metastore_values.DroppedSource, sources, words, small),
+    ),
+    st.builds(
+        Row,
+        st.just("topic"),
+        st.tuples(words, words),
+        st.none() | st.builds(metastore_values.Topic, sources=lists),
+    ),
+    st.builds(
+        Row,
+        st.just("assignment"),
+        st.tuples(small, st.sampled_from(metastore_values.PARTS)),
+        st.none() | st.builds(metastore_values.Assignment, words, small),
+    ),
     st.builds(
         Row,
         st.just("schema"),
@@ -298,7 +345,7 @@ def test_tables_that_lost_every_row_are_as_new(rows: list[EncodedRow]) -> None:
 def test_asking_for_what_never_was_finds_nothing(rows: list[EncodedRow]) -> None:
     tables = applied([rows], place(1))
     for view in (tables, Overlay(tables)):
-        assert view.get(TOPIC, TopicKey("x")) is None
+        assert view.get(TOPIC, TopicKey("main", "x")) is None
         assert list(view.keys(TOPIC)) == []
         for name, index in INDEXES.items():
             if index.key_of is None:

@@ -29,6 +29,19 @@ HOLDERS = (
     ]
     + [Access(())]
     + [
+        Access((AccessRule(("user:a",), with_included([held]), (), (".",), topics, sources=sources),))
+        for held in PERMISSIONS
+        for sources, topics in ((("*",), ("*",)), (("a", "point"), ("t1",)), ((), None))
+    ]
+    + [
+        Access(
+            (
+                AccessRule(("user:a",), with_included(("register", "query")), (), (".",), ("t?",), sources=("*",)),
+                AccessRule(("user:a",), with_included(("register",)), ("*",), ("*",), (), sources=()),
+            )
+        )
+    ]
+    + [
         Access((AccessRule(("user:a",), frozenset(PERMISSIONS), ("*",), ("*",), private=private),))
         for private in (False, True)
     ]

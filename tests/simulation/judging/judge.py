@@ -18,7 +18,6 @@ from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
 
-
 OF_THEIR_TIME = (UndropSource,)
 """Requests whose refusal depends on the time at which they are decided, by clocks that differ: early or late."""
 LATE = 1 << 60
