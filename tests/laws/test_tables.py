@@ -4,14 +4,16 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
-from typing import TypeVar
+from typing import TypeVar, get_type_hints
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.state import metastore_values, values
+from treaty.core import sources as metastore_values
+from treaty.core.state import values
 from treaty.core.state.commit import START, Position
-from treaty.core.state.metastore_tables import TopicKey
+from treaty.core.state.metastore.tables import TopicKey
 from treaty.core.state.ordered import SortedKeys
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.root import roots_of
@@ -68,14 +70,14 @@ sources = st.builds(
     query=st.none() | incarnations,
     desired=st.sampled_from(metastore_values.STATES),
 )
-names = st.sampled_from(["a", "b", "\u00e9", "\u00c9", "\u212a"])
+names = st.sampled_from(["a", "b", "a_bad", "\u00e9", "\u00c9", "\u212a"])
 readable = st.one_of(
     st.builds(Row, st.just("source"), st.tuples(names), st.none() | sources),
     st.builds(
         Row,
         st.just("type"),
         st.tuples(names),
-        st.none() | st.builds(metastore_values.NamedType, words, words, small, lists),
+        st.none() | st.builds(metastore_values.UserType, words, words, small, lists),
     ),
     st.builds(
         Row,
@@ -84,10 +86,7 @@ readable = st.one_of(
         st.none() | st.builds(metastore_values.DroppedSource, sources, words, small),
     ),
     st.builds(
-        Row,
-        st.just("topic"),
-        st.tuples(words, words),
-        st.none() | st.builds(metastore_values.Topic, sources=lists),
+        Row, st.just("topic"), st.tuples(words, words), st.none() | st.builds(metastore_values.Topic, sources=lists)
     ),
     st.builds(
         Row,
@@ -346,7 +345,7 @@ def test_asking_for_what_never_was_finds_nothing(rows: list[EncodedRow]) -> None
     tables = applied([rows], place(1))
     for view in (tables, Overlay(tables)):
         assert view.get(TOPIC, TopicKey("main", "x")) is None
-        assert list(view.keys(TOPIC)) == []
+        assert TopicKey("main", "x") not in list(view.keys(TOPIC))
         for name, index in INDEXES.items():
             if index.key_of is None:
                 assert found(view, name, ("nothing", "here", "at all")[: len(index.key_parts)]) in ([], ["unreadable"])
@@ -420,3 +419,14 @@ def test_a_pattern_without_open_parts_lies_between_bounds_or_not() -> None:
     for entry in product(parts, repeat=2):
         for low, high in product(bounds, repeat=2):
             assert may_lie_between(entry, low, high) == (low <= entry < high), (entry, low, high)
+
+
+@pytest.mark.parametrize("index", [one for one in INDEXES.values() if one.key_of], ids=lambda one: one.name)
+def test_an_entry_that_has_the_key_of_its_row_tells_it(index: AnyIndex) -> None:
+    parts = get_type_hints(index.key).values()
+    key = tuple(f"ab{at}" if part is str else at for at, part in enumerate(parts))
+    entry = tuple("other" if at is None else key[at] for at in index.key_parts)
+
+    assert index.key_of is not None
+    assert index.key_of(entry) == key
+    assert type(index.key_of(entry)) is index.key

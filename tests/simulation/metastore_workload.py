@@ -15,15 +15,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.requests import Request
 from treaty.core.schema import Draft
-from treaty.core.state.metastore_values import (
-    QueryPlan,
-    SchemaPin,
-    Source,
-    SourceColumn,
-    SourcePart,
-    SourceRead,
-    StateFingerprint,
-)
+from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourcePart, SourceRead, StateFingerprint
 
 NAMES = ("a", "A", "b", "c", "d", "\u00e9", "\u00c9", "k", "\u212a", "a_bad", "b_bad")
 """Names of sources: some differ in case, one is a letter of Kelvin that is small like an ASCII one."""
@@ -221,7 +213,7 @@ def change_source(ask: SourceAsker) -> Request[Any]:
     """One or two changes of a source."""
     name = ask.name()
     ops = [ask.chance.choice(["add", "drop", "set"]) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
-    columns = tuple(m.ColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
+    columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
     return m.ChangeSource(
         name,
         columns=columns if ask.often(0.4) else (),

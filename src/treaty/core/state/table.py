@@ -54,7 +54,11 @@ class Index(Generic[E, K]):
 
 
 def _key_reader(kind: type[K], key_parts: tuple[int | None, ...]) -> Callable[[Any], K]:
-    parts = itemgetter(*(key_parts.index(at) for at in range(len(get_type_hints(kind)))))
+    places = [key_parts.index(at) for at in range(len(get_type_hints(kind)))]
+    if len(places) == 1:  # `itemgetter` of one place returns no tuple
+        (place,) = places
+        return lambda entry: tuple.__new__(kind, (entry[place],))
+    parts = itemgetter(*places)
     return lambda entry: tuple.__new__(kind, parts(entry))
 
 

@@ -19,7 +19,7 @@ from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import InvalidSource, NotPermitted, SourceExists, SourceUsed, TooLarge
-from treaty.core.state.metastore_values import Source, SourceColumn
+from treaty.core.sources import Source, SourceColumn
 
 
 def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:

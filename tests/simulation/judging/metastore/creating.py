@@ -24,7 +24,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, SourceExists, TooLarge
 from treaty.core.requests import Register
-from treaty.core.state.metastore_values import Incarnation, SchemaPin, Source, SourcePart
+from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart
 
 
 def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
@@ -49,17 +49,17 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
         refuse_circle(past, key, reads)
         refuse_lost_columns(past, key, old, definition.columns)
         _refuse_other_state(old, new)
-        if _is_same(new, old) and not fresh_bad:
-            answer = m.SourceStored(old.name, old.kind, old.generation, old.revision)
-            return Yes(() if request.dry_run else tuple(events), answer)
-    events.append(SourceChanged(key, new))
+        new = old if _is_same(new, old) else new
+    if new != old:
+        events.append(SourceChanged(key, new))
     if fresh_bad:
         bad = f"{definition.name}_bad"
         _refuse_bad_rows(past.then(events), bad)
         events.append(SourceChanged(key_of(bad), _bad_rows(past, asking, new)))
     also = (f"{definition.name}_bad",) if fresh_bad else ()
-    answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, old is None, old is not None, also)
-    if request.dry_run:
+    replaced = old is not None and new != old
+    answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, old is None, replaced, also)
+    if request.dry_run or not events:
         return Yes((), answer)
     return Yes((*events, *expired(past, asking)), answer)
 

@@ -11,7 +11,7 @@ from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceNotFound, SourceUsed, TooLarge
-from treaty.core.state.metastore_values import QueryPlan, SchemaPin, Source, SourceColumn, SourceRead
+from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourceRead
 
 
 def refuse_bad_definition(definition: m.SourceDefinition) -> None:

@@ -33,7 +33,7 @@ from treaty.core.refusals import (
     SourceUsed,
     TooLarge,
 )
-from treaty.core.state.metastore_values import DroppedSource, Source
+from treaty.core.sources import DroppedSource, Source
 
 
 def expired(past: Past, asking: Asking, taken: Collection[str] = ()) -> list[Event]:

@@ -24,7 +24,7 @@ from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.refusals import TypeNotFound
-from treaty.core.state.metastore_values import NamedType, Source
+from treaty.core.sources import UserType, Source
 
 
 def _shown(asking: Asking, key: str) -> bool:
@@ -63,7 +63,7 @@ def list_dropped(past: Past, asking: Asking, request: m.ListDropped) -> Yes:
     return Yes((), m.DroppedSources(tuple(listed), last))
 
 
-def _type(past: Past, name: str) -> tuple[str, NamedType]:
+def _type(past: Past, name: str) -> tuple[str, UserType]:
     key = key_of(name)
     if key not in types(past):
         raise No(TypeNotFound, "TYPE_NOT_FOUND")

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.core import sources as metastore_values
 from treaty.core.messages.transfers import HighestNumbers
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Pairs
-from treaty.core.state import metastore_values, values
+from treaty.core.state import values
 
 Alike = tuple[str, str]
 """What two texts have in common that are the same for a look-up: their format, and what they are with references inlined."""
@@ -249,7 +250,7 @@ class TypeChanged:
     """The type with a key is this one now; None: there is none."""
 
     key: str
-    type: metastore_values.NamedType | None
+    type: metastore_values.UserType | None
 
 
 @dataclass(frozen=True, slots=True)
