@@ -163,13 +163,14 @@ def _rule(table: TomlTable) -> AccessRule:
         if not word.startswith(".") and word != EVERYWHERE:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
     topics = _topics(table, may) if "topics" in table.members else None
-    table.taken.add("topics")
+    sources = tuple(map(key_of_name, table.texts("sources"))) if "sources" in table.members else None
+    table.taken.update(("topics", "sources"))
     vendors = _vendors(table)
     named = "subjects" in table.members
-    subjects = () if (topics or vendors) and not named else table.texts("subjects", ("*",))
+    subjects = () if (topics or vendors or sources) and not named else table.texts("subjects", ("*",))
     subjects += tuple(pattern for vendor in vendors for pattern in patterns_of_vendor(vendor))
     included = with_included(cast("tuple[Permission, ...]", may))
-    rule = AccessRule(who, included, subjects, contexts, topics, table.flag("private"))
+    rule = AccessRule(who, included, subjects, contexts, topics, table.flag("private"), sources)
     table.taken.add("subjects")
     table.end()
     return rule
