@@ -118,7 +118,7 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
         (BASIC + '[groups]\nteam = ["user:a"]\n[[rule]]\nwho = "group:taem"\nmay = "read"\n',
          ", line 6: there is no group 'taem'; known in [groups]: team"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\ntopics = "t"\n',
-         ", line 6: topics are for who may register; write may = "),
+         ", line 6: topics are for who may register, query, insert or delete; write may = "),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "register"\ntopics = []\n', ", line 6: topics is no list of texts"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "register"\ntopics = "t"\ncontexts = "*"\n',
          ", line 7: contexts say nothing of topics, and the rule has no subjects; write subjects = […]"),

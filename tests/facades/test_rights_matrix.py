@@ -38,16 +38,19 @@ SCOPES = {
     "some": 'subjects = "open-?"\ncontexts = ".t*"',
     "all": 'contexts = "*"',
     "private": "private = true",
-    "sources": 'sources = ["a", "b*"]',
-    "topics": 'subjects = []\ntopics = "*"\nsources = "*"',
 }
-ROLES = tuple(f"{permission}_{scope}" for permission in EVERY for scope in SCOPES)
+OF_SOURCES = ("query", "insert", "pause", "plan", "import")
+"""Permissions that are about nothing but sources."""
+ROLES = {
+    **{f"{one}_{scope}": (one, text) for one in EVERY if one not in OF_SOURCES for scope, text in SCOPES.items()},
+    **{f"{one}_whole": (one, "") for one in OF_SOURCES},
+    **{f"{one}_sources": (one, 'sources = ["a", "b*"]') for one in EVERY},
+}
+"""Permissions, and what their rule says beside them."""
 FILE = '[basic]\nfile = "passwords"\nremember = 600\n' + "".join(
-    f'[[rule]]\nwho = "user:{permission}_{scope}"\nmay = "{permission}"\n{text}\n'
-    for permission in EVERY
-    for scope, text in SCOPES.items()
+    f'[[rule]]\nwho = "user:{role}"\nmay = "{permission}"\n{text}\n' for role, (permission, text) in ROLES.items()
 )
-"""One principal for each permission on each scope; the last one has none at all."""
+"""One principal for each role; the last one has none at all."""
 SUBJECTS = tuple(Subject(context, name) for context in (".", ".team") for name in ("open-a", "shut-a"))
 RIGHTS = read_settings(FILE.encode(), Path("rights.toml")).rights
 

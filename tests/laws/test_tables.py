@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from treaty.core import sources as metastore_values
 from treaty.core.state import values
 from treaty.core.state.commit import START, Position
-from treaty.core.state.metastore.tables import TopicKey
+from treaty.core.state.metastore.keys import TopicKey
 from treaty.core.state.ordered import SortedKeys
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.root import roots_of

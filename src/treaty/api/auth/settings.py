@@ -22,6 +22,7 @@ from treaty.core.access.rights import (
 )
 from treaty.core.messages.api_keys import DIGEST, VENDOR
 from treaty.core.names import EVERYWHERE
+from treaty.core.state.metastore.keys import key_of_name
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts from which keys may be fetched without TLS."""
@@ -189,8 +190,10 @@ def _vendors(table: TomlTable) -> tuple[str, ...]:
 def _topics(table: TomlTable, may: tuple[str, ...]) -> tuple[str, ...]:
     """Patterns of topics. A rule that names topics and no subjects is about topics alone."""
     topics = table.texts("topics")
-    if not {"register", "admin"}.intersection(may):
-        raise table.wrong("topics are for who may register", 'write may = "register"', "topics")
+    if not {"register", "query", "insert", "delete", "admin"}.intersection(may):
+        raise table.wrong(
+            "topics are for who may register, query, insert or delete", 'write may = "register"', "topics"
+        )
     if "contexts" in table.members and "subjects" not in table.members:
         raise table.wrong(
             "contexts say nothing of topics, and the rule has no subjects", "write subjects = […]", "contexts"

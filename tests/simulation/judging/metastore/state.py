@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tests.simulation.judging.model.events import DroppedChanged, SourceChanged, TopicDeleted, TypeChanged
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, UserType, SchemaPin, Source, Topic
+from treaty.core.sources import DroppedSource, SchemaPin, Source, Topic, UserType
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""

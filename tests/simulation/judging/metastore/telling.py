@@ -24,7 +24,7 @@ from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.refusals import TypeNotFound
-from treaty.core.sources import UserType, Source
+from treaty.core.sources import Source, UserType
 
 
 def _shown(asking: Asking, key: str) -> bool:
