@@ -8,7 +8,7 @@ from tests.frames import frame, record
 from tests.shapes import envelope_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, UserType
+from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, NamedType
 from treaty.formats.avro.model import AvroReference as Use
 from treaty.plan.avro.bounds import circular, find_bounded
 from treaty.plan.avro.columns import columns
@@ -57,7 +57,7 @@ def test_a_record_between_recursive_ones_is_opened_at_each_level_anew(registry: 
 def test_the_records_of_a_ring_are_found_and_no_others() -> None:
     """A chain of thousands of records leads into a ring, with another ring aside."""
     to = {place: place + 1 for place in range(5000)} | {5000: 5001, 5001: 5002, 5002: 5000, 6000: 6000}
-    names: dict[str, UserType] = {
+    names: dict[str, NamedType] = {
         f"L{place}": AvroRecord(f"L{place}", (Field("next", AvroUnion((AvroPrimitive("null"), Use(f"L{after}")))),))
         for place, after in to.items()
     }

@@ -77,7 +77,7 @@ readable = st.one_of(
         Row,
         st.just("type"),
         st.tuples(names),
-        st.none() | st.builds(metastore_values.UserType, words, words, small, lists),
+        st.none() | st.builds(metastore_values.StoredType, words, words, small, lists),
     ),
     st.builds(
         Row,

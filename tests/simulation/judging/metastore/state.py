@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tests.simulation.judging.model.events import DroppedChanged, SourceChanged, TopicDeleted, TypeChanged
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, SchemaPin, Source, Topic, UserType
+from treaty.core.sources import DroppedSource, SchemaPin, Source, StoredType, Topic
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""
@@ -20,7 +20,7 @@ def sources(past: Past) -> dict[str, Source]:
     return past._once("sources", lambda: dict(sorted(past._latest(SourceChanged, "key", "source").items())))
 
 
-def types(past: Past) -> dict[str, UserType]:
+def types(past: Past) -> dict[str, StoredType]:
     """Types that are there, by key."""
     return past._once("types", lambda: dict(sorted(past._latest(TypeChanged, "key", "type").items())))
 

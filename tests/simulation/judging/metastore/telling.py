@@ -24,7 +24,7 @@ from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
 from treaty.core.refusals import TypeNotFound
-from treaty.core.sources import Source, UserType
+from treaty.core.sources import Source, StoredType
 
 
 def _shown(asking: Asking, key: str) -> bool:
@@ -63,7 +63,7 @@ def list_dropped(past: Past, asking: Asking, request: m.ListDropped) -> Yes:
     return Yes((), m.DroppedSources(tuple(listed), last))
 
 
-def _type(past: Past, name: str) -> tuple[str, UserType]:
+def _type(past: Past, name: str) -> tuple[str, StoredType]:
     key = key_of(name)
     if key not in types(past):
         raise No(TypeNotFound, "TYPE_NOT_FOUND")

@@ -11,7 +11,7 @@ from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import InvalidSource, SourceExists, SourceUsed, TooLarge, TypeNotFound
-from treaty.core.sources import UserType
+from treaty.core.sources import StoredType
 
 
 def create_type(past: Past, asking: Asking, request: m.CreateType) -> Yes:
@@ -31,7 +31,7 @@ def create_type(past: Past, asking: Asking, request: m.CreateType) -> Yes:
         raise No(InvalidSource, "TYPE_ITSELF")
     sql_types.refuse_missing(past, used)
     sql_types.refuse_deep(past, read)
-    new = UserType(
+    new = StoredType(
         request.name, sql_types.canonical(read), past.sequence + 1, tuple(sorted(used)), request.comment,
         asking.principal, asking.time,
     )  # fmt: skip

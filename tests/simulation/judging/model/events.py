@@ -250,7 +250,7 @@ class TypeChanged:
     """The type with a key is this one now; None: there is none."""
 
     key: str
-    type: metastore_values.UserType | None
+    type: metastore_values.StoredType | None
 
 
 @dataclass(frozen=True, slots=True)
