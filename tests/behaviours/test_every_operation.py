@@ -16,6 +16,7 @@ from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
@@ -26,6 +27,7 @@ from treaty.core.policy import ALL, LATEST, LEVELS, Level
 from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
+from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
 from treaty.core.state.values import PolicyValue
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
@@ -96,6 +98,39 @@ def found_by_schema(it: Connection) -> tuple[int, str, int]:
     it.register("group", V1, require_subject=True)
     found = it.find_same_version("group", V1)
     return found.ordinal, found.type_name, found.type_version
+
+
+ID, AT = SourceColumn("id", "INT"), SourceColumn("at", "Point")
+CLICKS = m.SourceDefinition(
+    "clicks", "STREAM", "CREATE STREAM clicks", (ID, AT), None, SourcePart("AVRO"), place="clicks"
+)
+VALUE = q.Register(subject_of("clicks-value"), Draft(V1))
+
+
+def created_sources(it: Connection) -> list[tuple[str, bool]]:
+    """A stream over a topic, with the schema of its values, and a query that reads it."""
+    clicks = it.ask(m.CreateSource(CLICKS, value_schema=VALUE)).answer
+    plan = QueryPlan("SELECT id FROM clicks", (SourceRead("clicks", clicks.generation, columns=("id",)),))
+    counts = m.SourceDefinition("counts", "STREAM", "CREATE STREAM counts AS", (ID,), connector="delta", query=plan)
+    return [(one.name, one.created) for one in (clicks, it.ask(m.CreateSource(counts)).answer)]
+
+
+def described_source(it: Connection) -> tuple[tuple[str, ...], Any]:
+    found = it.ask(m.DescribeSource("CLICKS")).answer
+    part = found.source.value
+    return found.readers, None if part is None or part.pin is None else (part.pin.subject, part.pin.ordinal)
+
+
+def dropped_sources(it: Connection) -> list[list[str]]:
+    """What goes along, shown before and then taken."""
+    shown = it.ask(m.DropSource("clicks", cascade=True)).answer
+    taken = it.ask(m.DropSource("clicks", cascade=True, digest=shown.digest)).answer
+    return [sorted(one.names) for one in (shown, taken) if one.dropped is (one is taken)]
+
+
+def dropped_type(it: Connection) -> bool:
+    it.ask(m.DropSource("clicks"))
+    return it.ask(m.DropType("point")).answer.dropped
 
 
 STORY: dict[type, tuple[Step, Any]] = {
@@ -177,6 +212,22 @@ STORY: dict[type, tuple[Step, Any]] = {
     k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
     k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
     k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
+    m.CreateType: (lambda it: it.ask(m.CreateType("Point", "struct<x:int,y:int>")).answer.created, True),
+    m.DescribeType: (lambda it: it.ask(m.DescribeType("POINT")).answer.expanded, "STRUCT<x: INT, y: INT>"),
+    m.ListTypes: (lambda it: [one.name for one in it.ask(m.ListTypes()).answer.types], ["Point"]),
+    m.CreateSource: (created_sources, [("clicks", True), ("counts", True)]),
+    m.DescribeSource: (described_source, (("counts",), ("clicks-value", 0))),
+    m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
+    m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
+    m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
+    m.ListDependents: (
+        lambda it: [one.name for one in it.ask(m.ListDependents("clicks")).answer.dependents],
+        ["counts"],
+    ),
+    m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
+    m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
+    m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
+    m.DropType: (dropped_type, True),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
@@ -190,6 +241,8 @@ WITHOUT_CONFLUENT = {
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin,
+    m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.ListSources, m.ListDropped,
+    m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -20,6 +20,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
+from treaty.core.messages import metastore as m
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
@@ -30,6 +31,7 @@ from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.registry import CallOptions
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Draft, Reference
+from treaty.core.sources import SchemaPin, SourceColumn, SourcePart
 from treaty.core.state.codec import encode_message
 from treaty.core.state.values import PolicyValue
 
@@ -39,6 +41,8 @@ NICK, FREE = Subject(".", "com.acme/nick/jsonschema"), Subject(".", "com.acme/fr
 """An alias of the hidden subject, and an alias of a subject that everybody may read."""
 TEXT = Draft(json.dumps(SECRET), "JSON")
 CALLERS = ("admin", "other", "anonymous")
+BARE = m.SourceDefinition("opened", "STREAM", "", (SourceColumn("a", "Word"),))
+"""A source that everybody may read."""
 
 
 async def furnish(it: Door, *, with_private: bool) -> None:
@@ -48,6 +52,10 @@ async def furnish(it: Door, *, with_private: bool) -> None:
 
     await do(p.CreatePolicy("strict", PolicyValue()))
     await do(q.SetConfig(Scope(*FREE), Config(alias=OPEN.name)))
+    await do(m.CreateType("Word", "STRING"))
+    await do(m.CreateSource(BARE))
+    await do(m.CreateSource(replace(BARE, name="gone")))
+    await do(m.DropSource("gone"))
     if not with_private:
         return
     await do(q.SetConfig(Scope(*NICK), Config(alias=FAMILY)))
@@ -93,6 +101,8 @@ def queries() -> Iterator[Request[Any]]:
     yield from (q.GetVersion(FREE, 1), q.GetConfig(Scope(*FREE)), g.FindSameSchema(".", TEXT))
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
     yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
+    yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
+    yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
 
@@ -109,6 +119,11 @@ def changes() -> Iterator[Request[Any]]:
     for resource in (topic, replace(topic, id="id-2"), replace(topic, name="other")):
         yield t.Associate(resource, (t.AssociationSpec("value", OPEN),), dry_run=True)
     yield q.MakeContext(".", 1)
+    for ordinal in (0, 1):
+        for generation in range(8):
+            pin = SchemaPin(*HIDDEN, generation, ordinal, 3)
+            bound = replace(BARE, name="secretly", value=SourcePart("JSON", pin=pin))
+            yield m.CreateSource(bound, dry_run=True)
     refers = Draft('{"$ref":"a"}', "JSON", (Reference("a", NICK.name, 1),))
     yield q.Register(Subject(".", "refers"), refers)
     yield q.SetConfig(Scope(*NICK), Config(level="FULL"))
