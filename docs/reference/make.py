@@ -99,7 +99,7 @@ def _casts() -> str:
 
 def _limits() -> str:
     """Names, defaults and meanings: a limit is an assignment followed by its sentence."""
-    parts = [Path(module.__file__) for module in (limits, metastore_limits)]
+    parts = [Path(str(module.__file__)) for module in (limits, metastore_limits)]
     body = [node for part in parts for node in ast.parse(part.read_text(encoding="utf-8")).body]
     lines = [
         "# Limits",

@@ -14,6 +14,7 @@ from treaty.core import sources as metastore_values
 from treaty.core.state import values
 from treaty.core.state.commit import START, Position
 from treaty.core.state.metastore.keys import TopicKey
+from treaty.core.state.metastore.tables import TOPIC
 from treaty.core.state.ordered import SortedKeys
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.root import roots_of
@@ -26,17 +27,7 @@ from treaty.core.state.rows import (
     decode_row,
     encode_row,
 )
-from treaty.core.state.state_tables import (
-    IDS,
-    INDEXES,
-    KINDS_OF_SUBJECT,
-    ORDERS,
-    SUBJECT,
-    TABLES,
-    TOPIC,
-    AnyIndex,
-    AnyTable,
-)
+from treaty.core.state.state_tables import IDS, INDEXES, KINDS_OF_SUBJECT, ORDERS, SUBJECT, TABLES, AnyIndex, AnyTable
 from treaty.core.state.table import Key, may_lie_between
 from treaty.core.state.tables import DictTables
 from treaty.core.state.view import Tables, View, after, count_group, index_entries, past, span

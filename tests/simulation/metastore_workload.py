@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from tests.simulation.asker import SUBJECTS, Asker
 from tests.simulation.judging.metastore.dropping import closure, digest_of
@@ -212,7 +212,8 @@ def again(ask: SourceAsker) -> Request[Any]:
 def change_source(ask: SourceAsker) -> Request[Any]:
     """One or two changes of a source."""
     name = ask.name()
-    ops = [ask.chance.choice(["add", "drop", "set"]) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
+    kinds: tuple[Literal["add", "drop", "set"], ...] = ("add", "drop", "set")
+    ops = [ask.chance.choice(kinds) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
     columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
     return m.ChangeSource(
         name,

@@ -159,8 +159,11 @@ def _source(
 
 def _is_same(new: Source, old: Source) -> bool:
     """Whether nothing but the text, counts and times would change."""
-    kept = {"revision": 0, "changed_by": "", "changed": 0, "statement": ""}
-    return replace(new, **kept) == replace(old, **kept)
+    return _without_counts(new) == _without_counts(old)
+
+
+def _without_counts(source: Source) -> Source:
+    return replace(source, revision=0, changed_by="", changed=0, statement="")
 
 
 def _refuse_other_state(old: Source, new: Source) -> None:

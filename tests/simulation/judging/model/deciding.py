@@ -209,7 +209,7 @@ def same_answer(mine: Any, told: Any) -> bool:
         return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
     if isinstance(mine, s.PublishedVersion | answers.RegisteredVersion):
         return type(mine) is type(told) and _said(mine) == _said(told) and _unsaid(mine) == _unsaid(told)
-    return source_comparing.as_compared(mine) == source_comparing.as_compared(told)
+    return bool(source_comparing.as_compared(mine) == source_comparing.as_compared(told))
 
 
 def _said(one: Any) -> list[tuple[str, str, str]]:

@@ -1,6 +1,7 @@
 """Sources are described and listed, with what depends on them. A caller sees the sources that they may read."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from treaty.core import limits
@@ -42,7 +43,7 @@ def describe_source(view: View, command: Command[DescribeSource], engine: Schema
     key, source = find_source(base, command.request.name)
     steps = list(walk_closure(base, SOURCE, key, effects=("refuses",), recursive=False))
     seen = sorted(describe_step(base, step).name for step in steps if may_see(command.access, step))
-    return Decision((), SourceFound(source, tuple(seen), len(steps) - len(seen)))
+    return Decision((), SourceFound(replace(source, extra=()), tuple(seen), len(steps) - len(seen)))
 
 
 def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine) -> PausingWork[Decision[Sources]]:
@@ -53,7 +54,7 @@ def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine
         return request.kind in {"", source.kind} and (source.query is not None or not request.queries)
 
     found, last = yield from _page(view, SOURCE, command, wanted)
-    return Decision((), Sources(tuple(found), last))
+    return Decision((), Sources(tuple(replace(source, extra=()) for source in found), last))
 
 
 def list_dropped(

@@ -1,6 +1,7 @@
 """Named types are created, dropped, described and listed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from treaty.core import limits
@@ -109,7 +110,7 @@ def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngi
     steps = list(walk_closure(base, TYPE, key, recursive=False))
     seen = sorted({describe_step(base, step).name for step in steps if may_see(command.access, step)})
     hidden = sum(not may_see(command.access, step) for step in steps)
-    return Decision((), TypeFound(there, expand_text(base, there.definition), tuple(seen), hidden))
+    return Decision((), TypeFound(replace(there, extra=()), expand_text(base, there.definition), tuple(seen), hidden))
 
 
 def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) -> Decision[Types]:
@@ -120,7 +121,7 @@ def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) ->
     keys = list(islice(base.walk(TYPE, after((request.after,)) if request.after else low, high), most + 1))
     rows = (base.get(TYPE, key) for key in keys[:most])
     last = keys[most - 1].name if len(keys) > most else ""
-    return Decision((), Types(tuple(row for row in rows if row is not None), last))
+    return Decision((), Types(tuple(replace(row, extra=()) for row in rows if row is not None), last))
 
 
 def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
