@@ -8,11 +8,14 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import get_type_hints
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.laws import metastore_rows
 from treaty.core.names import Subject
 from treaty.core.state import values
 from treaty.core.state.commit import Position
@@ -53,6 +56,7 @@ VERSION = values.Version(1, 1, "TOY")
 BOUND = values.Association("s", "r", "ns", "k", guid="g")
 
 KEYS: Mapping[str, Sequence[Key]] = {
+    **metastore_rows.KEYS,
     "schema": ((".", 1), (".", 2), (".x", 1)),
     "version": (
         (".", "s", 1, 0),
@@ -86,6 +90,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     ),
 }
 VALUES: Mapping[str, Sequence[Value]] = {
+    **metastore_rows.VALUES,
     "schema": (
         values.Schema("g1", "TOY", "[]", "l1"),
         values.Schema("g2", "TOY", "[]", "l1", USED[:2]),
@@ -357,3 +362,14 @@ def test_the_rows_reach_every_index_and_every_order() -> None:
     counted_tables = {one.name for one in TABLES.values() if one.counted}
     assert {group[0] for row in rows if (group := count_group(row)) is not None} == counted_tables
     assert all(any(isinstance(row.value, UnreadableValue) for row in rows if row.table == table) for table in KEYS)
+
+
+@pytest.mark.parametrize("index", [one for one in INDEXES.values() if one.key_of], ids=lambda one: one.name)
+def test_an_entry_that_has_the_key_of_its_row_tells_it(index: AnyIndex) -> None:
+    parts = get_type_hints(index.key).values()
+    key = tuple(f"ab{at}" if part is str else at for at, part in enumerate(parts))
+    entry = tuple("other" if at is None else key[at] for at in index.key_parts)
+
+    assert index.key_of is not None
+    assert index.key_of(entry) == key
+    assert type(index.key_of(entry)) is index.key

@@ -4,13 +4,12 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
-from typing import TypeVar, get_type_hints
+from typing import TypeVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core import sources as metastore_values
+from tests.laws.metastore_rows import metastore_rows
 from treaty.core.state import values
 from treaty.core.state.commit import START, Position
 from treaty.core.state.metastore.keys import TopicKey
@@ -40,51 +39,8 @@ small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
 kinds = st.sampled_from([IDS, *KINDS_OF_SUBJECT])
 used = st.builds(values.StoredReference, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
-pins = st.builds(metastore_values.SchemaPin, contexts, subjects, small, small, small)
-parts = st.builds(metastore_values.SourcePart, st.just("AVRO"), pin=st.none() | pins)
-reads = st.builds(metastore_values.SourceRead, words, small, value=st.none() | pins)
-plans = st.builds(metastore_values.QueryPlan, st.just("SELECT 1"), st.lists(reads, max_size=2).map(tuple))
-incarnations = st.builds(metastore_values.Incarnation, small, small, plans)
-lists = st.lists(words, max_size=2, unique=True).map(tuple)
-columns = st.just((metastore_values.SourceColumn("id", "INT"),))
-sources = st.builds(
-    metastore_values.Source,
-    st.sampled_from(metastore_values.KINDS),
-    words,
-    words,
-    columns,
-    small,
-    key=st.none() | parts,
-    value=st.none() | parts,
-    types=lists,
-    origin=words,
-    query=st.none() | incarnations,
-    desired=st.sampled_from(metastore_values.STATES),
-)
-names = st.sampled_from(["a", "b", "a_bad", "\u00e9", "\u00c9", "\u212a"])
 readable = st.one_of(
-    st.builds(Row, st.just("source"), st.tuples(names), st.none() | sources),
-    st.builds(
-        Row,
-        st.just("type"),
-        st.tuples(names),
-        st.none() | st.builds(metastore_values.StoredType, words, words, small, lists),
-    ),
-    st.builds(
-        Row,
-        st.just("dropped"),
-        st.tuples(names),
-        st.none() | st.builds(metastore_values.DroppedSource, sources, words, small),
-    ),
-    st.builds(
-        Row, st.just("topic"), st.tuples(words, words), st.none() | st.builds(metastore_values.Topic, sources=lists)
-    ),
-    st.builds(
-        Row,
-        st.just("assignment"),
-        st.tuples(small, st.sampled_from(metastore_values.PARTS)),
-        st.none() | st.builds(metastore_values.Assignment, words, small),
-    ),
+    metastore_rows,
     st.builds(
         Row,
         st.just("schema"),
@@ -410,14 +366,3 @@ def test_a_pattern_without_open_parts_lies_between_bounds_or_not() -> None:
     for entry in product(parts, repeat=2):
         for low, high in product(bounds, repeat=2):
             assert may_lie_between(entry, low, high) == (low <= entry < high), (entry, low, high)
-
-
-@pytest.mark.parametrize("index", [one for one in INDEXES.values() if one.key_of], ids=lambda one: one.name)
-def test_an_entry_that_has_the_key_of_its_row_tells_it(index: AnyIndex) -> None:
-    parts = get_type_hints(index.key).values()
-    key = tuple(f"ab{at}" if part is str else at for at, part in enumerate(parts))
-    entry = tuple("other" if at is None else key[at] for at in index.key_parts)
-
-    assert index.key_of is not None
-    assert index.key_of(entry) == key
-    assert type(index.key_of(entry)) is index.key

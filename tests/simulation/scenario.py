@@ -14,8 +14,7 @@ from tests.simulation.clients.beginning import begin
 from tests.simulation.clients.callers import Callers
 from tests.simulation.clients.errands import errand
 from tests.simulation.clients.front import is_hot
-from tests.simulation.clients.private import private_clients
-from tests.simulation.clients.sources import source_clients
+from tests.simulation.clients.sources import special_clients
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop
 from tests.simulation.events.table import Plot
 from tests.simulation.history import History, of_the_log
@@ -300,13 +299,7 @@ class Scenario:
         chaos = [asyncio.create_task(self.kill()), asyncio.create_task(plot)]
         if self.site.standing:
             chaos.append(asyncio.create_task(self.restand()))
-        await self.together(
-            [
-                *(self.client() for _ in range(self.clients)),
-                *private_clients(self, self.seed),
-                *source_clients(self, self.seed),
-            ]
-        )
+        await self.together([*(self.client() for _ in range(self.clients)), *special_clients(self, self.seed)])
         for one in chaos:
             one.cancel()
         self.weather.calm()

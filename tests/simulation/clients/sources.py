@@ -5,7 +5,9 @@ import random
 from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
+from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Caller
+from tests.simulation.clients.private import private_clients
 from tests.simulation.metastore_workload import COMMANDS, QUERIES, SourceAsker
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.registry import CallOptions
@@ -47,6 +49,7 @@ class Life(Protocol):
 
     timeout: float
     history: Any
+    asker: Asker
 
     @property
     def members(self) -> Sequence[Any]: ...
@@ -56,7 +59,12 @@ class Life(Protocol):
     def ask(self, member: Any, wanted: Request[Any], call: CallOptions, /) -> Coroutine[Any, Any, Any]: ...
 
 
-def source_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
+def special_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
+    """Clients that only some lives have: of private families, and of sources."""
+    return [*private_clients(life, seed), *_source_clients(life, seed)]
+
+
+def _source_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
     """Clients of sources; none in most lives. Randomness of their own, so that other seeds keep their lives."""
     if seed % EVERY != ONE:
         return []

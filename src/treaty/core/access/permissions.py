@@ -41,6 +41,12 @@ ANYTHING: ResourceKind[None] = ResourceKind(
     lambda access, permission, _name: access.may_somewhere(permission), lambda _name: "any subject", lambda _name: ""
 )
 """Any subject: the permission on some subject is enough, and the answer is filtered."""
+ANYTHING_AT_ALL: ResourceKind[None] = ResourceKind(
+    lambda access, permission, _name: access.may_somewhere(permission) or access.may_some_source(permission),
+    lambda _name: "any subject or source",
+    lambda _name: "",
+)
+"""Any subject or source."""
 SUBJECT: ResourceKind[Subject] = ResourceKind(Access.may, lambda subject: f"subject '{subject}'", str)
 SUBJECT_IN_ANY_CONTEXT: ResourceKind[Subject] = ResourceKind(_is_allowed_in_any_context, SUBJECT.describe, str)
 """A subject whose unqualified name is also looked up in other contexts: the permission in one of them is enough."""
@@ -328,7 +334,7 @@ def of_list_associations(request: t.ListAssociations) -> Required:
 def of_get_outcome(request: q.GetOutcome) -> Required:
     """Require nothing for the caller's own commands, and admin on everything for those of others."""
     if request.principal is None:
-        return (on_anything(*PERMISSIONS),)
+        return (RequiredPermission(PERMISSIONS, ANYTHING_AT_ALL, None),)
     return (on_context("admin", EVERYWHERE, "principal"),)
 
 

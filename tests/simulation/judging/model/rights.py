@@ -54,6 +54,8 @@ class Need(NamedTuple):
     """All subjects of a vendor, by rules that name it."""
     source: str | None = None
     """A source or type, by its key; ``*``: any at all."""
+    anything: bool = False
+    """Any subject or any source."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -134,6 +136,8 @@ def _met(access: Any, need: Need) -> bool:
         return any(may_vendor(access, permission, need.vendor) for permission in need.permissions)
     if need.topic is not None:
         return any(may_bind(access, need.topic, permission) for permission in need.permissions)
+    if need.anything:
+        return any(_met(access, Need(need.permissions, source=source)) for source in (None, "*"))
     if need.source is not None:
         return any(may_source(access, permission, need.source) for permission in need.permissions)
     for permission in need.permissions:
@@ -324,7 +328,7 @@ def of_delete_context(request: q.DeleteContext) -> list[Need]:
 
 
 def of_get_outcome(request: q.GetOutcome) -> list[Need]:
-    return [Need(EVERY) if request.principal is None else Need(("admin",), "*")]
+    return [Need(EVERY, anything=True) if request.principal is None else Need(("admin",), "*")]
 
 
 # --------------------------------------------------------------------------------------------------- the metastore
