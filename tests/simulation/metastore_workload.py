@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tests.simulation.asker import SUBJECTS, Asker
-from tests.simulation.judging.metastore.dropping import closure, digest_of
-from tests.simulation.judging.metastore.state import dropped, key_of, own_pins, sources
+from tests.simulation.judging.model.metastore.dropping import closure, digest_of
+from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.texts import TOY
 from treaty.core import requests as q

@@ -5,12 +5,12 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import purge_versions
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import Associated, Event
 from tests.simulation.judging.model.facts import changes_something
+from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import (
@@ -17,6 +16,7 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from tests.simulation.judging.model.making import going_with, refuse_many_contexts
+from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.metastore import changing as source_changing
-from tests.simulation.judging.metastore import comparing as source_comparing
-from tests.simulation.judging.metastore import creating, dropping, telling, typing_names
 from tests.simulation.judging.model import (
     associating,
     changing,
@@ -32,6 +29,9 @@ from tests.simulation.judging.model.aliases import follow_alias, named_subject
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
+from tests.simulation.judging.model.metastore import changing as source_changing
+from tests.simulation.judging.model.metastore import comparing as source_comparing
+from tests.simulation.judging.model.metastore import creating, dropping, telling, typing_names
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from tests.simulation.judging.metastore import state
 from tests.simulation.judging.model.events import (
     Associated,
     CodecMade,
@@ -35,6 +34,7 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from tests.simulation.judging.model.labelling import drafts, superseding
+from tests.simulation.judging.model.metastore import state
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.reserving import is_left_of_private
 from treaty.core.names import Subject

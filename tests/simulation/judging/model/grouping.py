@@ -1,6 +1,5 @@
 """Subjects as groups: made, changed and removed apart from their versions, and told with their settings."""
 
-from tests.simulation.judging.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import has_association, purge_subject
 from tests.simulation.judging.model.events import ConfigChanged, ContextMade, Event, SubjectChanged, SubjectMade
@@ -12,6 +11,7 @@ from tests.simulation.judging.model.founding import (
     refuse_other_members,
 )
 from tests.simulation.judging.model.making import refuse_many_contexts
+from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_others_refer_to
 from tests.simulation.judging.model.refusing import No

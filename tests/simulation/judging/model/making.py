@@ -3,8 +3,6 @@
 import hashlib
 from dataclasses import dataclass, replace
 
-from tests.simulation.judging.metastore.pinning import refuse_if_pinned
-from tests.simulation.judging.metastore.state import is_pinned
 from tests.simulation.judging.model.asking import Yes
 from tests.simulation.judging.model.drafts import Home, ReadDraft
 from tests.simulation.judging.model.encodings import refuse_if_encoded
@@ -17,6 +15,8 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
+from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
+from tests.simulation.judging.model.metastore.state import is_pinned
 from tests.simulation.judging.model.naming import computed_names, refuse_many, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.judging.metastore.comparing import as_compared
 from tests.simulation.judging.model.asking import Asking, Yes, name_of
 from tests.simulation.judging.model.associating import Entries, Entry
 from tests.simulation.judging.model.events import Answered, Name
+from tests.simulation.judging.model.metastore.comparing import as_compared
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.seeing import hears_of_private

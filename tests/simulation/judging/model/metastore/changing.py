@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from tests.simulation.judging.metastore.defining import (
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.metastore.defining import (
     refuse_bad_columns,
     refuse_dead_pin,
     refuse_keyless,
     refuse_lost_columns,
     types_in,
 )
-from tests.simulation.judging.metastore.dropping import expired, refuse_unexpected, source_named
-from tests.simulation.judging.metastore.names import refuse_bad_name, refuse_taken
-from tests.simulation.judging.metastore.state import key_of, readers, sources, streams_of_bad_rows
-from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
+from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.state import key_of, readers, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits

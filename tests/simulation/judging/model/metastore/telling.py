@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tests.simulation.judging.metastore import sql_types
-from tests.simulation.judging.metastore.dropping import source_named
-from tests.simulation.judging.metastore.state import (
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.metastore import sql_types
+from tests.simulation.judging.model.metastore.dropping import source_named
+from tests.simulation.judging.model.metastore.state import (
     dropped,
     key_of,
     pins,
@@ -16,7 +17,6 @@ from tests.simulation.judging.metastore.state import (
     types,
     users_of_type,
 )
-from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import may, may_source

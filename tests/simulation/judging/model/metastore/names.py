@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.simulation.judging.metastore.state import key_of
+from tests.simulation.judging.model.metastore.state import key_of
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
 from treaty.core.names import is_visible

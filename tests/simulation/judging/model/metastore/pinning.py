@@ -1,7 +1,7 @@
 """What sources that are bound to versions do when those are to go."""
 
-from tests.simulation.judging.metastore.state import pinning, sources
 from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.metastore.state import pinning, sources
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import may_source

@@ -1,9 +1,17 @@
 """What a definition of a source has to be, whatever there is, and what its query reads."""
 
-from tests.simulation.judging.metastore import sql_types
-from tests.simulation.judging.metastore.names import is_word, refuse_bad_name
-from tests.simulation.judging.metastore.state import is_pin_of, key_of, own_pins, place_of, reaches, readers, sources
 from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.metastore import sql_types
+from tests.simulation.judging.model.metastore.names import is_word, refuse_bad_name
+from tests.simulation.judging.model.metastore.state import (
+    is_pin_of,
+    key_of,
+    own_pins,
+    place_of,
+    reaches,
+    readers,
+    sources,
+)
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import may_bind

@@ -1,11 +1,11 @@
 """CREATE TYPE and DROP TYPE."""
 
-from tests.simulation.judging.metastore import sql_types
-from tests.simulation.judging.metastore.dropping import expired
-from tests.simulation.judging.metastore.names import refuse_bad_name, refuse_taken
-from tests.simulation.judging.metastore.state import key_of, types, users_of_type
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import TypeChanged
+from tests.simulation.judging.model.metastore import sql_types
+from tests.simulation.judging.model.metastore.dropping import expired
+from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.state import key_of, types, users_of_type
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits

@@ -5,9 +5,11 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 
-from tests.simulation.judging.metastore.defining import refuse_bad_reads, refuse_dead_pins, types_in
-from tests.simulation.judging.metastore.names import refuse_taken
-from tests.simulation.judging.metastore.state import (
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged, TopicDeleted
+from tests.simulation.judging.model.metastore.defining import refuse_bad_reads, refuse_dead_pins, types_in
+from tests.simulation.judging.model.metastore.names import refuse_taken
+from tests.simulation.judging.model.metastore.state import (
     dropped,
     key_of,
     over,
@@ -16,8 +18,6 @@ from tests.simulation.judging.metastore.state import (
     sources,
     streams_of_bad_rows,
 )
-from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged, TopicDeleted
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import may_bind, may_source

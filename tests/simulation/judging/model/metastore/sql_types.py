@@ -3,8 +3,8 @@
 import re
 from typing import Any, NamedTuple
 
-from tests.simulation.judging.metastore.names import BUILT_IN
-from tests.simulation.judging.metastore.state import key_of, types
+from tests.simulation.judging.model.metastore.names import BUILT_IN
+from tests.simulation.judging.model.metastore.state import key_of, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits

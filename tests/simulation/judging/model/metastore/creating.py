@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from tests.simulation.judging.metastore.defining import (
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.metastore.defining import (
     refuse_bad_definition,
     refuse_bad_reads,
     refuse_circle,
@@ -10,21 +12,31 @@ from tests.simulation.judging.metastore.defining import (
     refuse_lost_columns,
     types_in,
 )
-from tests.simulation.judging.metastore.dropping import expired
-from tests.simulation.judging.metastore.names import refuse_bad_name, refuse_taken
-from tests.simulation.judging.metastore.state import key_of, sources, streams_of_bad_rows
-from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.metastore.dropping import expired
+from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
 from treaty.core import limits
-from treaty.core.handlers.metastore.definitions import BAD_COLUMNS
 from treaty.core.messages import metastore as m
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, SourceExists, TooLarge
 from treaty.core.requests import Register
-from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart
+from treaty.core.sources import Incarnation, SchemaPin, Source, SourceColumn, SourcePart
+
+_BAD = (
+    ("code", "STRING"),
+    ("message", "STRING"),
+    ("schema_id", "INT"),
+    ("payload", "BINARY"),
+    ("_topic", "STRING"),
+    ("_partition", "INT"),
+    ("_offset", "BIGINT"),
+    ("_timestamp", "TIMESTAMP"),
+)
+BAD_COLUMNS = tuple(SourceColumn(name, kind, nullable=name != "code") for name, kind in _BAD)
+"""What is kept of a row that could not be read."""
 
 
 def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
