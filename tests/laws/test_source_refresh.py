@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from treaty.core.column_types import SqlType
+from treaty.core.column_types import ColumnTypeError, SqlType
 from treaty.core.column_types.leaf_paths import (
     find_lost_leaf,
     is_touched,
@@ -57,8 +57,10 @@ def test_a_path_is_parsed_as_it_is_printed(names: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["", ".", "a.", ".a", "a..b", "`a", "a`b`", "``", "`a`b"])
 def test_a_text_that_is_no_path_is_refused(text: str) -> None:
-    with pytest.raises(Invalid, match="is no path of a column"):
+    with pytest.raises(ColumnTypeError, match="is no path of a column"):
         parse_path(text)
+    with pytest.raises(Invalid, match="is no path of a column"):
+        find_refresh_effect((), (), [ColumnRead("r", text)])
 
 
 @given(COLUMNS, COLUMNS, st.data())

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from treaty.core.column_types.tokens import print_name
-from treaty.core.column_types.types import SqlArray, SqlMap, SqlStruct, SqlType
-from treaty.core.refusals import Invalid
+from treaty.core.column_types.types import ColumnTypeError, SqlArray, SqlMap, SqlStruct, SqlType
 
 LeafPath = tuple[str, ...]
 """The names of a path, without quotes."""
@@ -29,7 +28,7 @@ def print_path(path: Sequence[str]) -> str:
 
 
 def parse_path(text: str) -> LeafPath:
-    """Return the names of a path. Raises `Invalid` for a text that is none."""
+    """Return the names of a path. Raises `ColumnTypeError` for a text that is none."""
     names: list[str] = []
     at = 0
     while found := _PART.match(text, at):
@@ -40,11 +39,10 @@ def parse_path(text: str) -> LeafPath:
         if text[at] != ".":
             break
         at += 1
-    raise Invalid.of(
+    raise ColumnTypeError(
         "COLUMN_PATH",
         f"{text!r} is no path of a column: names with points between, in back quotes where they have other signs than letters, digits and _",
-        new=text,
-        allowed="a.b, a.element.b, m.value.b or `a b`.c",
+        hint="a.b, a.element.b, m.value.b or `a b`.c",
     )
 
 
@@ -69,7 +67,7 @@ def find_lost_leaf(old: SqlColumns, new: SqlColumns, reads: Iterable[str]) -> Le
     """Return a leaf of the `old` columns that is read and that the `new` ones lack or have with another type; None without one.
 
     `reads` are paths: that of a place with parts reads all of them. Comments, NOT NULL and the order of columns don't count.
-    An array does not become a map, or a struct, that has the same paths. Raises `Invalid` for a path that is none.
+    An array does not become a map, or a struct, that has the same paths. Raises `ColumnTypeError` for a path that is none.
     """
     wanted = [parse_path(one) for one in reads]
     there = {_shape(path, kinds): kind for path, kinds, kind in _list_kinds(new)}

@@ -124,8 +124,8 @@ def lower_name(name: str) -> str:
 class ColumnTypeError(ValueError):
     """A text, or an expansion, that is no column type.
 
-    `code` is one of TYPE_SYNTAX, TYPE_UNKNOWN, TYPE_NUMBER, TYPE_LENGTH, TYPE_FIELD_TWICE, TYPE_DEPTH, TYPE_SIZE and
-    TYPE_RECURSIVE. `start` and `end` are offsets in code points of the text, both 0 for an expansion; `expected` says what is
+    `code` is one of TYPE_SYNTAX, TYPE_UNKNOWN, TYPE_NUMBER, TYPE_LENGTH, TYPE_FIELD_TWICE, TYPE_DEPTH, TYPE_SIZE,
+    TYPE_RECURSIVE and, of a path, COLUMN_PATH. `start` and `end` are offsets in code points of the text, both 0 for an expansion; `expected` says what is
     allowed at this place.
     """
 

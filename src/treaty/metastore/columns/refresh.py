@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from treaty.core.column_types import ColumnTypeError
 from treaty.core.column_types.leaf_paths import (
     ELEMENT,
     KEY,
@@ -20,7 +21,7 @@ from treaty.core.column_types.leaf_paths import (
     parse_path,
     print_path,
 )
-from treaty.core.refusals import Reason, Referenced
+from treaty.core.refusals import Invalid, Reason, Referenced
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.sql_types import print_bare_type
 
@@ -122,10 +123,17 @@ def find_refresh_effect(
     its name now (`treaty.metastore.columns.renames`); what is not there has no effect. Columns that move have none
     either. Raises `Invalid` for a path that is none.
     """
-    known = [(one, parse_path(one.path)) for one in reads]
-    named = {lower_path(parse_path(one)): other.lower() for one, other in renames}
+    known = [(one, _parse_path(one.path)) for one in reads]
+    named = {lower_path(_parse_path(one)): other.lower() for one, other in renames}
     walk = _ColumnComparison(tuple(known), named)
     return RefreshEffect(tuple(walk.compare(Struct(tuple(old)), Struct(tuple(new)), ())))
+
+
+def _parse_path(text: str) -> LeafPath:
+    try:
+        return parse_path(text)
+    except ColumnTypeError as wrong:
+        raise Invalid.of(wrong.code, wrong.message, new=text, allowed=wrong.hint) from None
 
 
 def refuse_refresh(source: str, effect: RefreshEffect) -> None:
