@@ -45,6 +45,7 @@ def pages() -> dict[str, str]:
         "commands.md": MADE + _commands(),
         "python.md": MADE + _page("python_api.py"),
         "casts.md": MADE + _casts(),
+        "statements.md": MADE + _page("statements_page.py"),
         "metrics.md": MADE + _page("metrics_page.py"),
         "iglu-central.md": MADE + _page("iglu_central.py"),
         "glossary.md": GLOSSARY_MADE + _glossary(),

@@ -9,6 +9,13 @@ from treaty.metastore.sql.properties import defaults_for
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 from treaty.metastore.sql.values import HeadColumn
 
+_OF_SPARK = {
+    "USING": "WITH (CONNECTOR = 'delta')",
+    "OPTIONS": "WITH (property = value, …)",
+    "LOCATION": "WITH (PATH = '…')",
+    "PARTITIONED": "leave it out: a topic has PARTITIONS",
+    "CLUSTER": "leave it out",
+}
 _READ_ONLY = "leave SOURCE out: who may insert is a permission"
 
 
@@ -90,6 +97,9 @@ def _read_options(cursor: StatementCursor) -> tuple[str, GivenProperties]:
             comment = cursor.read_string()
         elif not given and cursor.take_any("WITH", "TBLPROPERTIES"):
             given = read_properties(cursor)
+        elif cursor.token.keyword in _OF_SPARK:
+            word = cursor.token.keyword
+            cursor.fail("SYNTAX", f"{word} of Spark is no clause here", hint=_OF_SPARK[word], expected=("WITH", "AS"))
         else:
             return comment, given
 

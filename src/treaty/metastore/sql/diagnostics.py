@@ -1,16 +1,18 @@
 """Errors and warnings about statements as data: a code, a place in the text that was sent, and the remedy."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 ERROR, WARNING = "error", "warning"
+_LINE_END = re.compile(r"\r\n?+|\n")
 
 STATEMENT_CODES: Mapping[str, str] = {
     "SYNTAX": "a word stands where another is expected",
     "TEXT_OPEN": "a string, a name in back quotes or a comment does not end",
-    "CHARACTER_REFUSED": "a statement has no NUL, no byte order mark and no half of a surrogate pair",
+    "CHARACTER_REFUSED": "a statement has no NUL, no byte order mark inside and no half of a surrogate pair",
     "STATEMENT_UNKNOWN": "the first word begins no statement",
     "STATEMENT_TOO_LARGE": "a statement, or all with their variables replaced, is larger than its limit",
     "SCRIPT_TOO_LONG": "a script has more statements than its limit",
@@ -98,18 +100,16 @@ class StatementError(Exception):
 class LineIndex:
     """Finds the line and column of an offset; lines end with a line feed, a carriage return, or both."""
 
-    __slots__ = ("_starts",)
+    __slots__ = ("_starts", "_text")
 
     def __init__(self, text: str) -> None:
-        starts, at = [0], 0
-        for line in text.splitlines(keepends=True):
-            at += len(line)
-            if line.endswith(("\n", "\r")):
-                starts.append(at)
-        self._starts = starts
+        self._text = text
+        self._starts: list[int] = []
 
     def find(self, offset: int) -> tuple[int, int]:
-        """Return line and column, both from 1, of an offset in code points."""
+        """Return line and column, both from 1, of an offset in code points. The lines are looked for at the first call."""
+        if not self._starts:
+            self._starts = [0, *(found.end() for found in _LINE_END.finditer(self._text))]
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 

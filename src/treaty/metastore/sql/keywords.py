@@ -41,7 +41,7 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "ALTER": (
         ("ALTER STREAM | TABLE name ADD [COLUMN] column type [NOT NULL] [COMMENT 'text'], …", "adds columns"),
-        ("ALTER STREAM | TABLE name RENAME TO name", "renames a source that nobody reads"),
+        ("ALTER STREAM | TABLE name RENAME TO name", "renames a source without readers"),
         ("ALTER STREAM | TABLE name SET (property = value, …)", "changes properties"),
         ("ALTER STREAM | TABLE name SET PROTECTED = true | false", "protects a source from DROP"),
         ("ALTER STREAM | TABLE name SET COMMENT = 'text'", "changes the comment"),

@@ -99,7 +99,7 @@ _BOOLEANS = ("true", "false")
 _DURATIONS = ("a number and a unit, such as 1 second",)
 _WITHOUT_SCHEMA = "rows without a schema have no columns to check: register a schema, and take AVRO, PROTOBUF or JSON"
 _WAYS = {
-    "DELIMITED": f"{_WITHOUT_SCHEMA}; or take the bytes by CONNECTOR = 'files' and a body with from_csv",
+    "DELIMITED": _WITHOUT_SCHEMA,
     "PROTOBUF_NOSR": "PROTOBUF, with a schema in the registry",
     "KAFKA": "KAFKA is a format of keys: AVRO, PROTOBUF or JSON for values",
     "NONE": "a value has a format: AVRO, PROTOBUF or JSON",

@@ -110,7 +110,8 @@ class _ScriptParser:
     """Goes through the statements of a text; `_variables` and `_settings` are those at the present statement."""
 
     def __init__(self, text: str, variables: Mapping[str, str]) -> None:
-        self._text = text
+        # A byte order mark at the beginning, which editors write, is a blank.
+        self._text = " " + text[1:] if text.startswith("\ufeff") else text
         self._lines = LineIndex(text)
         self._variables = dict(variables)
         self._settings: dict[str, str] = {}
@@ -120,8 +121,7 @@ class _ScriptParser:
         self._size = 0
 
     def parse(self) -> StatementScript:
-        if self._has_characters(self._text):
-            self._parse_all(split_tokens(self._text))
+        self._parse_all(split_tokens(self._text))
         return StatementScript(
             tuple(self._statements),
             tuple(self._errors),
@@ -130,9 +130,9 @@ class _ScriptParser:
             tuple(self._settings.items()),
         )
 
-    def _has_characters(self, text: str, replaced: ReplacedText | None = None) -> bool:
-        """Say whether all characters of a text are allowed, and note the first that is not."""
-        refused = _REFUSED.search(text)
+    def _has_characters(self, text: str, start: int, end: int, replaced: ReplacedText | None = None) -> bool:
+        """Say whether all characters of a part of the text are allowed, and note the first that is not."""
+        refused = _REFUSED.search(text, start, end)
         if refused:
             message = f"the character U+{ord(refused[0]):04X} is in no statement"
             error = StatementError("CHARACTER_REFUSED", message, refused.start(), refused.end(), hint="remove it")
@@ -172,6 +172,8 @@ class _ScriptParser:
         raw = self._text[begin:limit]
         start = begin + len(raw) - len(raw.lstrip())
         end = max(start, begin + len(raw.rstrip()))
+        if not self._has_characters(self._text, start, end):
+            return
         replaced: ReplacedText | None = None
         if any("${" in token.text for token in tokens):
             replaced, errors = replace_variables(self._text, tokens, start, end, self._variables)
@@ -180,7 +182,9 @@ class _ScriptParser:
             if errors:
                 return
         text = replaced.text if replaced else self._text[start:end]
-        if (replaced and not self._has_characters(text, replaced)) or not self._fits(text, start, end):
+        if replaced and not self._has_characters(text, 0, len(text), replaced):
+            return
+        if not self._fits(text, start, end):
             return
         if replaced is None:
             self._read(StatementCursor(self._text, [*tokens, SqlToken("end", "", end, end)]), None, start, end)
