@@ -101,6 +101,15 @@ def test_push_goes_by_number_and_stops_at_the_first_refusal(server: Running, tmp
     assert run("pull", str(tmp_path / "out"), "--registry", "http://127.0.0.1:1/api")[0] == 2
 
 
+def test_a_long_list_of_what_is_left_out_is_cut_and_counted(server: Running, tmp_path: Path) -> None:
+    write(tmp_path, "com.acme/one/jsonschema/1-0-0", schema("one", "1-0-0"))
+    for number in range(30):
+        write(tmp_path, f"readme{number}.md", "no schema")
+    code, _, err = run("push", str(tmp_path), "--registry", f"{server.base}/api")
+    lines = [one for one in err.splitlines() if "is left out" in one]
+    assert (code, len(lines), "... and 10 more" in err) == (0, 20, True)
+
+
 def test_a_pull_of_nothing_makes_an_empty_folder_and_says_so(server: Running, tmp_path: Path) -> None:
     api = f"{server.base}/api"
     words = ("pull", str(tmp_path / "out"), "--registry", api)

@@ -90,8 +90,8 @@ def _say_checks() -> None:
 def _schemas_at(path: Path) -> Iterator[SchemaPath]:
     if path.is_dir():
         found = read_folder(path)
-        for stranger in found.strangers:
-            screen.say(f"{stranger} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION", "yellow", err=True)
+        lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in found.strangers)
+        screen.say_first(lines, "yellow", err=True)
         yield from found.schemas
         return
     try:

@@ -52,9 +52,9 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, stric
         return
     with server, report_unreachable():
         done = _push_all(server, schemas, public=public)
-    for name in done.other:
-        kind = "private" if public else "public"
-        screen.say(f"{name} stays {kind}, because all versions of its name are {kind}", "yellow", err=True)
+    kind = "private" if public else "public"
+    others = (f"{name} stays {kind}, because all versions of its name are {kind}" for name in done.other)
+    screen.say_first(others, "yellow", err=True)
     if as_json:
         members = {"schemas": len(schemas), **done.counts, "refused": done.refused}
         screen.say_json({**members, **registry_warnings.warning_members(done.warnings)})
@@ -110,8 +110,8 @@ def _schemas_of(folder: Path) -> tuple[SchemaPath, ...]:
     found = read_folder(folder)
     if not found.schemas:
         raise UnusableError(f"{folder} has no schemas; allowed are files at VENDOR/NAME/FORMAT/VERSION")
-    for path in found.strangers:
-        screen.say(f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION", "yellow", err=True)
+    lines = (f"{path} is left out: it lies at no path VENDOR/NAME/FORMAT/VERSION" for path in found.strangers)
+    screen.say_first(lines, "yellow", err=True)
     return found.schemas
 
 
@@ -173,8 +173,8 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
     if as_json:
         screen.say_json({"written": written, "problems": problems})
     else:
-        for one in problems:
-            screen.say(f"{one['schema']}: {one['status']} {one['message']}", "red", err=True)
+        lines = (f"{one['schema']}: {one['status']} {one['message']}" for one in problems)
+        screen.say_first(lines, "red", err=True)
         if keys:
             screen.say(f"{screen.format_count(written, 'schema')} written to {folder}.", "green")
         else:

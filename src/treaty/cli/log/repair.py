@@ -179,10 +179,10 @@ def _say_root(root: StateCheck, *, err: bool = False) -> None:
             "red",
             err=err,
         )
-    for one in root.foreign:
-        screen.say(f"a foreign record, key {one.key[0]}: Treaty did not write it", "red", err=err)
-    for row in root.orphan_rows:
-        screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
+    foreign = (f"a foreign record, key {one.key[0]}: Treaty did not write it" for one in root.foreign)
+    screen.say_first(foreign, "red", err=err)
+    orphans = (f"a row that belongs to no append: {row.row.table} {row.row.key}" for row in root.orphan_rows)
+    screen.say_first(orphans, "red", err=err)
 
 
 async def _quarantine_rows(url: str, *, newer: bool) -> tuple[UnreadableRow, ...]:
@@ -204,8 +204,7 @@ def reserved_members(one: ReservedIds) -> dict[str, object]:
 
 
 def _say_reserved(found: Iterable[ReservedIds], *, err: bool = False) -> None:
-    for one in found:
-        screen.say(f"reserved ids: {one}", "yellow", err=err)
+    screen.say_first((f"reserved ids: {one}" for one in found), "yellow", err=err)
 
 
 def _row_members(one: UnreadableRow) -> dict[str, object]:

@@ -115,8 +115,8 @@ def _say_result(one: VerifyResult) -> None:
             "   rows were changed outside the log: compare with another copy by --against to find them, then see `treaty log repair`",
             "yellow",
         )
-    for held in one.reserved:
-        screen.say(f"reserved ids: {held}", "yellow")
+    screen.say_first((f"reserved ids: {held}" for held in one.reserved), "yellow")
+    if one.reserved:
         screen.say("   if an import assigned them by mistake, `treaty log repair --ids` lowers the counter", "yellow")
     if not one.faults:
         screen.say("sound: all invariants hold, all indexes match the rows, and the state root is right", "green")

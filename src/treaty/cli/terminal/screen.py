@@ -17,6 +17,8 @@ from treaty.formats.json_pointer import find_positions
 T = TypeVar("T")
 MANY = 20
 """A progress bar is shown from this number of files on."""
+FIRST_LINES = 20
+"""Lines of a list that comes beside what a command prints, such as what it left out."""
 LAST_COLUMN = 24
 """Columns that a last column of a table has at least; with less room it goes below its row."""
 DIRECTIONS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
@@ -38,6 +40,16 @@ def escape_line(text: str) -> str:
 def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool = False) -> None:
     """Print a line, with colour on a terminal only."""
     click.secho(escape_controls(text), fg=colour, bold=bold or None, err=err)
+
+
+def say_first(lines: Iterable[str], colour: str | None = None, *, err: bool = False) -> None:
+    """Print the first lines of a list that may be long, each on one line, and how many more there are."""
+    count = 0
+    for count, line in enumerate(lines, 1):
+        if count <= FIRST_LINES:
+            say(escape_line(line), colour, err=err)
+    if count > FIRST_LINES:
+        say(f"... and {count - FIRST_LINES:,} more", colour, err=err)
 
 
 def format_count(count: int, what: str) -> str:

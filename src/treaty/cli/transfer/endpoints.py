@@ -172,8 +172,7 @@ def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]
 def say_notes(left_out: Iterable[str], notes: Iterable[str]) -> None:
     """Print what is left out, then notes on what is not; each on one line."""
     for prefix, texts in (("left out", left_out), ("note", notes)):
-        for one in texts:
-            screen.say(f"{prefix}: {screen.escape_line(one)}", "yellow", err=True)
+        screen.say_first((f"{prefix}: {one}" for one in texts), "yellow", err=True)
 
 
 def say_problem(text: str) -> None:
