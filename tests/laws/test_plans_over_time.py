@@ -15,6 +15,7 @@ from tests.living_plans import STEPS, Step, live
 from tests.plan_worlds import NOBODY, SHAPES, PlanWorld, read_rows
 from treaty.assemble import connect
 from treaty.core.answers import Config
+from treaty.core.requests import Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.format_plans import SHAPES as SHAPES_OF_TYPES
@@ -154,6 +155,40 @@ def test_members_of_a_union_stay_when_their_version_is_deleted_or_another_is_imp
             found = read_rows(one, world.sent)
             assert found[60] == rows[60]
             assert found[40].code == "UNKNOWN_ID"
+
+
+WIDE = [
+    ("int32 x = 1;", "int64 x = 1;"),
+    ("int32 x = 1;", "repeated int32 x = 1;"),
+    ("optional int32 x = 1;", "repeated int32 x = 1;"),
+    ("oneof o { int32 x = 1; string y = 2; }", "repeated int32 x = 1;"),
+    ("int32 x = 1;", "int32 x = 1; string gone = 4;"),
+    ("In i = 1; message In { int32 x = 1; }", "In i = 1; message In { int32 x = 1; repeated sint64 n = 2; }"),
+    ("In i = 1; message In { int32 x = 1; }", "In i = 1; message In { repeated int32 x = 1; }"),
+]
+"""Fields of a message, and those of a version that holds more."""
+
+
+@pytest.mark.parametrize(("narrow", "wide"), WIDE)
+@pytest.mark.parametrize("is_last", [True, False], ids=["last", "first"])
+def test_columns_of_messages_stay_when_the_version_is_purged_that_they_are_of(
+    narrow: str, wide: str, *, is_last: bool
+) -> None:
+    texts = [f"{HEAD} message Order {{ {one} }}" for one in ((narrow, wide) if is_last else (wide, narrow))]
+    with connect("memory:") as registry:
+        registry.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        ids = [registry.register("orders-value", Draft(one, "PROTOBUF")).version.schema_id for one in texts]
+        plan = make_plan(registry, "orders-value", reader="union")
+        registry.delete_version("orders-value", 1 + is_last)
+        registry.delete_version("orders-value", 1 + is_last, permanent=True)
+        kept = ids[not is_last]
+        if kept not in {one.schema_id for one in plan.writers}:
+            return  # nothing that is there is read by the plan
+        more = registry.register("orders-value", Draft(f"{texts[not is_last]} message More {{}}", "PROTOBUF"))
+        longer = extend(plan, registry, [more.version.schema_id])
+        assert {kept, more.version.schema_id} <= {one.schema_id for one in longer.writers}
+        types = dict(longer.columns)
+        assert {name: types.get(name) for name, _ in plan.columns} == dict(plan.columns)
 
 
 @pytest.mark.parametrize("reader", [2, "latest"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import replace
 from typing import Unpack
 
@@ -141,9 +142,28 @@ def _compose_without_twins(
     Of a union it is the first version that brings such a name that has no part, whichever others follow: so a plan has the same columns whether or
     not it was made before that version came. What the plan `before` reads has a part. Raises `PlanError` where the plan has such names whatever is left out.
     """
-    kept, rejected = list(known), list[RejectedSchema]()
     sure = {one.schema_id for one in before.writers} if before and not before.case_sensitive else set[int]()
-    plan = compose(kept)
+    plan = compose(known)
+    twins = find_case_twins(plan.engine_type)
+    if not twins or reader != "union":
+        return _leave_out_twins(compose, known, reader, sure, plan)
+    first, _ = _find_first_twin(compose, known, sure, twins)
+    for end in range(first, len(known)):  # what the plan of these versions reads has a part in that of the next ones
+        with suppress(PlanError):
+            some = known[:end]
+            sure |= {one.schema_id for one in _leave_out_twins(compose, some, reader, sure, compose(some)).writers}
+    return _leave_out_twins(compose, known, reader, sure, plan)
+
+
+def _leave_out_twins(
+    compose: Callable[[list[RegisteredSchema]], DecodePlan],
+    known: list[RegisteredSchema],
+    reader: str | int,
+    sure: AbstractSet[int],
+    plan: DecodePlan,
+) -> DecodePlan:
+    """The plan without the versions that bring names that differ in case alone, but for those of the `sure` ids; `plan` is that of all."""
+    kept, rejected = list(known), list[RejectedSchema]()
     while twins := find_case_twins(plan.engine_type):
         if reader == "latest":
             at = max(

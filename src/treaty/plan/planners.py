@@ -33,7 +33,8 @@ class FormatPlanner:
     - ``divides``: whether versions that are compatible may still have no common column type, so that one of them has
       no part in the union.
     - ``base(before, known, options)``: what the union of a plan begins with that follows another one, as versions; `known` are
-      those of the plan before that are still there. None where a union begins with its newest version.
+      those of the plan before that are still there.
+    - ``is_newest_first``: whether a union begins with its newest version, whichever versions the plan before has read.
     """
 
     format: str
@@ -41,8 +42,9 @@ class FormatPlanner:
     compose: Callable[[Sequence[RegisteredSchema], Any, DecodeOptions], DecodePlan]
     types: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[DecodePlan, tuple[RecordType, ...]]]
     show: Callable[[Any], str]
+    base: Callable[[DecodePlan, Sequence[RegisteredSchema], DecodeOptions], list[RegisteredSchema]]
     divides: bool = False
-    base: Callable[[DecodePlan, Sequence[RegisteredSchema], DecodeOptions], list[RegisteredSchema]] | None = None
+    is_newest_first: bool = False
 
 
 def _show_with(form: Format[Any]) -> Callable[[Any], str]:
@@ -56,19 +58,20 @@ PLANNERS: Mapping[str, FormatPlanner] = {
         lambda known, reader, options: avro.compose(known, reader, options.depth, options.lossy),
         avro_types.plan_types,
         avro.show_reader,
+        lambda before, known, options: avro.find_base(before, known, options.lossy),
         divides=True,
-        base=lambda before, known, options: avro.find_base(before, known, options.lossy),
     ),
     "PROTOBUF": FormatPlanner(
-        "PROTOBUF", messages.union, messages.compose, message_types.plan_types, _show_with(PROTOBUF)
+        "PROTOBUF",
+        messages.union,
+        messages.compose,
+        message_types.plan_types,
+        _show_with(PROTOBUF),
+        messages.find_base,
+        is_newest_first=True,
     ),
     "JSON": FormatPlanner(
-        "JSON",
-        documents.union,
-        documents.compose,
-        document_types.plan_types,
-        _show_with(JSON),
-        base=documents.find_base,
+        "JSON", documents.union, documents.compose, document_types.plan_types, _show_with(JSON), documents.find_base
     ),
 }
 """By format of this package."""
@@ -90,5 +93,5 @@ def find_planner(name: str) -> FormatPlanner:
         lambda known, reader, options: payloads.compose(form, known, reader, options),
         lambda known, options: payload_types.plan_types(form, known, options),
         _show_with(form),
-        base=documents.find_base,
+        documents.find_base,
     )

@@ -85,10 +85,10 @@ def _unite(chosen: ReaderChoice, known: Sequence[RegisteredSchema]) -> tuple[obj
     mine = {one.schema_id for one in before.writers}
     olds = [one for one in known if one.schema_id in mine]
     news = [one for one in known if one.schema_id not in mine]
-    start = planner.base(before, olds, options) if planner.base else []
+    start = planner.base(before, olds, options)
     if not start and not olds:
         return planner.union(known, options)
-    order = [*olds, *news] if planner.base else known
+    order = known if planner.is_newest_first else [*olds, *news]
 
     def unite(kept: AbstractSet[int]) -> tuple[object, list[RejectedSchema], str]:
         some = [one for one in order if one.schema_id in kept]

@@ -35,6 +35,43 @@ def merge_file(newest: FileDescriptorProto, older: FileDescriptorProto) -> None:
             newest.message_type.append(one)
 
 
+def keep_lists(merged: FileDescriptorProto, base: FileDescriptorProto) -> None:
+    """Let fields of numbers that are lists in `base` be lists: a list reads a number alone, and no number reads a list."""
+    known = {one.name: one for one in merged.message_type}
+    for one in base.message_type:
+        if one.name in known:
+            _keep_lists(known[one.name], one)
+
+
+def _keep_lists(merged: DescriptorProto, base: DescriptorProto) -> None:
+    lists = {one.number: one for one in base.field if one.label == _REPEATED and one.type not in _MESSAGES}
+    for field in merged.field:
+        older = lists.get(field.number)
+        if older is not None and field.label != _REPEATED and field.type == older.type:
+            field.label = _REPEATED
+            _leave_choice(merged, field)
+            field.options.CopyFrom(older.options)
+    known = {one.name: one for one in merged.nested_type}
+    for one in base.nested_type:
+        if one.name in known and not one.options.map_entry:
+            _keep_lists(known[one.name], one)
+
+
+def _leave_choice(message: DescriptorProto, field: FieldDescriptorProto) -> None:
+    """Take a field out of its oneof, which goes where nothing else is in it."""
+    if not field.HasField("oneof_index"):
+        return
+    place = field.oneof_index
+    field.ClearField("oneof_index")
+    field.ClearField("proto3_optional")
+    if any(one.HasField("oneof_index") and one.oneof_index == place for one in message.field):
+        return
+    del message.oneof_decl[place]
+    for one in message.field:
+        if one.HasField("oneof_index") and one.oneof_index > place:
+            one.oneof_index -= 1
+
+
 def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax: str) -> None:
     newest.ClearField("reserved_range")
     newest.ClearField("reserved_name")

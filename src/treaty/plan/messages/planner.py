@@ -21,12 +21,14 @@ from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, nothing_readable, refuse_schema, reject_schema
 from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan
-from treaty.plan.messages.merge import merge_file
+from treaty.plan.messages.merge import keep_lists, merge_file
 from treaty.plan.messages.widths import cut
 from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
+BASE = -1
+"""The id of the reader of a plan before among the versions of a union."""
 MISREAD = frozenset(
     (
         *("FIELD_KIND_CHANGED", "FIELD_SCALAR_KIND_CHANGED", "FIELD_NAMED_TYPE_CHANGED", "FIELD_NUMERIC_LABEL_CHANGED"),
@@ -38,7 +40,9 @@ MISREAD = frozenset(
 
 
 def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[ProtoSchema, list[RejectedSchema]]:
-    """The newest version with what older ones had besides; versions that don't go together with it are left out."""
+    """The newest version with what older ones had besides; versions that don't go together with it are left out. Lists of the
+    reader of a plan before stay lists (see `find_base`).
+    """
     del options
     newest, losers = known[-1], []
     merged, schema = _copy_file(newest.schema), newest.schema
@@ -46,6 +50,8 @@ def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Pr
     for one in reversed(known[:-1]):
         tried = FileDescriptorProto.FromString(merged.SerializeToString())
         merge_file(tried, _copy_file(one.schema))
+        if one.schema_id == BASE:
+            keep_lists(tried, _copy_file(one.schema))
         needed = {each.name: each for each in one.meaning.bindings} | bindings if one.meaning else bindings
         text = base64.b64encode(tried.SerializeToString(deterministic=True)).decode()
         try:
@@ -55,6 +61,21 @@ def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Pr
             continue
         merged, bindings = tried, needed
     return schema, losers
+
+
+def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], options: DecodeOptions) -> list[RegisteredSchema]:
+    """The reader of a plan of a union as its oldest version, where it is another one than the union of the versions that are
+    still there: so numbers stay as wide, lists stay lists and fields stay, whatever was deleted. Nothing where a file that it
+    imports is not among those of the versions.
+    """
+    if known and PROTOBUF.show(union(known, options)[0], False).canonical == before.reader:
+        return []
+    bindings = {each.name: each for one in known if one.meaning for each in one.meaning.bindings}
+    try:
+        reader = PROTOBUF.parse(ResolvedSchema(PROTOBUF.name, before.reader, tuple(bindings.values())), False)
+    except InvalidSchemaError:
+        return []
+    return [RegisteredSchema(BASE, before.subject, 0, PROTOBUF.name, reader)]
 
 
 def _copy_file(schema: ProtoSchema) -> FileDescriptorProto:
