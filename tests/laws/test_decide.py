@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from tests.laws.toy import EMPTY, OTHER, Bench, S, put, toy, version_row
-from treaty.core.answers import Config
+from treaty.core.answers import Config, VersionFound
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import (
@@ -33,6 +33,7 @@ from treaty.core.requests import (
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
+    Derive,
     ExpectedVersion,
     ForceReason,
     GetGuidIds,
@@ -45,6 +46,7 @@ from treaty.core.requests import (
     Lookup,
     ReferencedBy,
     Register,
+    Request,
     Scope,
     SetConfig,
     SetMode,
@@ -392,3 +394,16 @@ def test_a_new_schema_is_read_once() -> None:
         bench.engine.asked.clear()
         bench.verdict(Register(S, toy(*names)), "another")
         assert sorted(one.strict for one in bench.engine.asked if isinstance(one, ParseSchema)) == sorted(readings)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Register(S, toy("a", rules=RuleSet(domain=(Rule("1x"),)))),
+        Derive(S, 1, rules=RuleSet(migration=(Rule("1x"),))),
+        Derive(S, 1, merge_rules=RuleSet(encoding=(Rule("1x"),))),
+    ],
+)
+def test_rules_that_are_wrong_by_themselves_are_told_before_what_is_not_there(request_: Request[VersionFound]) -> None:
+    with pytest.raises(InvalidRules):
+        Bench().do(request_)

@@ -281,3 +281,22 @@ def test_no_number_is_cast_to_a_narrower_one_without_a_check(have: Scalar | Deci
     else:
         assert ("fits" in names) == (have.name.startswith("float") or RANKS[have.name] > RANKS[want.name])
         assert ("exact" in names) == have.name.startswith("float")
+
+
+@pytest.mark.parametrize(
+    ("want", "checks"),
+    [
+        *((Scalar(name), {"fits"}) for name in ("boolean", "int32", "int64")),
+        *((kind, {"fits", "digits"}) for kind in (Scalar("float32"), Scalar("float64"), Decimal(10, 2))),
+        *((Scalar(name), {"fits", "text"}) for name in ("date", "timestamp", "timestamp_ntz")),
+        (Scalar("binary"), set()),
+    ],
+    ids=str,
+)
+def test_a_text_is_cast_to_all_that_has_a_text_and_a_null_to_everything(
+    want: Scalar | Decimal, checks: set[str]
+) -> None:
+    found = cast(Scalar("string"), want)
+    assert found is not None
+    assert (found[0], {check.name for check in found[1]}) == ("cast", checks)
+    assert cast(Scalar("null"), want) == ("cast", ())

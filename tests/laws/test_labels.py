@@ -122,3 +122,12 @@ def test_an_earlier_version_takes_nothing_from_a_later_one_that_supersedes() -> 
         bench.do(Publish(SUBJECT, label, Draft('["a"]', "TOY"), supersedes=supersedes))
     assert bench.do(GetPublished(SUBJECT, "1-0-0")).superseded_by == "2-0-0"
     assert bench.do(GetPublished(SUBJECT, "1-0-1")).supersedes == ()
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_later_version_is_as_private_as_its_subject_whoever_does_not_say(*, private: bool) -> None:
+    bench = Bench()
+    first = bench.do(Publish(SUBJECT, "1-0-0", Draft(TEXTS[0], "TOY"), private=private))
+    later = bench.do(Publish(SUBJECT, "2-0-0", Draft(TEXTS[1], "TOY")))
+    assert (first.schema.private, later.schema.private) == (private, private)
+    assert [one.private for one in bench.do(ListPublished()).schemas] == [private, private]

@@ -104,8 +104,11 @@ def test_a_policy_stays_as_long_as_something_uses_it(bench: Bench) -> None:
         bench.do(DeletePolicy("gold"))
     bench.do(SetConfig(HERE, Config(validators=())))
     assert bench.do(DeletePolicy("gold")).found == PolicyFound("gold", OPEN)
-    with pytest.raises(SettingNotFound, match="There is no policy gold"):
-        bench.do(GetPolicy("gold"))
+    for request in (GetPolicy("gold"), ChangePolicy("gold", OPEN), DeletePolicy("gold")):
+        with pytest.raises(SettingNotFound, match="There is no policy gold") as missing:
+            bench.do(request)
+        reason = missing.value.reason
+        assert (reason.rule, reason.path, reason.new) == ("POLICY_NOT_FOUND", "/name", "gold")
     with pytest.raises(InvalidSetting, match="There is no policy gold"):
         follow(bench)
 

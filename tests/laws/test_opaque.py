@@ -1,5 +1,6 @@
 """Formats without a plug-in: kept as they are, and admitted or refused without being read."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -121,3 +122,11 @@ def test_what_it_refers_to_is_followed_and_guarded(bench: Bench) -> None:
     assert made.references == uses.references
     assert made.guid != post(bench, TEXTS[1]).guid
     assert first.number == 1
+
+
+@pytest.mark.parametrize("behind", ["@@", "YQ=", base64.b64encode(b"plain").decode()])
+def test_what_looks_coded_and_is_not_is_refused_by_name(bench: Bench, behind: str) -> None:
+    creation = SubjectCreation("pravega", policy=Config(level="NONE"))
+    with pytest.raises(InvalidSchema, match="is not base64 of bytes that need it") as refused:
+        bench.do(Register(S, Draft(CODED + behind, "XML"), create_with=creation))
+    assert (refused.value.reason.rule, refused.value.reason.path) == ("OPAQUE_CODING", "/schema")

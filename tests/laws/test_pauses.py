@@ -19,7 +19,7 @@ from treaty.core.state.state_tables import encodings_key
 from treaty.core.state.tables import DictTables
 
 SUBJECTS = 1_500
-VERSIONS = 400
+VERSIONS = 800
 MOST = 700
 """Rows and keys that one slice may take: what stands for `PAUSE_ROWS` entries with all that is told of each."""
 STATES = ("live", "soft", "live", "hidden", "live")

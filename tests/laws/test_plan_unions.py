@@ -18,12 +18,13 @@ from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan.avro import planner
 from treaty.plan.avro.flat import parse_avro
 from treaty.plan.avro.merge import MergeError, merge
 from treaty.plan.avro.resolution import AvroSide, find_branch
-from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.decode_plans import extend, find_union_conflict, make_plan
 from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan
@@ -234,3 +235,9 @@ def test_a_plain_type_is_read_as_the_first_branch_that_fits(kind: str) -> None:
         fitting = [at for at, one in enumerate(chosen) if one in WIDER.get(kind, "").split()]
         expected = chosen.index(kind) if kind in chosen else next(iter(fitting), None)
         assert find_branch(sides[kind], [sides[one] for one in chosen]) == expected
+
+
+def test_versions_of_two_formats_have_no_reader_that_could_leave_one_out() -> None:
+    texts = {"AVRO": '"int"', "JSON": '{"type":"string"}', "PROTOBUF": 'syntax = "proto3"; message M { int32 a = 1; }'}
+    for chosen in permutations(texts, 2):
+        assert find_union_conflict([ResolvedSchema(one, texts[one]) for one in chosen]) == ""

@@ -16,6 +16,7 @@ from treaty.core.state.table import Key
 from treaty.core.state.tables import DictTables
 from treaty.core.state.view import index_entries
 from treaty.node.segment import build, statefile
+from treaty.node.segment.heads import BlockHeads
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
 
@@ -155,3 +156,8 @@ ORDERED: dict[str, Callable[[random.Random, list[str]], Key]] = {
     "version.number": lambda chance, names: ("live", ".", _name(chance, names), chance.randrange(45)),
     "version.listed": lambda chance, names: ("live", ".", _name(chance, names)),
 }
+
+
+def test_a_column_of_no_heads_has_none() -> None:
+    heads = BlockHeads(memoryview(b""))
+    assert (len(heads), [*heads]) == (0, [])

@@ -23,7 +23,10 @@ from treaty.formats.registry import find_formats
 from treaty.plan.ddl import parse_type
 from treaty.plan.iglu.casts import CastError, make_cast
 from treaty.plan.iglu.columns import (
+    EventField,
+    FieldType,
     LeafType,
+    ListType,
     ObjectType,
     TypeChangeError,
     column_name,
@@ -312,3 +315,16 @@ def test_every_part_of_good_events_is_in_its_column_and_nothing_is_added() -> No
             assert row == part["data"]
     assert not [row for rows in places.values() for row in rows if row]
     assert uri(1) in places
+
+
+PLAIN = ("INT", "BIGINT", "DOUBLE", "STRING", "BOOLEAN", "DATE", "TIMESTAMP", "JSON", "DECIMAL(9, 2)")
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_null_is_null_in_every_type_and_at_every_depth(kind: str) -> None:
+    inner: FieldType = LeafType(kind)
+    for _ in range(3):
+        assert make_cast(inner)(None) is None
+        assert make_cast(ListType(inner))([None]) == [None]
+        inner = ObjectType((EventField("a", inner, True, ("a",)), EventField("b", ListType(inner), True, ("b",))))
+        assert make_cast(inner)({"a": None}) == {"a": None, "b": None}

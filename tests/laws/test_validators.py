@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.laws.test_policy_cases import Engine
-from tests.laws.toy import Bench, S
+from tests.laws.toy import Bench, S, put
 from treaty.core.answers import Config
 from treaty.core.messages.policies import CreatePolicy
 from treaty.core.policy import ValidatorCall, parse_validator, split_validators
@@ -14,6 +14,7 @@ from treaty.core.refusals import InvalidSchema, InvalidSetting, NotPermitted, To
 from treaty.core.requests import Check, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import InspectSchema, ResolvedSchema
+from treaty.core.state.rows import Row
 from treaty.core.state.values import PolicyValue
 from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
@@ -273,3 +274,17 @@ def test_a_plug_in_never_runs_in_the_event_loop(plugged: Bench) -> None:
     with pytest.raises(StepsError):
         plugged.engine.parser.answer(question, StepBudget())
     assert plugged.engine.parser.answer(question).faults == ()
+
+
+def test_a_validator_of_a_policy_that_is_gone_admits_nothing() -> None:
+    """No command removes a policy that is in use; a row that was changed by hand may."""
+    bench = Bench()
+    put(bench, S, "a")
+    bench.do(CreatePolicy("gold", PolicyValue()))
+    bench.do(SetConfig(Scope(*S), Config(validators=("policy:gold",))))
+    bench.apply((Row("policy", ("gold",), None),))
+    with pytest.raises(
+        NotPermitted, match="There is no policy gold, by which a validator of subject s compares"
+    ) as gone:
+        put(bench, S, "a", "b?")
+    assert (gone.value.reason.rule, gone.value.reason.new) == ("VALIDATOR_MISSING", "policy:gold")

@@ -290,3 +290,18 @@ def test_whoever_stays_is_answered_and_no_limit_is_passed(seed: int) -> None:
         assert not running
 
     story()
+
+
+@virtual
+async def test_when_to_come_again_does_not_hang_on_how_long_the_node_runs() -> None:
+    told = []
+    for _ in range(2):
+        worker = Worker()
+        queue = QuestionQueue(worker.answer)
+        await asking(queue, ALICE, *(f"a{number}" for number in range(8)))
+        waiting = asking(queue, ALICE, *(f"b{number}" for number in range(8)))
+        await asyncio.sleep(0.5)
+        told.append(round(queue.retry_after, 3))
+        await waiting
+        await asyncio.sleep(1_000_000)
+    assert told[0] == told[1] < 8

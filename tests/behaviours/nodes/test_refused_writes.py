@@ -10,7 +10,11 @@ from tests.simulation.model import Weather
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects
-from treaty.node.queue import PATIENCE_SECONDS, REFUSING_SECONDS
+from treaty.core.state.commit import Commit, make_append
+from treaty.core.state.root import roots_after
+from treaty.core.state.rows import EncodedRow
+from treaty.log.log import AppendResult
+from treaty.node.queue import PATIENCE_SECONDS, READ_ONLY_SECONDS, REFUSING_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,19 @@ async def test_a_log_that_goes_on_refusing_ends_the_wait_of_a_command() -> None:
         with pytest.raises(Unavailable, match="no space is left; nothing was written"):
             await node.ask(post("s"), CallOptions(timeout=600))
         assert PATIENCE_SECONDS <= loop.time() - begun < 2 * PATIENCE_SECONDS
+
+
+@virtual
+async def test_commands_that_wait_while_a_node_becomes_read_only_are_told_when_to_come_again() -> None:
+    disk, weather = Disk(9), Weather(FAIR)
+    async with living(way(disk, weather)) as node:
+        await node.ask(post("s"))
+        weather.full = True
+        waiting = [asyncio.create_task(node.ask(post(f"t{number}"), CallOptions(timeout=600))) for number in range(3)]
+        await asyncio.sleep(PATIENCE_SECONDS / 4)
+        strange = Commit(2, (EncodedRow("dreams", '["x"]', '{"v":1}'),))
+        roots = roots_after(node.follower.tables, strange.rows)
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is AppendResult.ACCEPTED
+        refused = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(one) for one in refused] == [Unavailable] * 3
+        assert {getattr(one, "retry_after", None) for one in refused} == {READ_ONLY_SECONDS}
