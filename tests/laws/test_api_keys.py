@@ -7,7 +7,7 @@ import pytest
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.core.access.api_key_rules import rule_of_key, super_rule
-from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, with_included
+from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, Rights, with_included
 from treaty.core.messages.api_keys import ApiKeyFound, KeyAction
 from treaty.core.names import EVERYWHERE, Subject
 
@@ -81,3 +81,11 @@ def test_rules_name_vendors_and_super_keys() -> None:
 def test_mistakes_are_described(wrong: str, said: str) -> None:
     with pytest.raises(AuthFileError, match=said):
         read_settings(wrong.encode(), Path("rights.toml"))
+
+
+def test_rights_of_no_more_principals_are_remembered_than_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.core.access.rights.CREDENTIALS_KNOWN", 3)
+    rights = Rights((AccessRule(("*",), with_included(["read"]), ("open-*",)),))
+    for number in range(8):
+        assert rights.access(f"user:{number}").may("read", Subject(".", "open-a"))
+        assert 1 <= len(rights.known) <= 3

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from tests.laws.toy import EMPTY, OTHER, Bench, S, put, toy, version_row
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import (
@@ -33,7 +33,6 @@ from treaty.core.requests import (
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
-    Derive,
     ExpectedVersion,
     ForceReason,
     GetGuidIds,
@@ -46,7 +45,6 @@ from treaty.core.requests import (
     Lookup,
     ReferencedBy,
     Register,
-    Request,
     Scope,
     SetConfig,
     SetMode,
@@ -54,7 +52,6 @@ from treaty.core.requests import (
     UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.schema_engine import ParseSchema
 from treaty.core.state.state_tables import CONTENT, SUBJECT, ContentKey
 from treaty.core.state.values import PolicyValue, Version
 
@@ -384,26 +381,3 @@ def test_a_guid_means_the_lowest_of_its_ids_in_each_context(bench: Bench, ids: t
             subject = Subject(context, f"s{schema_id}")
             guid = bench.do(Register(subject, toy("a"), schema_id=schema_id + by, number=1)).version.guid
     assert bench.do(GetGuidIds(guid)).ids == ((".", 5), (".x", 15))
-
-
-def test_a_new_schema_is_read_once() -> None:
-    """Whether it is there already is asked with the strict reading that a new one needs; only what fails that is read once more."""
-    bench = Bench(slow=True)
-    put(bench, S, "a")
-    for names, readings in ((("a", "b?"), [True]), (("a",), [True]), (("a", "-b?"), [True, False])):
-        bench.engine.asked.clear()
-        bench.verdict(Register(S, toy(*names)), "another")
-        assert sorted(one.strict for one in bench.engine.asked if isinstance(one, ParseSchema)) == sorted(readings)
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        Register(S, toy("a", rules=RuleSet(domain=(Rule("1x"),)))),
-        Derive(S, 1, rules=RuleSet(migration=(Rule("1x"),))),
-        Derive(S, 1, merge_rules=RuleSet(encoding=(Rule("1x"),))),
-    ],
-)
-def test_rules_that_are_wrong_by_themselves_are_told_before_what_is_not_there(request_: Request[VersionFound]) -> None:
-    with pytest.raises(InvalidRules):
-        Bench().do(request_)

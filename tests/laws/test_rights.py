@@ -397,11 +397,3 @@ def test_a_refusal_does_not_depend_on_the_state() -> None:
     assert (reason.rule, reason.subject, reason.new, reason.allowed) == (
         "RIGHTS", "orders-value", "register", "a rule that gives bump or create",
     )  # fmt: skip
-
-
-def test_rights_of_no_more_principals_are_remembered_than_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treaty.core.access.rights.CREDENTIALS_KNOWN", 3)
-    rights = Rights((AccessRule(("*",), with_included(["read"]), ("open-*",)),))
-    for number in range(8):
-        assert rights.access(f"user:{number}").may("read", Subject(".", "open-a"))
-        assert 1 <= len(rights.known) <= 3
