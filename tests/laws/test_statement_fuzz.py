@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 from tests.instruction_counts import count_instructions
 from tests.laws.statement_values import STATEMENTS
-from treaty.core.limits import STATEMENT_BYTES
-from treaty.metastore.sql.diagnostics import SCRIPT_DIAGNOSTICS, STATEMENT_CODES
+from treaty.core.limits import (
+    SCRIPT_DIAGNOSTICS,
+    SCRIPT_STATEMENTS,
+    SOURCE_COLUMNS,
+    SOURCE_PROPERTIES,
+    STATEMENT_BYTES,
+    TYPE_DEPTH,
+)
+from treaty.metastore.sql.diagnostics import STATEMENT_CODES
 from treaty.metastore.sql.keywords import FIRST_WORDS
 from treaty.metastore.sql.printer import print_statement
 from treaty.metastore.sql.script import parse_script
@@ -124,6 +131,31 @@ def test_past_its_limit_a_statement_ends_in_errors(shape: str) -> None:
     assert len(script.diagnostics) <= SCRIPT_DIAGNOSTICS + 1
     large, small = work_of(grown(SHAPES[shape], 1_000_000)), work_of(grown(SHAPES[shape], 10_000))
     assert large <= 130 * small
+
+
+PAST_LIMITS = {
+    "STATEMENT_TOO_LARGE": f"SHOW TYPES; CREATE STREAM a AS SELECT '{'x' * STATEMENT_BYTES}'; SHO",
+    "SCRIPT_TOO_LONG": "SHOW TYPES;" * (SCRIPT_STATEMENTS + 1),
+    "TOO_MANY_DIAGNOSTICS": "SHO;" * (SCRIPT_DIAGNOSTICS - 1) + "CREATE STREAM a (a INT, a INT, a INT)",
+    "TOO_MANY_COLUMNS": f"CREATE STREAM a ({', '.join(f'c{n} INT' for n in range(SOURCE_COLUMNS + 1))})",
+    "TOO_MANY_PROPERTIES": f"CREATE STREAM a WITH ({', '.join(['PARTITIONS = 1'] * (SOURCE_PROPERTIES + 1))})",
+    "TYPE_DEPTH": f"CREATE TYPE a AS {'ARRAY<' * (TYPE_DEPTH + 1)}",
+    "VALUES_TOO_DEEP": f"INSERT INTO a VALUES ({'ARRAY(' * (TYPE_DEPTH + 1)}",
+}
+
+
+@pytest.mark.parametrize("code", PAST_LIMITS)
+def test_a_limit_is_an_error_with_its_name(code: str) -> None:
+    script = parse_script(PAST_LIMITS[code])
+    (past,) = [one for one in script.diagnostics if one.code == code]
+    assert "the limit" in past.message
+    assert past.hint
+
+
+def test_one_statement_lists_as_many_errors_as_a_script() -> None:
+    columns = ", ".join(["a INT"] * (SCRIPT_DIAGNOSTICS + 100))
+    script = parse_script(f"CREATE STREAM a ({columns}); SHO")
+    assert [one.code for one in script.diagnostics] == ["COLUMN_TWICE"] * SCRIPT_DIAGNOSTICS + ["TOO_MANY_DIAGNOSTICS"]
 
 
 def test_a_cut_statement_has_no_error_before_the_cut() -> None:

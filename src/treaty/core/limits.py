@@ -386,5 +386,3 @@ IGLU_FINDINGS = 1_000
 """Findings of Iglu's linter about one schema."""
 IGLU_PAGE = 200
 """Schemas in one page of a list by vendor, name and format."""
-SCRIPT_STATEMENTS = 1_000
-"""Statements of one script."""

@@ -32,3 +32,9 @@ PLANNING_SECONDS = 60
 """Seconds for which a statement waits for a planner."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
+SCRIPT_BYTES = 4_194_304
+"""Bytes of all statements of a script in UTF-8, with their variables replaced."""
+SCRIPT_STATEMENTS = 1_000
+"""Statements of one script."""
+SCRIPT_DIAGNOSTICS = 1_000
+"""Errors in one script that are listed; the rest of the script is not read."""

@@ -6,7 +6,8 @@ from typing import NoReturn
 from treaty.core.column_types import ColumnTypeError, SqlType
 from treaty.core.column_types.parser import TypeReader
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
-from treaty.metastore.sql.diagnostics import SCRIPT_DIAGNOSTICS, StatementError, nearest_word
+from treaty.core.limits import SCRIPT_DIAGNOSTICS
+from treaty.metastore.sql.diagnostics import StatementError, nearest_word
 from treaty.metastore.sql.keywords import RESERVED_WORDS
 
 _QUOTES_HINT = "a name with other letters than A-Z, a-z, 0-9 and _, or one of the words {}, stands between back quotes"

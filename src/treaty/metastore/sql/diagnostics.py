@@ -55,8 +55,6 @@ STATEMENT_CODES: Mapping[str, str] = {
 }
 """Codes of diagnostics and what they say."""
 
-SCRIPT_DIAGNOSTICS = 1_000
-"""Errors in one script that are listed; the rest of the script is not read."""
 WORD_LENGTH = 40
 """Characters of a word for which the nearest known one is looked for; longer ones get none."""
 

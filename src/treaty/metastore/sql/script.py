@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
-from treaty.core.limits import REQUEST_BYTES, SCRIPT_STATEMENTS, STATEMENT_BYTES
+from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
 from treaty.metastore.sql.changes import (
     read_alter,
     read_define,
@@ -19,15 +19,7 @@ from treaty.metastore.sql.changes import (
 )
 from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
-from treaty.metastore.sql.diagnostics import (
-    ERROR,
-    SCRIPT_DIAGNOSTICS,
-    WARNING,
-    LineIndex,
-    SqlDiagnostic,
-    StatementError,
-    nearest_word,
-)
+from treaty.metastore.sql.diagnostics import ERROR, WARNING, LineIndex, SqlDiagnostic, StatementError, nearest_word
 from treaty.metastore.sql.keywords import FIRST_WORDS
 from treaty.metastore.sql.questions import read_assert, read_describe, read_explain, read_print, read_show
 from treaty.metastore.sql.records import read_delete, read_insert, read_select, read_update
@@ -100,7 +92,7 @@ class StatementScript:
 def parse_script(text: str, variables: Mapping[str, str] | None = None) -> StatementScript:
     """Parse statements with semicolons between them. Errors are returned, and never raised; the time is linear.
 
-    Limits are STATEMENT_BYTES for each statement, REQUEST_BYTES for all with their variables replaced, SCRIPT_STATEMENTS, and
+    Limits are STATEMENT_BYTES for each statement, SCRIPT_BYTES for all with their variables replaced, SCRIPT_STATEMENTS, and
     SCRIPT_DIAGNOSTICS, after which the rest is not read.
     """
     return _ScriptParser(text, variables or {}).parse()
@@ -160,9 +152,10 @@ class _ScriptParser:
             first, begin = at + 1, token.end
 
     def _stop(self, token: SqlToken) -> None:
+        is_cut = len(self._errors) > SCRIPT_DIAGNOSTICS
         del self._errors[SCRIPT_DIAGNOSTICS:]
-        if token.kind != "end":
-            message = f"only {SCRIPT_DIAGNOSTICS} errors are listed, which is the limit SCRIPT_DIAGNOSTICS; the rest is not read"
+        if is_cut or token.kind != "end":
+            message = f"the script has more errors than the limit SCRIPT_DIAGNOSTICS of {SCRIPT_DIAGNOSTICS}; the rest is not read"
             self._note(StatementError("TOO_MANY_DIAGNOSTICS", message, token.start, token.end, hint="mend these"))
 
     # -------------------------------------------------------------------------------------------------- one statement
@@ -203,10 +196,10 @@ class _ScriptParser:
     def _fits(self, text: str, start: int, end: int) -> bool:
         size = len(text.encode())
         self._size += size
-        if size <= STATEMENT_BYTES and self._size <= REQUEST_BYTES:
+        if size <= STATEMENT_BYTES and self._size <= SCRIPT_BYTES:
             return True
         limit, number = (
-            ("STATEMENT_BYTES", STATEMENT_BYTES) if size > STATEMENT_BYTES else ("REQUEST_BYTES", REQUEST_BYTES)
+            ("STATEMENT_BYTES", STATEMENT_BYTES) if size > STATEMENT_BYTES else ("SCRIPT_BYTES", SCRIPT_BYTES)
         )
         message = f"statements with their variables replaced have more bytes than the limit {limit} of {number}"
         self._note(StatementError("STATEMENT_TOO_LARGE", message, start, end, hint="smaller ones"))

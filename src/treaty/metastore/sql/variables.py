@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
-from treaty.core.limits import STATEMENT_BYTES
-from treaty.metastore.sql.diagnostics import SCRIPT_DIAGNOSTICS, StatementError, nearest_word
+from treaty.core.limits import SCRIPT_DIAGNOSTICS, STATEMENT_BYTES
+from treaty.metastore.sql.diagnostics import StatementError, nearest_word
 
 _VARIABLE = re.compile(r"(\$++)\{(?:([A-Za-z_][A-Za-z0-9_]*+)(\}))?+")
 _DOLLARS = re.compile(r"\$++(?=\{)")
