@@ -184,7 +184,7 @@ def _errors() -> str:
 
 def _rules() -> str:
     """Everything that each format can tell: differences, advice, and what makes a text invalid."""
-    formats = FormatRegistry(BUILT_IN)
+    formats = FormatRegistry.of(BUILT_IN)
     lines = ["# Rules of the formats", "", *_HEAD]
     for name in formats.names:
         form = formats.find(name)

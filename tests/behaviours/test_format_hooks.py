@@ -285,7 +285,7 @@ def test_rows_are_encoded_by_the_columns_and_the_writer_of_the_format(
     ):
         with pytest.raises(PlanError, match=said):
             make_encode_plan(registry, "orders-value", wrong, options)
-    monkeypatch.setitem(find_formats()._loaded, "CSV", replace(find_formats()["CSV"], payloads={}, columns=None))
+    monkeypatch.setitem(find_formats().table._loaded, "CSV", replace(find_formats()["CSV"], payloads={}, columns=None))
     with pytest.raises(PlanError, match="as CSV: the record of the format has no payloads and no columns"):
         make_encode_plan(registry, "orders-value", columns)
     registry.register("other", '"int"')

@@ -16,7 +16,7 @@ SHARE = 500
 
 def compare(pairs: Sequence[tuple[tuple[str, str], str]]) -> Counter[tuple[str, bool]]:
     """Compare what both say of pairs; counts by Java's word (1 the same, 0 not) and whether the canonical texts are equal."""
-    engine = FormatEngine(FormatRegistry(BUILT_IN))
+    engine = FormatEngine(FormatRegistry.of(BUILT_IN))
     counts: Counter[tuple[str, bool]] = Counter()
     for texts, java in pairs:
         told = [engine.answer(ParseSchema(ResolvedSchema("AVRO", text), strict=False)) for text in texts]

@@ -24,7 +24,7 @@ from treaty.formats.jsonschema.compare.walk.bipartite import match_bipartite
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.rule import POLICIES
 
-PARSER = FormatEngine(FormatRegistry({"JSON": "treaty.formats.jsonschema.format:FORMAT"}))
+PARSER = FormatEngine(FormatRegistry.of({"JSON": "treaty.formats.jsonschema.format:FORMAT"}))
 
 seeds = st.integers(0, 2**32 - 1)
 drafts = st.sampled_from(list(URIS))

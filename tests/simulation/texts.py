@@ -32,7 +32,7 @@ TOY_FORMAT: Format[ResolvedSchema] = Format(
     ],
 )
 """Toys as validators see them; everything else is asked of `toy_answer`."""
-_PARSER = FormatEngine(FormatRegistry({**BUILT_IN, "TOY": "tests.simulation.texts:TOY_FORMAT"}))
+_PARSER = FormatEngine(FormatRegistry.of({**BUILT_IN, "TOY": "tests.simulation.texts:TOY_FORMAT"}))
 _ANSWERS: dict[Question, Answer] = {}
 
 

@@ -97,7 +97,7 @@ def test_what_includes_resolves_to_a_text_that_includes_nothing(parse: Parse) ->
 
 
 def test_the_engine_parses_and_knows_types_and_fields() -> None:
-    engine = FormatEngine(FormatRegistry({"THRIFT": "treaty_thrift.format:FORMAT"}))
+    engine = FormatEngine(FormatRegistry.of({"THRIFT": "treaty_thrift.format:FORMAT"}))
     answer = engine.answer(ParseSchema(ResolvedSchema("THRIFT", MONEY)))
 
     assert isinstance(answer, ParsedSchema)

@@ -1,12 +1,8 @@
 """Id schemes: pure functions from a version that is registered to a name of it, built in or of another package."""
 
 import hashlib
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from treaty.core.finding import Diagnostic
@@ -14,6 +10,7 @@ from treaty.core.limits import NAME_LENGTH
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.schema_engine import InvalidText
+from treaty.formats.plugins import PluginTable, find_places, once_for_a_path
 
 GROUP = "treaty.id_schemes"
 """The entry point group in which other packages offer an `IdScheme`."""
@@ -72,35 +69,34 @@ defines for it (Avro: the Parsing Canonical Form).
 
 @dataclass(frozen=True, slots=True)
 class IdSchemeRegistry:
-    """Id schemes by name. `places` has module and attribute, and the package, of those of other packages."""
+    """Id schemes by name, those of this package and the `plugins` of others."""
 
-    places: Mapping[str, tuple[str, str]]
-    _loaded: dict[str, IdScheme] = field(default_factory=dict, repr=False, compare=False)
+    plugins: PluginTable[IdScheme]
 
     @property
     def packages(self) -> dict[str, str]:
         """The package that each scheme comes from; empty for those that are built in."""
-        return {**{name: package for name, (_, package) in self.places.items()}, **dict.fromkeys(BUILT_IN, "")}
+        packages = {name: place.package for name, place in self.plugins.places.items()}
+        return {**packages, **dict.fromkeys(BUILT_IN, "")}
 
-    def compute(self, name: str, one: VersionToName) -> str | InvalidText:
+    def compute(self, name: str, version: VersionToName) -> str | InvalidText:
         """Return the name of a version by a scheme; a fault where the scheme fails or its name is none that a version can
         have.
         """
-        scheme = BUILT_IN.get(name) or self._load(name)
+        scheme = BUILT_IN.get(name) or self.plugins.find(name)
+        if scheme is None:
+            raise KeyError(name)
         try:
-            found: Any = scheme(one)
+            computed: Any = scheme(version)
         except Exception as failure:  # noqa: BLE001 - whatever a scheme raises belongs to who registers
             return _fault(name, f"it raised {type(failure).__name__}: {failure}"[:300])
-        if not isinstance(found, str) or len(found) > NAME_LENGTH or not (found == "" or found.isprintable()):
-            return _fault(name, f"it returned {found!r}"[:300])
-        return found
-
-    def _load(self, name: str) -> IdScheme:
-        if name not in self._loaded:
-            module, _, attribute = self.places[name][0].partition(":")
-            loaded: IdScheme = getattr(import_module(module), attribute)
-            self._loaded[name] = loaded
-        return self._loaded[name]
+        if (
+            not isinstance(computed, str)
+            or len(computed) > NAME_LENGTH
+            or not (computed == "" or computed.isprintable())
+        ):
+            return _fault(name, f"it returned {computed!r}"[:300])
+        return computed
 
 
 def _fault(name: str, what: str) -> InvalidText:
@@ -110,15 +106,8 @@ def _fault(name: str, what: str) -> InvalidText:
     )
 
 
+@once_for_a_path
 def find_id_schemes() -> IdSchemeRegistry:
     """The id schemes of this package and of all installed plug-ins; a built-in one can't be replaced."""
-    return _find_id_schemes(tuple(sys.path))
-
-
-@lru_cache(maxsize=8)
-def _find_id_schemes(path: tuple[str, ...]) -> IdSchemeRegistry:
-    """The schemes that packages on a path offer; looked for once for a path, as formats are."""
-    del path
-    points = entry_points(group=GROUP)
-    places = {one.name: (one.value, one.dist.name if one.dist else "") for one in points}
-    return IdSchemeRegistry({name: place for name, place in places.items() if name not in RESERVED})
+    places = {name: place for name, place in find_places(GROUP).items() if name not in RESERVED}
+    return IdSchemeRegistry(PluginTable(callable, "function", places))

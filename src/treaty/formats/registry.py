@@ -1,14 +1,12 @@
 """The table of formats by name; a format is imported at its first use."""
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import entry_points
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from treaty.formats.format import Format
+from treaty.formats.plugins import PluginPlace, PluginTable, find_places, once_for_a_path
 
 BUILT_IN: Mapping[str, str] = {
     "AVRO": "treaty.formats.avro.format:FORMAT",
@@ -23,23 +21,28 @@ GROUP = "treaty.formats"
 
 @dataclass(frozen=True, slots=True)
 class FormatRegistry:
-    """Formats by name. `places` says where each one lies; what has been loaded is kept."""
+    """Formats by name, those of this package and of others."""
 
-    places: Mapping[str, str]
-    _loaded: dict[str, Format[Any]] = field(default_factory=dict, repr=False, compare=False)
+    table: PluginTable[Format[Any]]
+
+    @staticmethod
+    def of(places: Mapping[str, str], plugins: Mapping[str, PluginPlace] = MappingProxyType({})) -> "FormatRegistry":
+        """The formats of this package at these places, as ``module:attribute`` by name, and the plug-ins beside them."""
+        own = {name: PluginPlace(value) for name, value in places.items()}
+        return FormatRegistry(PluginTable(lambda plugin: isinstance(plugin, Format), "Format", {**plugins, **own}))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names, sorted."""
-        return tuple(sorted(self.places))
+        return tuple(sorted(self.table.places))
 
     def __getitem__(self, name: str) -> Format[Any]:
         """The format called `name`; raises `KeyError` with the names that there are."""
-        found = self.find(name)
-        if found is None:
+        format_ = self.find(name)
+        if format_ is None:
             message = f"there is no format {name!r} here; known: {', '.join(self.names)}"
             raise KeyError(message)
-        return found
+        return format_
 
     def validators(self) -> frozenset[str]:
         """Names of all validators: the lints of every format, which are loaded for it."""
@@ -47,24 +50,10 @@ class FormatRegistry:
 
     def find(self, name: str) -> Format[Any] | None:
         """The format called `name`, or None; raises `ImportError` if a plug-in is there and broken."""
-        if name not in self._loaded:
-            if name not in self.places:
-                return None
-            module, _, attribute = self.places[name].partition(":")
-            self._loaded[name] = getattr(import_module(module), attribute)
-        return self._loaded[name]
+        return self.table.find(name)
 
 
+@once_for_a_path
 def find_formats() -> FormatRegistry:
     """The formats of this package and of all installed plug-ins; a built-in one can't be replaced."""
-    return _find_formats(tuple(sys.path))
-
-
-@lru_cache(maxsize=8)
-def _find_formats(path: tuple[str, ...]) -> FormatRegistry:
-    """The formats that packages on a path offer. To look for them reads a file of every package, so it is done once for
-    a path.
-    """
-    del path
-    plugins = {point.name: point.value for point in entry_points(group=GROUP)}
-    return FormatRegistry({**plugins, **BUILT_IN})
+    return FormatRegistry.of(BUILT_IN, find_places(GROUP))
