@@ -134,11 +134,11 @@ class AuditFile:
     def _rotated(self) -> bool:
         assert self.path is not None
         try:
-            there = self.path.stat()
-            mine = os.fstat(self.descriptor)
+            file_at_path = self.path.stat()
+            open_file = os.fstat(self.descriptor)
         except OSError:
             return True
-        return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)
+        return (file_at_path.st_dev, file_at_path.st_ino) != (open_file.st_dev, open_file.st_ino)
 
     def _reopen(self) -> None:
         if self.path is None:
@@ -182,8 +182,8 @@ class AuditLog:
             self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
         changed = not (isinstance(reply.answer, a.RegisteredVersion) and not reply.answer.created)
-        done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
-        self._put(members | done | {"before": before, "after": _after(reply.answer)})
+        outcome = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
+        self._put(members | outcome | {"before": before, "after": _after(reply.answer)})
         return reply
 
     def _put(self, members: Mapping[str, object]) -> None:
@@ -193,11 +193,11 @@ class AuditLog:
         """Return the request with the target of an alias, as this worker knows it and the caller sees it; and the alias, for
         the line.
         """
-        named, known = alias_candidate(request), CallOptions("eventual", timeout=1.0)
+        named, own_knowledge = alias_candidate(request), CallOptions("eventual", timeout=1.0)
         if named is None:
             return request, {}
         try:
-            alias = (await self.registry.ask(q.GetConfig(q.Scope(*named)), known)).answer.config.alias
+            alias = (await self.registry.ask(q.GetConfig(q.Scope(*named)), own_knowledge)).answer.config.alias
         except RegistryError:
             return request, {}
         if not alias:
@@ -205,7 +205,7 @@ class AuditLog:
         target = named.sibling(alias)
         if access is not None and not access.may("read", target, private=True):
             with contextlib.suppress(NotFound):
-                if (await self.registry.ask(g.GetSubject(target), known)).answer.private:
+                if (await self.registry.ask(g.GetSubject(target), own_knowledge)).answer.private:
                     return request, {}
         return with_subject(request, target), {"alias": str(named)}
 
@@ -214,9 +214,9 @@ class AuditLog:
         query_before = OPERATIONS[type(request)].query_before
         if query_before is None:
             return None
-        asked = query_before(request)
+        query = query_before(request)
         try:
-            answer = (await self.registry.ask(asked, CallOptions("eventual", timeout=1.0))).answer
+            answer = (await self.registry.ask(query, CallOptions("eventual", timeout=1.0))).answer
         except RegistryError as none:
             return None if isinstance(none, NotFound) else "unknown"
         if isinstance(answer, a.VersionFound) and answer.subject != str(getattr(request, "subject", "")):

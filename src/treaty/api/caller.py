@@ -47,17 +47,17 @@ def set_caller(who: RequestCaller | None) -> None:
 
 def identify_request(scope: Scope) -> bytes:
     """Return the id of a request, or a generated one; log lines of its task contain it."""
-    given: bytes = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
-    fit = 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.decode().isprintable()
-    scope[_GIVEN] = found = given if fit else str(uuid4()).encode()
-    _REQUEST.set(found.decode())
-    return found
+    sent_id: bytes = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
+    fit = 0 < len(sent_id) <= MAX_REQUEST_ID and sent_id.isascii() and sent_id.decode().isprintable()
+    scope[_GIVEN] = request_id = sent_id if fit else str(uuid4()).encode()
+    _REQUEST.set(request_id.decode())
+    return request_id
 
 
 def request_id_of(scope: Scope) -> bytes:
     """Return the id of a request; empty if it was not determined yet."""
-    found: bytes = scope.get(_GIVEN, b"")
-    return found
+    request_id: bytes = scope.get(_GIVEN, b"")
+    return request_id
 
 
 def set_request_id(request_id: str) -> None:

@@ -17,11 +17,11 @@ _GZIP = 31
 @lru_cache(64)
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether an ``Accept-Encoding`` header takes gzip; what is named wins over ``*``."""
-    found: dict[str, bool] = {}
+    accepted: dict[str, bool] = {}
     for entry in accept_encoding.split(","):
         name, *parameters = (part.strip().lower() for part in entry.split(";"))
-        found[name] = not any(part.replace(" ", "").rstrip("0") in {"q=", "q=0."} for part in parameters)
-    return found.get("gzip", found.get("*", False))
+        accepted[name] = not any(part.replace(" ", "").rstrip("0") in {"q=", "q=0."} for part in parameters)
+    return accepted.get("gzip", accepted.get("*", False))
 
 
 def compress_gzip(body: bytes) -> bytes:

@@ -34,9 +34,9 @@ class HttpError(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def as_known(failure: Exception, where: str, *known: type[Exception]) -> Exception:
+def as_known(failure: Exception, where: str, *own_answers: type[Exception]) -> Exception:
     """Return a failure that has an answer of its own as it is; any other is logged with its place, and becomes 500."""
-    if isinstance(failure, (HttpError, RegistryError, *known)):
+    if isinstance(failure, (HttpError, RegistryError, *own_answers)):
         return failure
     log.error("unhandled exception in %s", where[:200] or "a request", exc_info=failure)
     return HttpError(500, "Internal Server Error")
@@ -63,7 +63,7 @@ def add_challenges(response: Response, failure: Exception) -> Response:
 
 def print_failure(
     failure: Exception,
-    asked: Request[Any] | None = None,
+    request: Request[Any] | None = None,
     *,
     details: bool = False,
     incompatible: int = INCOMPATIBLE,
@@ -75,7 +75,7 @@ def print_failure(
     """
     beside: dict[str, Any] = {}
     if isinstance(failure, RegistryError):
-        body = error_body(failure, asked, details=details)
+        body = error_body(failure, request, details=details)
         if body.error_code == INCOMPATIBLE:
             body.error_code = incompatible
         elif isinstance(failure, UnknownOperationError):
@@ -90,9 +90,9 @@ def print_failure(
 
 def error_response(failure: Exception, *, media: str = V1, where: str = "") -> Response:
     """Return the response for a failure before any dialect, in the form of Confluent's."""
-    known = as_known(failure, where)
-    status, body = print_failure(known)
-    return add_challenges(Response(body, status, failure_headers(known), media), known)
+    answerable = as_known(failure, where)
+    status, body = print_failure(answerable)
+    return add_challenges(Response(body, status, failure_headers(answerable), media), answerable)
 
 
 def refuse_connection(status: int, phrase: str, why: str = "") -> bytes:

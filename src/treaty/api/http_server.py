@@ -133,15 +133,15 @@ async def serve(
         _cut(server, table),
         _renew(listening, config.ssl),
     )
-    others = [asyncio.create_task(work) for work in works]
+    tasks = [asyncio.create_task(work) for work in works]
     try:
         await server.serve(sockets=[one for one in (listening.socket, listening.own) if one is not None])
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
-        for other in others:
+        for other in tasks:
             other.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _transport_headers(listening: ListenerSettings) -> list[tuple[str, str]]:
@@ -171,15 +171,15 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
     tls = listening.tls
     if tls is None or context is None:
         return
-    shown = ShownCertificate(tls, context)
+    certificate = ShownCertificate(tls, context)
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        shown.refresh()
+        certificate.refresh()
 
 
 async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
     """Close connections whose peers take too long to ask or have left, and cut off those that leave answers unread."""
-    seen = 0, 0, 0
+    reported = 0, 0, 0
     while True:
         await asyncio.sleep(BEAT_SECONDS)
         for place, connection in enumerate(tuple(server.server_state.connections), 1):
@@ -193,14 +193,14 @@ async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
                 await asyncio.sleep(0)
         table.relieve()
         counted = table.refused, table.closed, table.cut_off
-        if counted != seen:
-            refused, closed, cut_off = (now - before for now, before in zip(counted, seen, strict=True))
+        if counted != reported:
+            refused, closed, cut_off = (now - before for now, before in zip(counted, reported, strict=True))
             log.warning(
                 "connections: %d refused and %d closed for want of room (limits CONNECTIONS and CONNECTIONS_EACH), "
                 "%d cut off with unread answers (limits UNREAD_SECONDS and UNREAD_BYTES); %d are open",
                 refused, closed, cut_off, table.count,
             )  # fmt: skip
-            seen = counted
+            reported = counted
 
 
 def _protocol(application: ServerApplication, table: ConnectionTable, *, access_log: bool) -> type[HttpToolsProtocol]:
@@ -209,8 +209,8 @@ def _protocol(application: ServerApplication, table: ConnectionTable, *, access_
     """
     digest_key = application.cache.digest_key
     probe = uvicorn.Config(application.dispatcher, ws="none", lifespan="off", log_config=None)
-    made = HttpToolsProtocol(probe, ServerState(), {})
-    if is_supported(CachingProtocol, made):
+    sample = HttpToolsProtocol(probe, ServerState(), {})
+    if is_supported(CachingProtocol, sample):
         return make_protocol(ResponseCache(limit=0, digest_key=digest_key) if access_log else application.cache, table)
     if digest_key:
         raise RuntimeError(
@@ -276,13 +276,13 @@ def _gauges(status: object) -> dict[str, float]:
     """Return the numbers of a status that may fall: its own, and those of what it keeps. What it has counted are totals."""
     if not is_dataclass(status):
         return {}
-    found: dict[str, float] = {}
+    gauges: dict[str, float] = {}
     for member in fields(status):
         value = getattr(status, member.name)
         if isinstance(value, int | float) and member.name in HELP:
-            found[member.name] = float(value)
+            gauges[member.name] = float(value)
         elif isinstance(value, str) and member.name in _YES:
-            found[_YES[member.name]] = float(bool(value))
+            gauges[_YES[member.name]] = float(bool(value))
         elif is_dataclass(value) and member.name != "counts":
-            found |= _gauges(value)
-    return found
+            gauges |= _gauges(value)
+    return gauges

@@ -63,10 +63,10 @@ class ServerMetrics:
 
     def workers(self) -> dict[str, dict[str, float]]:
         """Return the gauges of all workers by worker, as of their last beat."""
-        found = read_numbers(self.numbers, self.folder)
+        numbers_by_worker = read_numbers(self.numbers, self.folder)
         return {
-            worker: {key.partition(_BAR)[2]: value for key, value in known.items() if key.startswith(f"gauge{_BAR}")}
-            for worker, known in found.items()
+            worker: {key.partition(_BAR)[2]: value for key, value in numbers.items() if key.startswith(f"gauge{_BAR}")}
+            for worker, numbers in numbers_by_worker.items()
         }
 
     def page(self) -> bytes:
@@ -206,8 +206,8 @@ class _MetricsCollector(Collector):
         yield from gauges.values()
 
     def _numbers(self) -> Iterator[tuple[str, str, list[str], float]]:
-        for worker, known in self.workers.items():
-            for key, value in known.items():
+        for worker, numbers in self.workers.items():
+            for key, value in numbers.items():
                 kind, *names = key.split(_BAR)
                 yield worker, kind, names, value
 

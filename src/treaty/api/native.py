@@ -79,8 +79,8 @@ TABLE: Table = {
 def make_native_dialect(incompatible: int = INCOMPATIBLE) -> HttpDialect[NativeExchange]:
     """Make the dialect, with the statuses of Confluent's; `incompatible` is the error code of an incompatible schema."""
 
-    def print_error(failure: Exception, _http: HttpRequest, asked: Request[object] | None) -> ErrorPage:
-        return ErrorPage(*print_failure(failure, asked, incompatible=incompatible, exact=True), MEDIA)
+    def print_error(failure: Exception, _http: HttpRequest, request: Request[object] | None) -> ErrorPage:
+        return ErrorPage(*print_failure(failure, request, incompatible=incompatible, exact=True), MEDIA)
 
     return HttpDialect(build_routes(TABLE), _read_request, _print_answer, print_error, prefixes=(PATH.encode(),))
 

@@ -87,7 +87,7 @@ class OperatorPages:
 
     async def status(self, _accept_encoding: str) -> Response:
         """Position in the log, counts of what is stored, counters since the start, and the limits in force."""
-        known = {
+        limit_values = {
             name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
         }
         worker = {
@@ -98,11 +98,17 @@ class OperatorPages:
             "hotBytes": self.cache.size,
         }
         server = {"version": RELEASE, "apiLevel": self.level, "uptimeSeconds": round(time.monotonic() - self.began, 3)}
-        others = {
+        worker_gauges = {
             name: {shown: gauges.get(gauge) for shown, gauge in _SHOWN.items()}
             for name, gauges in self.metrics.workers().items()
         }
-        members = {"server": server, "node": self.member.status(), "worker": worker, "workers": others, "limits": known}
+        members = {
+            "server": server,
+            "node": self.member.status(),
+            "worker": worker,
+            "workers": worker_gauges,
+            "limits": limit_values,
+        }
         return _json(members)
 
     async def answer_metrics(self, accept_encoding: str) -> Response:

@@ -36,12 +36,12 @@ class PeerAuthenticator:
 
     def refuse_others(self, scope: Scope) -> None:
         """Raise `HttpError` for a request that is not of a peer: 401 without credentials, 403 for wrong ones."""
-        shown = [value for name, value in scope["headers"] if name == _SECRET]
-        if len(shown) == 1 and any([hmac.compare_digest(shown[0], one) for one in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
+        secrets = [value for name, value in scope["headers"] if name == _SECRET]
+        if len(secrets) == 1 and any([hmac.compare_digest(secrets[0], one) for one in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
             return
         if self.names & _names(scope.get(PEER) or {}):
             return
-        if shown:
+        if secrets:
             raise refusal(403, "HTTP 403 Forbidden: wrong peer secret")
         if scope.get(PEER):
             raise refusal(
@@ -96,8 +96,8 @@ class PeerEndpoint:
         try:
             decoded = await run_by_size(len(data), partial(decode_batch, data, self.classes), self.run_large)
             batch = self._admitted(decoded, _address_of(scope))
-        except DecodeError as wrong:
-            raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None
+        except DecodeError as error:
+            raise refusal(400, f"HTTP 400 Bad Request: {error}") from None
         count = sum(isinstance(one, ForwardedCommand) for one in batch)
         left, begun = len(batch), False
 
@@ -137,9 +137,9 @@ class PeerEndpoint:
 
     async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
         """Decide one command, in a task with its caller."""
-        asked = forwarded.request_id
-        fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()
-        if fit and asked:
-            set_request_id(asked)
-        set_caller(RequestCaller(forwarded.command.principal, forwarded.command.access, asked if fit else ""))
+        request_id = forwarded.request_id
+        fit = len(request_id) <= MAX_REQUEST_ID and request_id.isascii() and request_id.isprintable()
+        if fit and request_id:
+            set_request_id(request_id)
+        set_caller(RequestCaller(forwarded.command.principal, forwarded.command.access, request_id if fit else ""))
         return await self.take(forwarded)

@@ -62,8 +62,8 @@ async def open_protection(protection: ProtectionSettings) -> AsyncIterator[Activ
         try:
             lines.open()
         except OSError as reason:
-            wrong = f"the audit log can't be opened ({reason.strerror})"
-            raise AuthFileError(protection.audit, 0, wrong, "give a file that can be written") from None
+            fault = f"the audit log can't be opened ({reason.strerror})"
+            raise AuthFileError(protection.audit, 0, fault, "give a file that can be written") from None
     following = asyncio.create_task(admission.follow()) if admission is not None else None
     try:
         yield ActiveProtection(admission, lines, protection.read_only)

@@ -82,8 +82,8 @@ def answer_size(answer: object) -> int:
     if isinstance(versions, tuple):
         return sum(map(answer_size, versions))
     version = getattr(getattr(answer, "schema", answer), "version", answer)
-    one = answer if isinstance(version, int) else version
-    return len(getattr(one, "text", "")) + len(getattr(one, "data", None) or b"")
+    sized = answer if isinstance(version, int) else version
+    return len(getattr(sized, "text", "")) + len(getattr(sized, "data", None) or b"")
 
 
 async def ask_registry(scope: Scope, registry: AsyncRegistry, request: Request[A], call: CallOptions) -> Reply[A]:

@@ -81,8 +81,8 @@ class ShownCertificate:
             )  # a context that reads half of a pair loses its key
             self.files.show(self.context)
             log.info("the certificate was reloaded")
-        except TlsError as wrong:
-            log.error("the certificate could not be reloaded; the old one stays in use: %s", wrong)
+        except TlsError as error:
+            log.error("the certificate could not be reloaded; the old one stays in use: %s", error)
 
 
 def _no_password() -> str:

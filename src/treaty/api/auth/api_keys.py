@@ -29,19 +29,19 @@ class ApiKeyRights:
 
     def of(self, rule: AccessRule) -> KeyedPrincipal:
         """Return the principal of a key's rule."""
-        found = self.known.get(rule)
-        if found is None:
+        access = self.known.get(rule)
+        if access is None:
             if len(self.known) >= CREDENTIALS_KNOWN:
                 self.known.clear()
-            found = self.known[rule] = Access((rule, *self.rights.access(ANONYMOUS).rules))
-        return KeyedPrincipal(rule.who[0], found)
+            access = self.known[rule] = Access((rule, *self.rights.access(ANONYMOUS).rules))
+        return KeyedPrincipal(rule.who[0], access)
 
 
 def finder_of(registry: AsyncRegistry) -> FindApiKey:
     """Return what finds keys in a registry, after all that was committed before the request came."""
 
     async def find(digest: str) -> ApiKeyFound | None:
-        found = (await registry.ask(ListApiKeys(digest))).answer.keys
-        return found[0] if found else None
+        keys = (await registry.ask(ListApiKeys(digest))).answer.keys
+        return keys[0] if keys else None
 
     return find

@@ -93,8 +93,8 @@ class RequestAuthenticator:
             return False
         rule = super_rule(digest) if digest in self.settings.super_keys else None
         if rule is None and self.find_key is not None:
-            found = await self.find_key(digest)
-            rule = None if found is None else rule_of_key(found)
+            api_key = await self.find_key(digest)
+            rule = None if api_key is None else rule_of_key(api_key)
         if rule is not None:
             keyed = self.keyed.of(rule)
             set_caller(RequestCaller(keyed.principal, keyed.access, request_id_of(scope).decode()))
@@ -110,21 +110,21 @@ class RequestAuthenticator:
         if listed is None:
             return bool(access.rules)
         names = self.settings.rights.list_names(principal, groups)
-        found = any(matches_pattern(pattern, name) for pattern in listed for name in names)
-        return found or access.may_whole("admin", EVERYWHERE)
+        is_listed = any(matches_pattern(pattern, name) for pattern in listed for name in names)
+        return is_listed or access.may_whole("admin", EVERYWHERE)
 
     async def _authenticate(self, scope: Scope) -> AuthenticatedPrincipal:
-        shown = [value for name, value in scope["headers"] if name == b"authorization"]
+        authorizations = [value for name, value in scope["headers"] if name == b"authorization"]
         client = scope.get("client")
         credentials = RequestCredentials(
-            shown[0] if shown else b"", scope.get(PEER), network_of(client[0]) if client else ""
+            authorizations[0] if authorizations else b"", scope.get(PEER), network_of(client[0]) if client else ""
         )
         verdict: AuthenticatedPrincipal | AuthenticationFailure
-        if len(shown) > 1:
+        if len(authorizations) > 1:
             verdict = AuthenticationFailure("there are several Authorization headers")
         elif len(credentials.authorization) > CREDENTIALS_BYTES:
             verdict = AuthenticationFailure(f"the Authorization header is longer than {CREDENTIALS_BYTES} bytes")
-        elif shown:
+        elif authorizations:
             scheme = credentials.authorization.partition(b" ")[0].lower()
             method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
             unknown = AuthenticationFailure("the scheme of the Authorization header is not accepted")
@@ -165,8 +165,8 @@ class RequestAuthenticator:
         try:
             settings = read_settings(self.watched.read(), self.watched.path)
             self.take(settings)
-        except AuthFileError as wrong:
-            log.error("the rights do not change: %s", wrong)
+        except AuthFileError as error:
+            log.error("the rights do not change: %s", error)
         except Exception:
             log.exception("the rights do not change: %s could not be read again", self.watched.path)
         else:
@@ -196,19 +196,19 @@ class RequestAuthenticator:
                     methods[name] = _METHODS[name](section)
                     opened.append(methods[name])
         except AuthFileError:
-            for one in opened:
-                one.close()
+            for opened_method in opened:
+                opened_method.close()
             raise
-        for name, one in self.methods.items():
-            if methods.get(name) is not one:
-                one.close()
+        for name, opened_method in self.methods.items():
+            if methods.get(name) is not opened_method:
+                opened_method.close()
         self.methods, self.settings, self.keyed = methods, settings, ApiKeyRights(settings.rights)
         self.forget()
 
     def close(self) -> None:
         """Stop threads."""
-        for one in self.methods.values():
-            one.close()
+        for method in self.methods.values():
+            method.close()
 
 
 async def _repeat(refresh: Callable[[], Awaitable[None]]) -> None:

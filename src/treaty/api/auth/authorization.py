@@ -77,10 +77,10 @@ class AuthorizedRegistry:
             )
         try:
             reply = await self.registry.ask(request, call)
-        except Referenced as told:
-            if access is None or _may_hear_of(access, told.reason.old):
+        except Referenced as refusal:
+            if access is None or _may_hear_of(access, refusal.reason.old):
                 raise
-            raise type(told)(replace(told.reason, old="")) from None
+            raise type(refusal)(replace(refusal.reason, old="")) from None
         if call.access is None or call.access.sees_all:
             return reply
         if isinstance(request, q.ListContexts):
@@ -103,22 +103,22 @@ class AuthorizedRegistry:
                 raise
             try:
                 eventually = CallOptions("eventual", timeout=call.timeout)
-                found = await self.registry.ask(q.GetConfig(q.Scope(*named)), eventually)
+                config = await self.registry.ask(q.GetConfig(q.Scope(*named)), eventually)
             except NotFound:
-                found = None
-            if found is None or not found.answer.config.alias:
+                config = None
+            if config is None or not config.answer.config.alias:
                 raise
 
-    async def _contexts(self, found: a.Contexts, call: CallOptions) -> a.Contexts:
+    async def _contexts(self, contexts: a.Contexts, call: CallOptions) -> a.Contexts:
         """Filter contexts: those with a readable subject, the default one, and those that the caller may read entirely."""
         listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
-        seen: set[str] = set()
+        readable: set[str] = set()
         for start in range(0, len(listed.answer.names), NAMES_AT_ONCE):
-            seen |= _contexts_of(listed.answer.names[start : start + NAMES_AT_ONCE])
+            readable |= _contexts_of(listed.answer.names[start : start + NAMES_AT_ONCE])
             await asyncio.sleep(0)
         access = cast("Access", call.access)
         return a.Contexts(
-            tuple(name for name in found.names if name == "." or name in seen or access.may_whole("read", name))
+            tuple(name for name in contexts.names if name == "." or name in readable or access.may_whole("read", name))
         )
 
     async def close(self) -> None:
@@ -128,16 +128,16 @@ class AuthorizedRegistry:
 
 def _contexts_of(names: Iterable[str]) -> set[str]:
     """Return the contexts of sorted qualified names."""
-    seen: set[str] = set()
+    contexts: set[str] = set()
     start = None
     for name in names:
         if not name.startswith(":."):
-            seen.add(DEFAULT_CONTEXT)
+            contexts.add(DEFAULT_CONTEXT)
         elif start is None or not name.startswith(start):
             context = subject_of(name).context
-            seen.add(context)
+            contexts.add(context)
             start = f":{context}:"
-    return seen
+    return contexts
 
 
 def _sign_request(request: Request[A], principal: str) -> Request[A]:

@@ -94,8 +94,8 @@ class _Users:
             return False
         try:
             self.read()
-        except AuthFileError as wrong:
-            log.error("the passwords do not change: %s", wrong)
+        except AuthFileError as error:
+            log.error("the passwords do not change: %s", error)
             return False
         log.info("read %s again: %d users", self.settings.file, len(self.file.hashes))
         return True
@@ -103,9 +103,9 @@ class _Users:
     async def check(self, credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         header = credentials.authorization
         digest = self.right.digest(header)
-        known = self.right.get(digest) or self.wrong.get(digest)
-        if known is not None:
-            return known
+        cached = self.right.get(digest) or self.wrong.get(digest)
+        if cached is not None:
+            return cached
         pair = _pair(header)
         if isinstance(pair, AuthenticationFailure):
             return pair
@@ -119,8 +119,8 @@ class _Users:
         self, digest: bytes, address: str, name: str, password: bytes
     ) -> AuthenticatedPrincipal | AuthenticationFailure:
         """Check a password at its turn, again if the file changed meanwhile, and cache the result."""
-        known, trusted = name in self.file.hashes, self.trusted.get(digest) is not None
-        await self.queue.wait_for_turn(name, address, is_known=known, is_trusted=trusted)
+        is_known, trusted = name in self.file.hashes, self.trusted.get(digest) is not None
+        await self.queue.wait_for_turn(name, address, is_known=is_known, is_trusted=trusted)
         loop, right = asyncio.get_running_loop(), None
         try:
             while True:

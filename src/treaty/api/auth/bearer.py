@@ -72,9 +72,9 @@ class _Tokens:
     async def check(self, credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         self._drop_earlier()
         digest = self.known.digest(credentials.authorization)
-        known = self.known.get(digest)
-        if known is not None:
-            return known
+        cached = self.known.get(digest)
+        if cached is not None:
+            return cached
         _, _, word = credentials.authorization.partition(b" ")
         verdict = await self._verified(word.strip())
         self._drop_earlier()
@@ -113,8 +113,8 @@ class _Tokens:
             return AuthenticationFailure("the token is for another audience")
         except jwt.InvalidIssuerError:
             return AuthenticationFailure("the token has another issuer")
-        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as wrong:
-            return AuthenticationFailure(f"the token is not valid ({type(wrong).__name__})")
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            return AuthenticationFailure(f"the token is not valid ({type(error).__name__})")
 
     def _principal_of(self, claims: Mapping[str, Any]) -> AuthenticatedPrincipal | AuthenticationFailure:
         name = claims.get(self.settings.principal)

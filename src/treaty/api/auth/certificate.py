@@ -30,13 +30,13 @@ def certificate(settings: CertificateSettings, clock: Callable[[], float] = time
     """Build the authenticator. It has no challenge: a certificate cannot be requested after the TLS handshake."""
 
     async def check(credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
-        shown: Any = credentials.certificate or {}
-        names = _names(shown, settings.name)
+        peer_certificate: Any = credentials.certificate or {}
+        names = _names(peer_certificate, settings.name)
         if len(names) != 1 or not names[0].isprintable() or not 0 < len(names[0]) <= PRINCIPAL_LENGTH:
             return AuthenticationFailure(
                 f"the certificate has {len(names)} names of kind {settings.name}; expected one"
             )
-        left = ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()
+        left = ssl.cert_time_to_seconds(peer_certificate["notAfter"]) - time.time()
         if left <= 0:
             return AuthenticationFailure("the certificate has expired")
         return AuthenticatedPrincipal(f"cert:{names[0]}", until=clock() + left)
@@ -44,8 +44,8 @@ def certificate(settings: CertificateSettings, clock: Callable[[], float] = time
     return AuthenticationMethod(b"", "", check)
 
 
-def _names(shown: Any, naming: Naming) -> list[str]:
+def _names(peer_certificate: Any, naming: Naming) -> list[str]:
     if naming == "cn":
-        return [value for part in shown.get("subject", ()) for name, value in part if name == "commonName"]
+        return [value for part in peer_certificate.get("subject", ()) for name, value in part if name == "commonName"]
     kind = _ALTERNATIVES[naming]
-    return [value for name, value in shown.get("subjectAltName", ()) if name == kind]
+    return [value for name, value in peer_certificate.get("subjectAltName", ()) if name == kind]

@@ -26,10 +26,10 @@ class CredentialCache(Generic[V]):
 
     def get(self, digest: bytes) -> V | None:
         """Return the unexpired value of a digest."""
-        found = self.known.get(digest)
-        if found is None:
+        entry = self.known.get(digest)
+        if entry is None:
             return None
-        value, until = found
+        value, until = entry
         if self.clock() < until:
             return value
         del self.known[digest]

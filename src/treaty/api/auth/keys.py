@@ -112,8 +112,8 @@ class KeySet:
             self.watched = WatchedFile(self.place)
             try:
                 self._take(self.watched.read())
-            except BadKeysError as wrong:
-                raise AuthFileError(self.place, 0, str(wrong), "give a file with public keys as JWKS") from None
+            except BadKeysError as error:
+                raise AuthFileError(self.place, 0, str(error), "give a file with public keys as JWKS") from None
 
     async def find(self, kid: str, algorithm: str) -> SigningKey | None:
         """Return the key for a token; an unknown one triggers a fetch, at a limited rate. Raises `Unavailable` without
@@ -123,11 +123,11 @@ class KeySet:
             await self._fetch_in_turn()
             if self.clock() - self.fetched > STALE_SECONDS:
                 raise Unavailable(f"bearer tokens cannot be verified now: {self.trouble}", AGAIN_SECONDS)
-        found = self._find(kid, algorithm)
-        if found is None and self.watched is None:
+        key = self._find(kid, algorithm)
+        if key is None and self.watched is None:
             await self._fetch_in_turn()
-            found = self._find(kid, algorithm)
-        return found
+            key = self._find(kid, algorithm)
+        return key
 
     def _find(self, kid: str, algorithm: str) -> SigningKey | None:
         """Find a key by id; a token without key id is verified with the only matching key, if there is exactly one."""
@@ -141,8 +141,8 @@ class KeySet:
                 return False
             try:
                 return self._take(self.watched.read())
-            except (AuthFileError, BadKeysError) as wrong:
-                log.error("the keys of %s do not change: %s", self.place, wrong)
+            except (AuthFileError, BadKeysError) as error:
+                log.error("the keys of %s do not change: %s", self.place, error)
                 return False
         if self.clock() - self.fetched < REFRESH_SECONDS:
             return False

@@ -127,10 +127,10 @@ class PasswordQueue:
 
     def _count_failures(self, address: str) -> float:
         """Return the current count of wrong passwords of an address."""
-        known = self.failures.get(address.encode())
-        if known is None:
+        failures = self.failures.get(address.encode())
+        if failures is None:
             return 0.0
-        count, when = known
+        count, when = failures
         return max(0.0, count - (self.clock() - when) * PASSWORD_FAILURES / FAILURE_SECONDS)
 
     def _rank(self, check: PasswordCheck) -> tuple[bool, bool, int, int, int]:

@@ -41,13 +41,13 @@ def read_passwords(data: bytes, path: Path) -> PasswordFile:
             raise AuthFileError(path, number, "it is not a name, a colon and a hash", _REMEDY)
         if name in hashes:
             raise AuthFileError(path, number, f"user {name!r} is there twice", "leave one line for each user")
-        found = _HASH.fullmatch(hashed)
-        if not found:
+        parts = _HASH.fullmatch(hashed)
+        if not parts:
             raise AuthFileError(path, number, f"the hash of user {name!r} is not bcrypt", _REMEDY)
-        cost = int(found[1])
+        cost = int(parts[1])
         if not 4 <= cost <= PASSWORD_COST:
-            wrong = f"the hash of user {name!r} has cost {cost}"
-            raise AuthFileError(path, number, wrong, f"take 4 to {PASSWORD_COST} (PASSWORD_COST); {_REMEDY}")
+            fault = f"the hash of user {name!r} has cost {cost}"
+            raise AuthFileError(path, number, fault, f"take 4 to {PASSWORD_COST} (PASSWORD_COST); {_REMEDY}")
         hashes[name] = hashed.encode()
         costs[cost] += 1
     return PasswordFile(hashes, costs.most_common(1)[0][0] if costs else USUAL_COST)

@@ -118,8 +118,8 @@ def _metrics(table: TomlTable) -> tuple[str, ...]:
 
 def _super_keys(table: TomlTable) -> frozenset[str]:
     digests = table.texts("super")
-    for one in digests:
-        if DIGEST.fullmatch(one) is None:
+    for digest in digests:
+        if DIGEST.fullmatch(digest) is None:
             remedy = "write what `treaty iglu keygen --super` prints as its digest"
             raise table.wrong("a super key is given as its SHA-256, 64 hex digits in lower case", remedy, "super")
     table.end()
@@ -145,10 +145,10 @@ def _groups(table: TomlTable) -> Mapping[str, frozenset[str]]:
     groups = {}
     for name in table.members:
         groups[name] = frozenset(table.texts(name))
-        for one in groups[name]:
-            if not one.startswith(_KINDS):
+        for member in groups[name]:
+            if not member.startswith(_KINDS):
                 raise table.wrong(
-                    f"{one!r} is no member of a group", 'write "user:NAME", "token:NAME" or "cert:NAME"', name
+                    f"{member!r} is no member of a group", 'write "user:NAME", "token:NAME" or "cert:NAME"', name
                 )
     return groups
 
@@ -181,9 +181,9 @@ def _vendors(table: TomlTable) -> tuple[str, ...]:
     """Vendors of Iglu schemas: each one stands for its subjects, and for those of the vendors below it."""
     vendors = table.texts("vendors", ("",)) if "vendors" in table.members else ()
     table.taken.add("vendors")
-    for one in vendors:
-        if VENDOR.fullmatch(one) is None:
-            raise table.wrong(f"{one!r} is no vendor", "write its name without wildcards: com.acme", "vendors")
+    for vendor in vendors:
+        if VENDOR.fullmatch(vendor) is None:
+            raise table.wrong(f"{vendor!r} is no vendor", "write its name without wildcards: com.acme", "vendors")
     return vendors
 
 
@@ -209,5 +209,5 @@ def _refuse_unknown_groups(settings: AuthSettings, tables: list[TomlTable]) -> N
         for word in rule.who:
             group = word.removeprefix("group:")
             if group != word and "*" not in group and "?" not in group and group not in settings.rights.groups:
-                known = ", ".join(sorted(settings.rights.groups)) or "none"
-                raise table.wrong(f"there is no group {group!r}", f"known in [groups]: {known}", "who")
+                group_names = ", ".join(sorted(settings.rights.groups)) or "none"
+                raise table.wrong(f"there is no group {group!r}", f"known in [groups]: {group_names}", "who")

@@ -35,20 +35,20 @@ class TomlTable:
     def table(self, name: str) -> "TomlTable | None":
         """Return a table inside; None where it is not there."""
         self.taken.add(name)
-        found = self.members.get(name)
-        if found is None:
+        members = self.members.get(name)
+        if members is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(members, dict):
             raise self.wrong(f"{name} is no table", f"write [{name}]", name)
-        return TomlTable(self.path, found, self.places, name)
+        return TomlTable(self.path, members, self.places, name)
 
     def tables(self, name: str) -> list["TomlTable"]:
         """Return all tables of this name."""
         self.taken.add(name)
-        found = self.members.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        tables = self.members.get(name, [])
+        if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
             raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
-        return [TomlTable(self.path, one, self.places, name, index) for index, one in enumerate(found)]
+        return [TomlTable(self.path, one, self.places, name, index) for index, one in enumerate(tables)]
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text that is not empty; without a default it has to be there."""
@@ -69,11 +69,11 @@ class TomlTable:
             raise self.wrong(f"{name} is no list of texts", f'write {name} = ["…"]', name)
         return tuple(listed)
 
-    def number(self, name: str, default: float, least: float, most: float) -> float:
+    def number(self, name: str, default: float, minimum: float, maximum: float) -> float:
         """Return a number within bounds."""
         value = self._taken(name, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.wrong(f"{name} is no number of seconds that may be", f"take {least:g} to {most:g}", name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
+            raise self.wrong(f"{name} is no number of seconds that may be", f"take {minimum:g} to {maximum:g}", name)
         return float(value)
 
     def flag(self, name: str) -> bool:
@@ -93,10 +93,10 @@ class TomlTable:
             if name not in self.taken:
                 raise self._unknown(name, sorted(self.taken))
 
-    def _unknown(self, name: str, known: Iterable[str]) -> AuthFileError:
+    def _unknown(self, name: str, members: Iterable[str]) -> AuthFileError:
         """Return the error for a member that is not known, with the one that is spelled like it."""
         where = f" in [{self.name}]" if self.name else ""
-        listed = list(known)
+        listed = list(members)
         near = get_close_matches(name, listed, n=1)
         remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(listed)}"
         return self.wrong(f"the member {name}{where} is unknown", remedy, name)
@@ -118,9 +118,11 @@ def read_tables(data: bytes, path: Path) -> TomlTable:
         members = tomllib.loads(text)
     except UnicodeDecodeError:
         raise AuthFileError(path, 0, "it is not UTF-8", "save the file as UTF-8") from None
-    except tomllib.TOMLDecodeError as wrong:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(wrong))
-        raise AuthFileError(path, int(found[1]) if found else 0, f"it is not TOML: {wrong}", "mend the line") from None
+    except tomllib.TOMLDecodeError as error:
+        position = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        raise AuthFileError(
+            path, int(position[1]) if position else 0, f"it is not TOML: {error}", "mend the line"
+        ) from None
     except RecursionError:
         raise AuthFileError(path, 0, "it is nested too deeply", "no table is deeper than two levels") from None
     return TomlTable(path, members, _places(text))
@@ -129,13 +131,13 @@ def read_tables(data: bytes, path: Path) -> TomlTable:
 def _places(text: str) -> Places:
     """Find the lines of tables and of their members."""
     places: Places = {}
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     name, index = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if header := _HEADER.fullmatch(word):
-            name, index = header[1], seen[header[1]]
-            seen[name] += 1
+            name, index = header[1], counts[header[1]]
+            counts[name] += 1
             places[name, index, ""] = number
         elif member := _MEMBER.match(word):
             places.setdefault((name, index, member[1]), number)

@@ -12,9 +12,9 @@ Signature = tuple[int, ...]
 class AuthFileError(Exception):
     """A file for rights can't be used: which, where, what is wrong, and what to do."""
 
-    def __init__(self, path: Path, line: int, wrong: str, remedy: str) -> None:
+    def __init__(self, path: Path, line: int, fault: str, remedy: str) -> None:
         """Print the sentence; line 0 is the whole file."""
-        super().__init__(f"{path}{f', line {line}' if line else ''}: {wrong}; {remedy}")
+        super().__init__(f"{path}{f', line {line}' if line else ''}: {fault}; {remedy}")
 
 
 @dataclass(slots=True)

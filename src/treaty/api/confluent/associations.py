@@ -103,9 +103,9 @@ async def batch_change(x: ConfluentExchange) -> object:
     answer = await x.registry.ask(changes_of(body, _context(x), dry_run=x.query.flag("dryRun")))
     results = results_body(answer, details=x.details)
     if x.query.flag("dryRun") and not x.details:
-        for one in results.results:
-            if one.result is not None:
-                one.result.associations = None
+        for result in results.results:
+            if result.result is not None:
+                result.result.associations = None
     return MultiStatus(results)
 
 

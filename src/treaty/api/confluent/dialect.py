@@ -38,8 +38,8 @@ def make_confluent_dialect(incompatible: int = INCOMPATIBLE) -> HttpDialect[Conf
             head.open_registry(), http, head.values, head.query, media or V1, _wants_details(http), printing
         )
 
-    def print_error(failure: Exception, http: HttpRequest, asked: Request[object] | None) -> ErrorPage:
-        status, body = print_failure(failure, asked, details=_wants_details(http), incompatible=incompatible)
+    def print_error(failure: Exception, http: HttpRequest, request: Request[object] | None) -> ErrorPage:
+        status, body = print_failure(failure, request, details=_wants_details(http), incompatible=incompatible)
         return ErrorPage(status, body, _negotiate(http) or V1)
 
     return HttpDialect(ROUTES, read_request, _print_answer, print_error, locate=_locate, keep_answer=_keep_answer)

@@ -77,10 +77,10 @@ class ConfluentExchange:
             raise HttpError(422, "the body must not be null (was null)")
         try:
             return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
-        except msgspec.ValidationError as wrong:
-            raise HttpError(400, f"The body has a member of the wrong type: {wrong}") from None
-        except msgspec.DecodeError as wrong:
-            raise HttpError(400, f"Malformed JSON: {wrong}") from None
+        except msgspec.ValidationError as error:
+            raise HttpError(400, f"The body has a member of the wrong type: {error}") from None
+        except msgspec.DecodeError as error:
+            raise HttpError(400, f"Malformed JSON: {error}") from None
         except UnicodeDecodeError:
             raise HttpError(400, "Malformed JSON: not UTF-8") from None
         except RecursionError:

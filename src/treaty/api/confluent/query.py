@@ -35,14 +35,14 @@ def version_of(text: str, subject: Subject) -> int:
         return LATEST
     if _INTEGER.fullmatch(word) and 1 <= int(word) <= COUNTER:
         return int(word)
-    shown = text[:100]
+    short_text = text[:100]
     raise InvalidVersion.of(
         "VERSION_ID",
-        f"The specified version '{shown}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+        f"The specified version '{short_text}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
         'the string "latest"',
         subject=str(subject),
-        version=shown,
-        new=shown,
+        version=short_text,
+        new=short_text,
         allowed="1 to 2^31-1, latest",
     )
 
@@ -101,8 +101,8 @@ class Query:
 
     def limit(self, default: int = COUNTER) -> int:
         """Entries to show at most; out of its range it means the default, as in the original."""
-        asked = integer(self.get("limit") or "-1")
-        return asked if 1 <= asked <= default else default
+        limit = integer(self.get("limit") or "-1")
+        return limit if 1 <= limit <= default else default
 
     def page(self) -> slice:
         """The part of a list that is asked for; raises `PathNotFoundError`, so take it before the list is asked for."""

@@ -58,14 +58,14 @@ async def list_schemas(x: ConfluentExchange) -> object:
         kinds=tuple(filter(None, x.query.all("associationType"))),
         lifecycles=tuple(word.upper() for word in x.query.all("lifecycle") if word),
     )
-    told = await x.registry.ask(request)
+    listed = await x.registry.ask(request)
     bodies: list[SchemaBody] = []
-    for start in range(0, len(told.versions), LISTED_AT_ONCE):
+    for start in range(0, len(listed.versions), LISTED_AT_ONCE):
         part = slice(start, start + LISTED_AT_ONCE)
-        versions = told.versions[part]
+        versions = listed.versions[part]
         if x.query.get("format"):
             versions = tuple([await apply_view(x, version) for version in versions])
-        some = Versions(versions, told.aliases[part], told.associations[part])
+        some = Versions(versions, listed.aliases[part], listed.associations[part])
         async with x.printing:  # however many clients ask, one turn has a part of one list
             bodies += listed_bodies(some, details=x.details)
             await asyncio.sleep(0)
@@ -79,37 +79,37 @@ async def get_schema(x: ConfluentExchange) -> object:
     one of these tags (`*`: any).
     """
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
-    found = await apply_view(x, await x.registry.ask(request))
+    schema = await apply_view(x, await x.registry.ask(request))
     x.hot = True
-    return qualify_references(x, schema_body(found, details=x.details), found.context)
+    return qualify_references(x, schema_body(schema, details=x.details), schema.context)
 
 
 async def get_schema_text(x: ConfluentExchange) -> object:
     """The text of a schema by id, without JSON around it."""
-    found = await apply_view(x, await x.registry.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
+    schema = await apply_view(x, await x.registry.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
     x.hot = True
-    return PlainText(found.text)
+    return PlainText(schema.text)
 
 
 async def subjects_of(x: ConfluentExchange) -> object:
     """Subjects that use a schema, paged."""
     page = x.query.page()
-    found = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
-    return list(dict.fromkeys(subject for subject, _ in found.uses))[page]
+    schema_uses = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    return list(dict.fromkeys(subject for subject, _ in schema_uses.uses))[page]
 
 
 async def versions_of(x: ConfluentExchange) -> object:
     """Subjects and numbers of the versions that are this schema, paged."""
     page = x.query.page()
-    found = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
-    return [UseBody(subject, number) for subject, number in found.uses[page]]
+    schema_uses = await x.registry.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    return [UseBody(subject, number) for subject, number in schema_uses.uses[page]]
 
 
 async def get_guid(x: ConfluentExchange) -> object:
     """A schema by guid, with or without dashes; without subject and version, because a guid belongs to no context."""
     x.registry.asked = q.GetGuid(x.values[0])
-    found = await apply_view(x, await x.registry.ask(q.GetGuid(_guid(x.values[0]))))
-    body = schema_body(found, details=x.details)
+    schema = await apply_view(x, await x.registry.ask(q.GetGuid(_guid(x.values[0]))))
+    body = schema_body(schema, details=x.details)
     body.subject = body.version = None
     x.hot = True
     return body
@@ -119,10 +119,10 @@ async def get_guid_ids(x: ConfluentExchange) -> object:
     """Contexts and ids that a guid has; an empty list if it is unknown."""
     x.registry.asked = q.GetGuidIds(x.values[0])
     try:
-        found = await x.registry.ask(q.GetGuidIds(_guid(x.values[0])))
+        guid_ids = await x.registry.ask(q.GetGuidIds(_guid(x.values[0])))
     except SchemaNotFound:
         return []
-    return [PlaceBody(context, schema_id) for context, schema_id in found.ids]
+    return [PlaceBody(context, schema_id) for context, schema_id in guid_ids.ids]
 
 
 def _guid(text: str) -> str:

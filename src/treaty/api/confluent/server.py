@@ -45,8 +45,8 @@ async def list_contexts(x: ConfluentExchange) -> object:
 async def make_context(x: ConfluentExchange) -> object:
     """Creates an empty context, in which no id up to `highestId` is assigned; needs the mode IMPORT."""
     body = await x.body(ContextBody)
-    made = await x.registry.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
-    return ContextBody(made.name, made.highest_id)
+    context = await x.registry.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
+    return ContextBody(context.name, context.highest_id)
 
 
 async def delete_context(x: ConfluentExchange) -> object:
@@ -60,8 +60,8 @@ async def outcome(x: ConfluentExchange) -> object:
 
     Administrators name the principal of the command with `principal`.
     """
-    found = await x.registry.ask(q.GetOutcome(x.values[0], x.query.get("principal")))
-    return OutcomeBody(found.command_id, found.sequence, found.result, dict(found.members))
+    stored = await x.registry.ask(q.GetOutcome(x.values[0], x.query.get("principal")))
+    return OutcomeBody(stored.command_id, stored.sequence, stored.result, dict(stored.members))
 
 
 _EMPTY: Schema = {"type": "object", "maxProperties": 0}

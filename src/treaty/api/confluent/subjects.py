@@ -78,9 +78,9 @@ async def list_versions(x: ConfluentExchange) -> object:
     """Version numbers, ascending and paged; `deletedAsNegative` lists soft-deleted ones as numbers below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
-    found = await x.registry.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
-    hidden = frozenset(found.deleted) if negative else frozenset()
-    return [-number if number in hidden else number for number in found.numbers][page]
+    versions = await x.registry.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
+    hidden = frozenset(versions.deleted) if negative else frozenset()
+    return [-number if number in hidden else number for number in versions.numbers][page]
 
 
 async def register(x: ConfluentExchange) -> object:
@@ -109,24 +109,26 @@ async def get_version(x: ConfluentExchange) -> object:
     """
     number = version_of(x.values[1], x.subject)
     deleted, exact = x.query.flag("deleted"), x.query.itself()
-    found = await x.registry.ask(q.GetVersion(x.subject, number, deleted, x.query.tags(), exact))
+    version = await x.registry.ask(q.GetVersion(x.subject, number, deleted, x.query.tags(), exact))
     x.hot = number != q.LATEST
-    return await _version_body(x, found)
+    return await _version_body(x, version)
 
 
 async def get_text(x: ConfluentExchange) -> object:
     """The text of one version, without JSON around it."""
     number = version_of(x.values[1], x.subject)
-    found = await apply_view(x, await x.registry.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
+    version = await apply_view(x, await x.registry.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
     x.hot = number != q.LATEST
-    return PlainText(found.text)
+    return PlainText(version.text)
 
 
 async def referenced_by(x: ConfluentExchange) -> object:
     """Ids of schemas that refer to this version, ascending and paged."""
     page = x.query.page()
-    found = await x.registry.ask(q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted")))
-    return found.ids[page]
+    referring = await x.registry.ask(
+        q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted"))
+    )
+    return referring.ids[page]
 
 
 async def delete_version(x: ConfluentExchange) -> object:
@@ -153,9 +155,9 @@ async def check(x: ConfluentExchange) -> object:
     return checked_body(checked, verbose=verbose, details=x.details)
 
 
-async def _version_body(x: ConfluentExchange, found: VersionFound) -> SchemaBody:
+async def _version_body(x: ConfluentExchange, version: VersionFound) -> SchemaBody:
     return qualify_references(
-        x, version_body(await apply_view(x, found), details=x.details), subject_of(found.subject).context
+        x, version_body(await apply_view(x, version), details=x.details), subject_of(version.subject).context
     )
 
 

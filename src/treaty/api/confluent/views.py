@@ -39,7 +39,7 @@ def qualify_references(x: ConfluentExchange, body: SchemaBody, context: str) -> 
     return body
 
 
-async def apply_view(x: ConfluentExchange, found: F, usual: str = "") -> F:
+async def apply_view(x: ConfluentExchange, schema: F, usual: str = "") -> F:
     """Return an answer with its text as ``format=`` asks, or in the `usual` view where nothing is asked:
     ``resolved`` has every reference inlined.
 
@@ -47,27 +47,27 @@ async def apply_view(x: ConfluentExchange, found: F, usual: str = "") -> F:
     before there was a plug-in to read it, and that the plug-in can't read.
     """
     name = x.query.get("format") or usual
-    form = formats().find(found.format) if name else None
+    form = formats().find(schema.format) if name else None
     view = form.views.get(name) if form else None
     if form is None or view is None:
-        return found
-    known: KnownSchemas = {}
-    meaning = await resolve_schema(x.registry.shared, x.registry.call, found, known)
-    size = len(found.text) + sum(len(each.text) for each in known.values())
+        return schema
+    known_schemas: KnownSchemas = {}
+    meaning = await resolve_schema(x.registry.shared, x.registry.call, schema, known_schemas)
+    size = len(schema.text) + sum(len(each.text) for each in known_schemas.values())
     parse = form.parse
 
     def print_it() -> str:
         try:
             return view(parse(meaning, False))
         except InvalidSchemaError:
-            return found.text
+            return schema.text
 
-    return replace(found, text=print_it() if size <= VIEW_BYTES else await asyncio.to_thread(print_it))
+    return replace(schema, text=print_it() if size <= VIEW_BYTES else await asyncio.to_thread(print_it))
 
 
-async def try_view(x: ConfluentExchange, found: VersionFound, usual: str = "") -> VersionFound:
+async def try_view(x: ConfluentExchange, version: VersionFound, usual: str = "") -> VersionFound:
     """The same for what has been written: a view that can't be had now, or not by who asks, makes no refusal of it."""
     try:
-        return await apply_view(x, found, usual)
+        return await apply_view(x, version, usual)
     except RegistryError:
-        return found
+        return version

@@ -30,14 +30,14 @@ class ApiParameter:
         """Its JSON Schema."""
         if self.whole is not None:
             return self.whole
-        one: Schema = {"type": self.kind}
+        schema: Schema = {"type": self.kind}
         if self.kind == "integer":
-            one["format"] = "int32"
+            schema["format"] = "int32"
         if self.choices:
-            one["enum"] = list(self.choices)
+            schema["enum"] = list(self.choices)
         if self.default is not None:
-            one["default"] = self.default
-        return {"type": "array", "items": one} if self.repeated else one
+            schema["default"] = self.default
+        return {"type": "array", "items": schema} if self.repeated else schema
 
 
 @dataclass(frozen=True, slots=True)

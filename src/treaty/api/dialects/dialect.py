@@ -154,9 +154,11 @@ class DialectApplication(Generic[X]):
         return RequestHead(self.registry, http, segments, query, match.values, operation, method)
 
     def _error_response(self, failure: Exception, http: HttpRequest, exchange: X | None) -> Response:
-        known = as_known(failure, f"{http.method} {http.scope['raw_path'].decode('latin-1')}", *self.dialect.failures)
-        page = self.dialect.print_error(known, http, None if exchange is None else exchange.registry.asked)
-        return add_challenges(Response(page.body, page.status, failure_headers(known), page.media), known)
+        answerable = as_known(
+            failure, f"{http.method} {http.scope['raw_path'].decode('latin-1')}", *self.dialect.failures
+        )
+        page = self.dialect.print_error(answerable, http, None if exchange is None else exchange.registry.asked)
+        return add_challenges(Response(page.body, page.status, failure_headers(answerable), page.media), answerable)
 
 
 def refuse_other_than_json(head: RequestHead) -> None:

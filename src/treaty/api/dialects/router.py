@@ -33,12 +33,12 @@ class RouteTable(Generic[E]):
     def find(self, segments: tuple[str, ...]) -> RouteMatch[E] | None:
         """Return what is at a path, or None. Paths written first win."""
         for pattern, methods in self.by_length.get(len(segments), ()):
-            for wanted, given in zip(pattern, segments, strict=True):
-                if wanted is not None and wanted != given:
+            for fixed, segment in zip(pattern, segments, strict=True):
+                if fixed is not None and fixed != segment:
                     break
             else:
                 pairs = zip(pattern, segments, strict=True)
-                return RouteMatch(methods, tuple(given for wanted, given in pairs if wanted is None))
+                return RouteMatch(methods, tuple(segment for fixed, segment in pairs if fixed is None))
         return None
 
 

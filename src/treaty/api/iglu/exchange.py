@@ -77,11 +77,11 @@ class IgluExchange:
         """Read the body; raises `IgluBodyError` 413 past the limit."""
         try:
             return await read_json_body(self.http, self.settings.body_bytes)
-        except HttpError as wrong:
-            if wrong.status != 413:
+        except HttpError as error:
+            if error.status != 413:
                 raise
-            told = f"The request body is longer than {self.settings.body_bytes} bytes (limit IGLU_BODY_BYTES)"
-            raise IgluBodyError(413, told) from None
+            sentence = f"The request body is longer than {self.settings.body_bytes} bytes (limit IGLU_BODY_BYTES)"
+            raise IgluBodyError(413, sentence) from None
 
     async def document(self) -> IgluDocument:
         """Read the body as JSON; raises `IgluBodyError`."""
@@ -90,11 +90,11 @@ class IgluExchange:
     def representation(self, default: Representation) -> Representation:
         """Return what the query asks for. Raises `IgluBodyError` 400."""
         word = self.query.get("repr", default)
-        for one in REPRESENTATIONS:
-            if word == one:
-                return one
-        known = ", ".join(REPRESENTATIONS)
-        raise IgluBodyError(400, f"Cannot recognize schema representation in query: {word[:100]}; allowed: {known}")
+        for representation in REPRESENTATIONS:
+            if word == representation:
+                return representation
+        allowed = ", ".join(REPRESENTATIONS)
+        raise IgluBodyError(400, f"Cannot recognize schema representation in query: {word[:100]}; allowed: {allowed}")
 
     def flag(self, name: str) -> bool:
         """Return a member of the query that is true or false; false where it is absent. Raises `IgluBodyError` 400."""

@@ -44,13 +44,13 @@ async def get_schema(x: IgluExchange) -> IgluAnswer:
         return await _list(x, ListPublished(vendor, name, format_, min(int(version), COUNTER) or COUNTER))
     representation = x.representation("canonical")
     key = read_key(vendor, name, format_, version)
-    found = await find_schema(x, key)
-    if found is None:
+    published = await find_schema(x, key)
+    if published is None:
         return message(NO_SCHEMA, 404)
     if key.format != JSON_SCHEMA and representation == "canonical":
-        data = raw_bytes(found.version)
+        data = raw_bytes(published.version)
         return IgluAnswer(data, media=media_of(key.format, data))
-    return IgluAnswer(schema_text(found, representation))
+    return IgluAnswer(schema_text(published, representation))
 
 
 async def find_schema(x: IgluExchange, key: IgluKey) -> PublishedSchema | None:
@@ -123,17 +123,22 @@ async def post_schema(x: IgluExchange) -> IgluAnswer:
 
 def _lint_errors(x: IgluExchange, document: object) -> IgluAnswer | None:
     """Return the answer for a schema with errors; None for one without."""
-    found = lint_document(document, x.settings.depth, SKIPPABLE)
-    return message(INVALID_SCHEMA, 400, report=print_lint(found)) if found else None
+    findings = lint_document(document, x.settings.depth, SKIPPABLE)
+    return message(INVALID_SCHEMA, 400, report=print_lint(findings)) if findings else None
 
 
 async def _publish(x: IgluExchange, key: IgluKey, request: Publish) -> IgluAnswer:
-    done = await x.registry.ask(request)
-    status = 201 if done.created else 200
-    told = "Schema created" if done.created else "Schema updated"
-    body: dict[str, Any] = {"message": told, "updated": not done.created, "location": str(key), "status": status}
-    if done.warnings:
-        body["treaty"] = {"warnings": print_findings(done.warnings)}
+    published = await x.registry.ask(request)
+    status = 201 if published.created else 200
+    sentence = "Schema created" if published.created else "Schema updated"
+    body: dict[str, Any] = {
+        "message": sentence,
+        "updated": not published.created,
+        "location": str(key),
+        "status": status,
+    }
+    if published.warnings:
+        body["treaty"] = {"warnings": print_findings(published.warnings)}
     return IgluAnswer(body, status)
 
 

@@ -26,18 +26,18 @@ async def validate_schema(x: IgluExchange) -> IgluAnswer:
         return message(FORBIDDEN, 403)
     document = await x.document()
     value = document.value
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     if not isinstance(value, dict) or value.get("$schema") != SELF_DESCRIBING:
-        found.append(
+        findings.append(
             LintFinding("schemaUri", "ERROR", "", f"the schema has no member $schema that is {SELF_DESCRIBING}")
         )
     if not isinstance(value, dict) or "self" not in value:
-        found.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
-    found += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
-    if any(one.level == "ERROR" for one in found):
-        return message(INVALID_SCHEMA, report=print_lint(found))
+        findings.append(LintFinding("syntax", "ERROR", "", "the schema is not self-describing: it has no member self"))
+    findings += await asyncio.to_thread(lint_document, value, x.settings.depth, _MUTED)
+    if any(one.level == "ERROR" for one in findings):
+        return message(INVALID_SCHEMA, report=print_lint(findings))
     valid = f"The schema provided is a valid self-describing {document.key} schema"
-    return message(f"{valid}, with warnings", report=print_lint(found)) if found else message(valid)
+    return message(f"{valid}, with warnings", report=print_lint(findings)) if findings else message(valid)
 
 
 async def validate_instance(x: IgluExchange) -> IgluAnswer:
@@ -50,8 +50,8 @@ async def validate_instance(x: IgluExchange) -> IgluAnswer:
         raise IgluBodyError(400, "The instance is not self-describing: it needs the members schema and data")
     try:
         key = IgluKey.parse(named)
-    except IgluKeyError as wrong:
-        raise IgluBodyError(400, f"The instance is not self-describing: {wrong}") from None
+    except IgluKeyError as error:
+        raise IgluBodyError(400, f"The instance is not self-describing: {error}") from None
     return await _validate(x, key, value["data"])
 
 
@@ -62,11 +62,11 @@ async def validate_with_path(x: IgluExchange) -> IgluAnswer:
 
 
 async def _validate(x: IgluExchange, key: IgluKey, data: Any) -> IgluAnswer:
-    found = await find_schema(x, key)
-    if found is None or key.format != JSON_SCHEMA:
+    published = await find_schema(x, key)
+    if published is None or key.format != JSON_SCHEMA:
         return message(NO_SCHEMA, 404)
     value = json.dumps(data, separators=(",", ":")).encode()
-    question = ValidateValue(ResolvedSchema("JSON", found.version.text), value, x.settings.depth)
+    question = ValidateValue(ResolvedSchema("JSON", published.version.text), value, x.settings.depth)
     validated = await x.validate(question, x.registry.call)
     if validated.too_costly:
         raise IgluBodyError(422, f"The instance can't be validated: {validated.too_costly}")

@@ -91,8 +91,8 @@ class CachingProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         certificate = b""
         layer = transport.get_extra_info("ssl_object")
-        if layer is not None and (whole := layer.getpeercert(binary_form=True)):
-            certificate, self.certificate = sha256(whole).digest(), layer.getpeercert()
+        if layer is not None and (peer_certificate := layer.getpeercert(binary_form=True)):
+            certificate, self.certificate = sha256(peer_certificate).digest(), layer.getpeercert()
         if self.cache.digest_key:
             self.keyed_digest = blake2b(certificate, key=self.cache.digest_key, digest_size=32)
         self.address = network_of(self.client[0]) if self.client else ""
@@ -187,18 +187,22 @@ class CachingProtocol(HttpToolsProtocol):
         """Answer from memory, or feed the parser."""
         if self.at_rest:
             line, _, block = data.partition(b"\r\n")
-            known = block if self.keyed_digest is None else self._digest_block(block)
-            answers = self.cache.blocks.get(known)
+            block_key = block if self.keyed_digest is None else self._digest_block(block)
+            answers = self.cache.blocks.get(block_key)
             if answers is not None:
                 answer = answers.get(line)
-                if answer is not None and self._is_free() and not (self.cache.until and self.cache.has_expired(known)):
+                if (
+                    answer is not None
+                    and self._is_free()
+                    and not (self.cache.until and self.cache.has_expired(block_key))
+                ):
                     self.transport.write(self.cache.head_for(self.server_state.default_headers) + answer)
                     self.cache.hits += 1
                     self.last_answer = self.loop.time()
                     if self.timeout_keep_alive_task is None:
                         self._arm(self.timeout_keep_alive)
                     return
-            self._feed(data, line, block, known)
+            self._feed(data, line, block, block_key)
         else:
             self._read(data, self.messages)
 
@@ -214,10 +218,10 @@ class CachingProtocol(HttpToolsProtocol):
     def _is_free(self) -> bool:
         """Return whether nothing is being answered on this connection and the peer reads what it gets."""
         cycle: RequestResponseCycle | None = self.cycle
-        done = cycle is None or (cycle.response_complete and cycle.keep_alive)
-        return done and not self.flow.write_paused and not self.pipeline
+        is_complete = cycle is None or (cycle.response_complete and cycle.keep_alive)
+        return is_complete and not self.flow.write_paused and not self.pipeline
 
-    def _feed(self, data: bytes, line: bytes, block: bytes, known: bytes) -> None:
+    def _feed(self, data: bytes, line: bytes, block: bytes, block_key: bytes) -> None:
         """Let the parser have a chunk that begins a message, and give the slow path a permit if it was one message."""
         self.messages = 0
         self._read(data, 1)
@@ -229,7 +233,7 @@ class CachingProtocol(HttpToolsProtocol):
             harmless = all(name in names for name, _ in self.headers)
             if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
                 set_cache_permit(
-                    cast("dict[str, Any]", self.scope), CacheableRequest(self.cache, line, known, self.cache.epoch)
+                    cast("dict[str, Any]", self.scope), CacheableRequest(self.cache, line, block_key, self.cache.epoch)
                 )
 
     def _read(self, data: bytes, alone: int) -> None:
@@ -261,12 +265,12 @@ class CachingProtocol(HttpToolsProtocol):
         while rest:
             try:
                 self.parser.feed_data(rest)
-            except httptools.HttpParserUpgrade as asked:
+            except httptools.HttpParserUpgrade as upgrade:
                 if not self.is_upgrading:  # CONNECT: what follows is not HTTP
                     self.has_ended = True
                     self.cycle.keep_alive = False
                     return
-                rest = memoryview(rest)[asked.args[0] :]
+                rest = memoryview(rest)[upgrade.args[0] :]
                 self._ignore_upgrade()
             else:
                 return
@@ -365,9 +369,9 @@ OVERRIDDEN = (
 """What it puts in place of uvicorn's."""
 
 
-def is_supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
+def is_supported(kind: type[asyncio.Protocol], sample: asyncio.Protocol) -> bool:
     """Return whether a protocol of uvicorn, its class and one made of it, has all that the response cache needs."""
-    return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
+    return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(sample, n) for n in NEEDED)
 
 
 def make_protocol(cache: ResponseCache, table: ConnectionTable | None = None) -> type[HttpToolsProtocol]:

@@ -136,25 +136,25 @@ class ConnectionTable:
             self.forget_unread(connection)
             return
         left = size + connection.count_sent()
-        known = self.unread.get(connection)
-        if known is None:
+        unread = self.unread.get(connection)
+        if unread is None:
             self.unread[connection] = UnreadAnswer(size, left, now)
             self.unread_bytes += size
             return
-        self.unread_bytes += size - known.size
-        known.size = size
-        if left <= known.left - PROGRESS_BYTES:
-            known.left, known.since = left, now
+        self.unread_bytes += size - unread.size
+        unread.size = size
+        if left <= unread.left - PROGRESS_BYTES:
+            unread.left, unread.since = left, now
         else:  # what came on top is no progress
-            known.left = max(known.left, left)
-        if now - known.since > self.seconds:
+            unread.left = max(unread.left, left)
+        if now - unread.since > self.seconds:
             self._cut(connection)
 
     def forget_unread(self, connection: ClientConnection) -> None:
         """Note that a client has taken what there was for it."""
-        known = self.unread.pop(connection, None)
-        if known is not None:
-            self.unread_bytes -= known.size
+        unread = self.unread.pop(connection, None)
+        if unread is not None:
+            self.unread_bytes -= unread.size
 
     def relieve(self) -> None:
         """Cut off clients until unread answers are within their bound: of the address with most bytes, who waits

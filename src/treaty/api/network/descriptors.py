@@ -40,9 +40,9 @@ def make_room() -> ConnectionRoom:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     infinite = resource.RLIM_INFINITY
-    wanted = CONNECTIONS + BACKLOG + FILES_KEPT
-    if soft != infinite and soft < wanted:
-        raised = wanted if hard == infinite else min(wanted, hard)
+    needed = CONNECTIONS + BACKLOG + FILES_KEPT
+    if soft != infinite and soft < needed:
+        raised = needed if hard == infinite else min(needed, hard)
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
             soft = raised

@@ -53,11 +53,11 @@ class AllowedHosts:
         """A program may leave the header out; a browser never does."""
         foreign = next((one for one in hosts if not self.has(one)), None)
         if foreign is not None or len(hosts) > 1:
-            shown = (foreign or hosts[0])[:100]
+            short_host = (foreign or hosts[0])[:100]
             raise HttpError(
                 421,
-                f"HTTP 421 Misdirected Request: this server is not asked as {shown!r}, without --auth only as localhost; "
-                + _REMEDY.format(host=shown),
+                f"HTTP 421 Misdirected Request: this server is not asked as {short_host!r}, without --auth only as localhost; "
+                + _REMEDY.format(host=short_host),
             )
 
     def _refuse_origin(self, origins: list[str], site: bytes) -> None:

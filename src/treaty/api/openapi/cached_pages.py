@@ -44,8 +44,8 @@ def _document() -> CachedPage:
 
 @cache
 def _page() -> CachedPage:
-    made = page(document())
-    return _cache_page(made.html.encode(), {"content-type": HTML, "content-security-policy": made.policy})
+    html_page = page(document())
+    return _cache_page(html_page.html.encode(), {"content-type": HTML, "content-security-policy": html_page.policy})
 
 
 def _cache_page(body: bytes, headers: dict[str, str]) -> CachedPage:

@@ -76,17 +76,17 @@ def name_segments(path: str, operation: ApiOperation) -> str:
 
 def document() -> Schema:
     """Build the document."""
-    operations = (one for methods in EVERYTHING.values() for one in methods.values())
-    bodies, answers, parts = shapes(operations, tuple(one.error for one in DIALECTS))
+    operations = (operation for methods in EVERYTHING.values() for operation in methods.values())
+    bodies, answers, parts = shapes(operations, tuple(operation.error for operation in DIALECTS))
     paths: dict[str, Any] = {}
     refusals: dict[str, Schema] = {}
     for path, methods in EVERYTHING.items():
-        for method, one in methods.items():
-            made = _operation(path, method, one, bodies.get(id(one)), answers.get(id(one)))
-            for name, status, told in _errors(path, one):
-                refusals[name] = refusals.get(name) or told
-                made["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
-            paths.setdefault(name_segments(path, one), {})[method.lower()] = made
+        for method, operation in methods.items():
+            described = _operation(path, method, operation, bodies.get(id(operation)), answers.get(id(operation)))
+            for name, status, refusal in _errors(path, operation):
+                refusals[name] = refusals.get(name) or refusal
+                described["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
+            paths.setdefault(name_segments(path, operation), {})[method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {
@@ -117,38 +117,40 @@ def document() -> Schema:
     }
 
 
-def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, answer: Schema | None) -> Schema:
+def _operation(path: str, method: str, operation: ApiOperation, body: Schema | None, answer: Schema | None) -> Schema:
     first, text = summary(path, method)
-    made: Schema = {
-        "tags": [one.group],
-        "operationId": _identifier(name_segments(path, one), method),
+    described: Schema = {
+        "tags": [operation.group],
+        "operationId": _identifier(name_segments(path, operation), method),
         "summary": first,
         "description": text,
     }
-    parameters = [_parameter(each, "path") for each in one.path]
+    parameters = [_parameter(each, "path") for each in operation.path]
     if path in PAGES:
-        made["responses"] = {"200": _response(one.answer, answer)}
+        described["responses"] = {"200": _response(operation.answer, answer)}
         if path.startswith("/readyz"):
-            shape = {"schema": one.answer.whole}
-            made["responses"]["503"] = {
+            shape = {"schema": operation.answer.whole}
+            described["responses"]["503"] = {
                 "description": "Not ready, with the reason.",
-                "content": {one.answer.media: shape},
+                "content": {operation.answer.media: shape},
             }
-        return made
-    parameters += [_parameter(each, "query") for each in one.query]
-    shared = (*(() if path in NATIVE else (CONSISTENCY,)), *HEADERS, *(COMMANDS if one.writes else ()))
-    made["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
+        return described
+    parameters += [_parameter(each, "query") for each in operation.query]
+    shared = (*(() if path in NATIVE else (CONSISTENCY,)), *HEADERS, *(COMMANDS if operation.writes else ()))
+    described["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
     if body is not None:
-        content = {"schema": body, "example": one.sent_example}
+        content = {"schema": body, "example": operation.sent_example}
         dialect = dialect_of(path)
         read = READ if dialect is None else (dialect.media,)
-        made["requestBody"] = {"required": True, "content": dict.fromkeys(read, content)}
-    elif one.sent_as:
-        content = {media: {"schema": schema, "example": one.sent_example} for media, schema in one.sent_as.items()}
-        required = any(schema["type"] == "string" for schema in one.sent_as.values())
-        made["requestBody"] = {"required": required, "content": content}
-    made["responses"] = {str(one.answer.status): _response(one.answer, answer)}
-    return made
+        described["requestBody"] = {"required": True, "content": dict.fromkeys(read, content)}
+    elif operation.sent_as:
+        content = {
+            media: {"schema": schema, "example": operation.sent_example} for media, schema in operation.sent_as.items()
+        }
+        required = any(schema["type"] == "string" for schema in operation.sent_as.values())
+        described["requestBody"] = {"required": required, "content": content}
+    described["responses"] = {str(operation.answer.status): _response(operation.answer, answer)}
+    return described
 
 
 def _identifier(path: str, method: str) -> str:
@@ -156,26 +158,26 @@ def _identifier(path: str, method: str) -> str:
     return method.lower() + "".join(word[0].upper() + word[1:] for word in words or ["root"])
 
 
-def _parameter(one: ApiParameter, place: str) -> Schema:
-    made: Schema = {
-        "name": one.name,
+def _parameter(parameter: ApiParameter, place: str) -> Schema:
+    described: Schema = {
+        "name": parameter.name,
         "in": place,
         "required": place == "path",
-        "description": _describe_parameter(one),
-        "schema": one.schema,
+        "description": _describe_parameter(parameter),
+        "schema": parameter.schema,
     }
-    if one.example is not None:
-        made["example"] = one.example
-    return made
+    if parameter.example is not None:
+        described["example"] = parameter.example
+    return described
 
 
-def _describe_parameter(one: ApiParameter) -> str:
-    return f"{one.says}. Also read as: {', '.join(one.also)}." if one.also else f"{one.says}."
+def _describe_parameter(parameter: ApiParameter) -> str:
+    return f"{parameter.says}. Also read as: {', '.join(parameter.also)}." if parameter.also else f"{parameter.says}."
 
 
 def _shared_parameters() -> dict[str, Schema]:
-    found = {one.name: _parameter(one, "header") for one in (*HEADERS, *COMMANDS)}
-    return {CONSISTENCY.name: _parameter(CONSISTENCY, "query"), **found}
+    headers = {one.name: _parameter(one, "header") for one in (*HEADERS, *COMMANDS)}
+    return {CONSISTENCY.name: _parameter(CONSISTENCY, "query"), **headers}
 
 
 _HEADERS = {
@@ -205,35 +207,35 @@ def _header_references(*names: str) -> Schema:
 
 
 def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
-    made: Schema = {"description": f"{answer.says}."}
+    described: Schema = {"description": f"{answer.says}."}
     if not answer.media or answer.kind is not None:
-        made["headers"] = _header_references(POSITION, "X-Request-ID")
+        described["headers"] = _header_references(POSITION, "X-Request-ID")
     for name, says in answer.headers.items():
-        made.setdefault("headers", {})[name] = {"description": says, "schema": {"type": "string"}}
+        described.setdefault("headers", {})[name] = {"description": says, "schema": {"type": "string"}}
     shape = answer.whole if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})
         also = {media: {"schema": schema} for media, schema in answer.also.items()}
-        made["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content) | also
-    return made
+        described["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content) | also
+    return described
 
 
-def _error_codes(path: str, one: ApiOperation) -> tuple[int, ...]:
+def _error_codes(path: str, operation: ApiOperation) -> tuple[int, ...]:
     """Codes of errors that a route may answer; pages without content of the registry need no credentials."""
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
-    return codes(one)
+    return codes(operation)
 
 
-def _errors(path: str, one: ApiOperation) -> Iterator[tuple[str, int, Schema]]:
+def _errors(path: str, operation: ApiOperation) -> Iterator[tuple[str, int, Schema]]:
     """Yield the name, the status and the description of each error that a route may answer."""
     dialect = dialect_of(path)
     if dialect is not None:
-        for status in statuses(one):
+        for status in statuses(operation):
             yield f"{dialect.name}-{status}", status, _dialect_error(dialect, status)
         return
     exact = path in NATIVE
-    for status, listed in _by_status(_error_codes(path, one)).items():
+    for status, listed in _by_status(_error_codes(path, operation)).items():
         yield "-".join([*map(str, listed), *(("exact",) if exact else ())]), status, _error(status, listed, exact=exact)
 
 
@@ -247,11 +249,11 @@ def _dialect_error(dialect: ApiDescription, status: int) -> Schema:
     }
 
 
-def _by_status(known: tuple[int, ...]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for code in known:
-        found.setdefault(status_of(code), []).append(code)
-    return found
+def _by_status(error_codes: tuple[int, ...]) -> dict[int, list[int]]:
+    codes_by_status: dict[int, list[int]] = {}
+    for code in error_codes:
+        codes_by_status.setdefault(status_of(code), []).append(code)
+    return codes_by_status
 
 
 def _meanings(listed: list[int]) -> str:
@@ -263,8 +265,8 @@ def _error(status: int, listed: list[int], *, exact: bool) -> Schema:
     schema: Schema = {"allOf": [{"$ref": f"{PLACE}Error"}, {"properties": {"error_code": {"enum": listed}}}]}
     if exact:
         error = {"type": "object", "required": ["kind"], "description": "The error itself, by its kind"}
-        told = {"error_code": {"enum": listed}, "message": {"type": "string"}, "error": error}
-        schema = {"type": "object", "properties": told, "required": ["error_code", "message"]}
+        properties = {"error_code": {"enum": listed}, "message": {"type": "string"}, "error": error}
+        schema = {"type": "object", "properties": properties, "required": ["error_code", "message"]}
     phrase = HTTPStatus(status).phrase
     example = {"error_code": listed[-1], "message": f"HTTP {status} {phrase}" if listed[-1] == status else SAYS[status]}
     return {

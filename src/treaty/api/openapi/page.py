@@ -61,9 +61,9 @@ def _prose(text: str) -> str:
 
 def _operations(described: Schema, tag: str) -> Iterator[tuple[str, str, Schema]]:
     for path, methods in described["paths"].items():
-        for method, one in methods.items():
-            if tag in one["tags"]:
-                yield path, method.upper(), one
+        for method, operation in methods.items():
+            if tag in operation["tags"]:
+                yield path, method.upper(), operation
 
 
 def _contents(described: Schema) -> str:
@@ -73,60 +73,60 @@ def _contents(described: Schema) -> str:
 
 def _group(described: Schema, tag: Schema) -> Iterator[str]:
     yield f'<h2 id="{escape(tag["name"])}">{escape(tag["name"])}</h2><p>{_prose(tag["description"])}</p>'
-    for path, method, one in _operations(described, tag["name"]):
-        parameters = [_follow_reference(described, each) for each in one.get("parameters", ())]
+    for path, method, operation in _operations(described, tag["name"]):
+        parameters = [_follow_reference(described, each) for each in operation.get("parameters", ())]
         yield (
-            f'<details id="{escape(one["operationId"])}"><summary><code class="method {method}">{method}</code> '
-            f"<code>{escape(path)}</code> — {_prose(one['summary'])}</summary><div><p>{_prose(one['description'])}</p>"
+            f'<details id="{escape(operation["operationId"])}"><summary><code class="method {method}">{method}</code> '
+            f"<code>{escape(path)}</code> — {_prose(operation['summary'])}</summary><div><p>{_prose(operation['description'])}</p>"
         )
         yield from _parameters(parameters)
-        yield from _body(one)
-        yield from _answers(described, one)
-        yield from _form(path, method, one, parameters)
+        yield from _body(operation)
+        yield from _answers(described, operation)
+        yield from _form(path, method, operation, parameters)
         yield "</div></details>"
 
 
-def _follow_reference(described: Schema, one: Schema) -> Schema:
+def _follow_reference(described: Schema, schema: Schema) -> Schema:
     """Follow a reference to what it names."""
-    while "$ref" in one:
-        found: Schema = described
-        for word in one["$ref"].removeprefix("#/").split("/"):
-            found = found[word]
-        one = found
-    return one
+    while "$ref" in schema:
+        part: Schema = described
+        for word in schema["$ref"].removeprefix("#/").split("/"):
+            part = part[word]
+        schema = part
+    return schema
 
 
 def _parameters(parameters: list[Schema]) -> Iterator[str]:
     if not parameters:
         return
     yield "<h3>Parameters</h3><table><tr><th>name</th><th>in</th><th>is</th><th>meaning</th></tr>"
-    for one in parameters:
-        default = one["schema"].get("default")
-        shown = "" if default is None else f", default <code>{escape(json.dumps(default))}</code>"
+    for parameter in parameters:
+        default = parameter["schema"].get("default")
+        default_text = "" if default is None else f", default <code>{escape(json.dumps(default))}</code>"
         yield (
-            f"<tr><td><code>{escape(one['name'])}</code></td><td>{one['in']}</td><td>{_word(one['schema'])}{shown}</td>"
-            f"<td>{_prose(one['description'])}</td></tr>"
+            f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{parameter['in']}</td><td>{_word(parameter['schema'])}{default_text}</td>"
+            f"<td>{_prose(parameter['description'])}</td></tr>"
         )
     yield "</table>"
 
 
-def _body(one: Schema) -> Iterator[str]:
-    if "requestBody" in one:
-        content = next(iter(one["requestBody"]["content"].values()))
+def _body(operation: Schema) -> Iterator[str]:
+    if "requestBody" in operation:
+        content = next(iter(operation["requestBody"]["content"].values()))
         yield f"<h3>Body: {_word(content['schema'])}</h3><pre>{_print_json(content['example'])}</pre>"
 
 
-def _answers(described: Schema, one: Schema) -> Iterator[str]:
+def _answers(described: Schema, operation: Schema) -> Iterator[str]:
     yield "<h3>Answers</h3><table><tr><th>status</th><th>meaning</th><th>body</th></tr>"
     examples = []
-    for status, each in one["responses"].items():
-        answer = _follow_reference(described, each)
+    for status, response in operation["responses"].items():
+        answer = _follow_reference(described, response)
         content: Schema = next(iter(answer.get("content", {}).values()), {})
         codes = (
             content.get("schema", {}).get("allOf", [{}])[-1].get("properties", {}).get("error_code", {}).get("enum", [])
         )
-        known = f", <code>error_code</code> {', '.join(map(str, codes))}" if codes else ""
-        word = _word(content["schema"]) + known if content else "none"
+        codes_text = f", <code>error_code</code> {', '.join(map(str, codes))}" if codes else ""
+        word = _word(content["schema"]) + codes_text if content else "none"
         yield f"<tr><td>{status}</td><td>{_prose(answer['description'])}</td><td>{word}</td></tr>"
         if "example" in content and status.startswith("2"):
             examples.append(f"<pre>{_print_json(content['example'])}</pre>")
@@ -134,17 +134,17 @@ def _answers(described: Schema, one: Schema) -> Iterator[str]:
     yield from examples
 
 
-def _form(path: str, method: str, one: Schema, parameters: list[Schema]) -> Iterator[str]:
+def _form(path: str, method: str, operation: Schema, parameters: list[Schema]) -> Iterator[str]:
     yield f'<form hidden data-method="{method}" data-path="{escape(path)}"><strong>Try it</strong>'
-    for each in parameters:
-        repeated = ' data-repeated="1"' if each["schema"].get("type") == "array" else ""
-        value = escape(str(each.get("example", ""))) if each["in"] == "path" else ""
+    for parameter in parameters:
+        repeated = ' data-repeated="1"' if parameter["schema"].get("type") == "array" else ""
+        value = escape(str(parameter.get("example", ""))) if parameter["in"] == "path" else ""
         yield (
-            f'<label>{escape(each["name"])} <input name="{escape(each["name"])}" data-in="{each["in"]}"{repeated} '
+            f'<label>{escape(parameter["name"])} <input name="{escape(parameter["name"])}" data-in="{parameter["in"]}"{repeated} '
             f'value="{value}"></label>'
         )
-    if "requestBody" in one:
-        content = next(iter(one["requestBody"]["content"].values()))
+    if "requestBody" in operation:
+        content = next(iter(operation["requestBody"]["content"].values()))
         yield f"<textarea>{_print_json(content['example'])}</textarea>"
     yield "<button>Send</button><pre hidden></pre></form>"
 
@@ -157,9 +157,9 @@ def _schemas(described: Schema) -> Iterator[str]:
             f'<details id="schema-{escape(name)}"><summary><code>{escape(name)}</code></summary><div>'
             f"<p>{_prose(schema.get('description', ''))}</p><table><tr><th>member</th><th>is</th></tr>"
         )
-        for member, one in schema.get("properties", {}).items():
+        for member, member_schema in schema.get("properties", {}).items():
             always = ", always there" if member in needed else ""
-            yield f"<tr><td><code>{escape(member)}</code></td><td>{_word(one)}{always}</td></tr>"
+            yield f"<tr><td><code>{escape(member)}</code></td><td>{_word(member_schema)}{always}</td></tr>"
         yield "</table></div></details>"
 
 

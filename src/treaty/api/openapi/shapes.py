@@ -23,15 +23,15 @@ def shapes(
     """
     listed = list(operations)
     sent = [one for one in listed if one.sent is not None]
-    told = [one for one in listed if one.answer.kind is not None]
+    answering = [one for one in listed if one.answer.kind is not None]
     bodies, needs = _components([one.sent for one in sent], "Request")
-    answers, parts = _components([ErrorBody, *errors, *(one.answer.kind for one in told)], "")
+    answers, parts = _components([ErrorBody, *errors, *(one.answer.kind for one in answering)], "")
     closed = {name: _close_objects(part) for name, part in parts.items()}
     return (
         {id(one): body for one, body in zip(sent, bodies, strict=True)},
         {
             id(one): _require_members(one.answer, answer)
-            for one, answer in zip(told, answers[1 + len(errors) :], strict=True)
+            for one, answer in zip(answering, answers[1 + len(errors) :], strict=True)
         },
         dict(sorted((needs | closed).items())),
     )
@@ -67,12 +67,12 @@ def _close_objects(value: Any) -> Any:
     kinds = value.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:
         rest = [one for one in kinds if one != {"type": "null"}]
-        others = {key: one for key, one in value.items() if key not in {"anyOf", "default"}}
-        return _close_objects({**others, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
-    found = {key: _close_objects(one) for key, one in value.items()}
-    if found.get("type") == "object" and "properties" in found:
-        found.setdefault("additionalProperties", False)
-    return found
+        other_members = {key: one for key, one in value.items() if key not in {"anyOf", "default"}}
+        return _close_objects({**other_members, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
+    closed = {key: _close_objects(one) for key, one in value.items()}
+    if closed.get("type") == "object" and "properties" in closed:
+        closed.setdefault("additionalProperties", False)
+    return closed
 
 
 def _require_members(answer: ApiAnswer, schema: Schema) -> Schema:

@@ -13,24 +13,24 @@ from treaty.formats.protobuf.parser import parse_schema
 from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
 
 
-async def with_descriptors(x: PravegaExchange, found: VersionFound) -> VersionFound:
+async def with_descriptors(x: PravegaExchange, version: VersionFound) -> VersionFound:
     """Return a version with its descriptors as bytes, if it is a Protobuf schema that was sent as a text."""
-    return (await all_with_descriptors(x, (found,)))[0]
+    return (await all_with_descriptors(x, (version,)))[0]
 
 
 async def all_with_descriptors(x: PravegaExchange, versions: Iterable[VersionFound]) -> list[VersionFound]:
     """Do that for several versions; what they refer to is read once."""
-    known: KnownSchemas = {}
-    made = []
-    for one in versions:
-        if one.format != "PROTOBUF" or one.data is not None:
-            made.append(one)
+    known_schemas: KnownSchemas = {}
+    completed = []
+    for version in versions:
+        if version.format != "PROTOBUF" or version.data is not None:
+            completed.append(version)
             continue
-        schema = await resolve_schema(x.registry.shared, x.registry.call, one, known)
-        size = len(one.text) + sum(len(each.text) for each in known.values())
+        schema = await resolve_schema(x.registry.shared, x.registry.call, version, known_schemas)
+        size = len(version.text) + sum(len(each.text) for each in known_schemas.values())
         data = _descriptors(schema) if size <= VIEW_BYTES else await asyncio.to_thread(_descriptors, schema)
-        made.append(replace(one, data=data))
-    return made
+        completed.append(replace(version, data=data))
+    return completed
 
 
 def _descriptors(schema: ResolvedSchema) -> bytes | None:

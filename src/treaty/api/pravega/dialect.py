@@ -35,9 +35,9 @@ def _print_answer(exchange: PravegaExchange, answer: PravegaAnswer) -> Response:
     return Response(msgspec.json.encode(answer.body), answer.status, headers, MEDIA)
 
 
-def _print_error(failure: Exception, _http: HttpRequest, asked: Request[object] | None) -> ErrorPage:
+def _print_error(failure: Exception, _http: HttpRequest, request: Request[object] | None) -> ErrorPage:
     if isinstance(failure, RegistryError):
-        status, body = status_of(failure, asked), error_body(failure)
+        status, body = status_of(failure, request), error_body(failure)
     else:
         assert isinstance(failure, HttpError), "a dialect has no other failures"
         status, body = failure.status, PravegaErrorBody(_code(failure.status), str(failure))

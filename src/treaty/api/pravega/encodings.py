@@ -23,17 +23,17 @@ async def get_encoding_id(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_encoding(x: PravegaExchange) -> PravegaAnswer:
     """What an encoding id stands for; its version may be deleted."""
-    found = await x.registry.ask(GetEncoding(x.subject, integer_of(x.values[1])))
-    version = await with_descriptors(x, found.version)
+    encoding = await x.registry.ask(GetEncoding(x.subject, integer_of(x.values[1])))
+    version = await with_descriptors(x, encoding.version)
     return PravegaAnswer(
-        200, bodies.EncodingInfoBody(schema_body(version), version_body(version), _codec_body(found.codec))
+        200, bodies.EncodingInfoBody(schema_body(version), version_body(version), _codec_body(encoding.codec))
     )
 
 
 async def list_codecs(x: PravegaExchange) -> PravegaAnswer:
     """The codecs that were added to a group, by name."""
-    found = await x.registry.ask(ListCodecs(x.subject))
-    return PravegaAnswer(200, bodies.CodecTypesBody([_codec_body(one) for one in found.codecs]))
+    codecs = await x.registry.ask(ListCodecs(x.subject))
+    return PravegaAnswer(200, bodies.CodecTypesBody([_codec_body(one) for one in codecs.codecs]))
 
 
 async def add_codec(x: PravegaExchange) -> PravegaAnswer:

@@ -56,13 +56,13 @@ class PravegaExchange:
 
     async def versions_named(self, subject: Subject, *levels: Level) -> dict[int, VersionFound]:
         """Return the versions that policies of a subject name, by ordinal; one that is gone is left out."""
-        found: dict[int, VersionFound] = {}
+        versions: dict[int, VersionFound] = {}
         for ordinal in sorted({one for level in levels for one in ordinals_in(level)}):
             try:
-                found[ordinal] = await self.registry.ask(GetOrdinal(subject, ordinal))
+                versions[ordinal] = await self.registry.ask(GetOrdinal(subject, ordinal))
             except VersionNotFound:
                 continue
-        return found
+        return versions
 
     async def body(self, kind: type[B], limit: int = REQUEST_BYTES) -> B:
         """Read the body as JSON of this kind.
@@ -72,10 +72,10 @@ class PravegaExchange:
         data = await read_json_body(self.http, limit)
         try:
             return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
-        except msgspec.ValidationError as wrong:
-            why, allowed = f"it has a member of the wrong type: {wrong}", "the members of this path's body"
-        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-            why, allowed = f"malformed JSON: {str(wrong)[:200]}", "a JSON object in UTF-8"
+        except msgspec.ValidationError as error:
+            why, allowed = f"it has a member of the wrong type: {error}", "the members of this path's body"
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            why, allowed = f"malformed JSON: {str(error)[:200]}", "a JSON object in UTF-8"
         except RecursionError:
             why, allowed = "malformed JSON: nested too deeply", "a JSON object"
         raise Invalid.of("BODY", f"The body can't be read: {why}", new=why, allowed=allowed)

@@ -56,9 +56,9 @@ def _limit(text: str) -> int:
     )
 
 
-async def _describe_properties(x: PravegaExchange, found: GroupFound) -> GroupPropertiesBody:
-    subject = Subject(x.context, group_name(found.subject, x.context))
-    return group_body(found, await x.versions_named(subject, found.level))
+async def _describe_properties(x: PravegaExchange, group: GroupFound) -> GroupPropertiesBody:
+    subject = Subject(x.context, group_name(group.subject, x.context))
+    return group_body(group, await x.versions_named(subject, group.level))
 
 
 async def create_group(x: PravegaExchange) -> PravegaAnswer:
@@ -97,9 +97,9 @@ async def update_compatibility(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_history(x: PravegaExchange) -> PravegaAnswer:
     """The versions of a group in the order in which they were added, each with the policy that was in force; deleted ones are left out."""
-    found = await x.registry.ask(GetHistory(x.subject))
-    named = await x.versions_named(x.subject, *map(policy_at, found.versions))
-    versions = await all_with_descriptors(x, (one.version for one in found.versions))
-    admitted = [replace(one, version=version) for one, version in zip(found.versions, versions, strict=True)]
+    history = await x.registry.ask(GetHistory(x.subject))
+    named = await x.versions_named(x.subject, *map(policy_at, history.versions))
+    versions = await all_with_descriptors(x, (one.version for one in history.versions))
+    admitted = [replace(one, version=version) for one, version in zip(history.versions, versions, strict=True)]
     records = [history_record(one, compatibility_body(policy_at(one), named)) for one in admitted]
     return PravegaAnswer(200, GroupHistoryBody(records))

@@ -40,17 +40,17 @@ from treaty.wire.pravega.policies import level_of, version_body
 
 async def list_newest(x: PravegaExchange) -> PravegaAnswer:
     """The newest schema of each format and type, by id; with `type` of this one alone."""
-    found = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
+    listed = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
     return PravegaAnswer(
-        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
+        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, listed.versions)])
     )
 
 
 async def list_versions(x: PravegaExchange) -> PravegaAnswer:
     """The schemas of a group by id, without deleted ones; with `type` those of this type alone."""
-    found = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
+    listed = await x.registry.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
     return PravegaAnswer(
-        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
+        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, listed.versions)])
     )
 
 
@@ -76,8 +76,8 @@ async def find_version(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_schema(x: PravegaExchange) -> PravegaAnswer:
     """A schema by id, also a deleted one."""
-    found = await x.registry.ask(GetOrdinal(x.subject, integer_of(x.values[1])))
-    return PravegaAnswer(200, schema_body(await with_descriptors(x, found)))
+    version = await x.registry.ask(GetOrdinal(x.subject, integer_of(x.values[1])))
+    return PravegaAnswer(200, schema_body(await with_descriptors(x, version)))
 
 
 async def delete_schema(x: PravegaExchange) -> PravegaAnswer:
@@ -135,7 +135,7 @@ async def added_to(x: PravegaExchange) -> PravegaAnswer:
     """The groups of a namespace that have this schema, each with its newest version; deleted versions do not count."""
     context = x.context
     draft, _ = await _draft(await x.body(SchemaInfoBody, OPAQUE_BODY_BYTES))
-    found = await x.registry.ask(FindSameSchema(context, draft))
+    same_schemas = await x.registry.ask(FindSameSchema(context, draft))
     return PravegaAnswer(
-        200, AddedToBody({group_name(one.subject, context): version_body(one) for one in found.versions})
+        200, AddedToBody({group_name(one.subject, context): version_body(one) for one in same_schemas.versions})
     )

@@ -41,9 +41,9 @@ def _print_answer(exchange: SchemaRepoExchange, body: str | bytes) -> Response:
     return Response(body, 200, headers, _content_type(exchange.media))
 
 
-def _print_error(failure: Exception, http: HttpRequest, asked: Request[object] | None) -> ErrorPage:
+def _print_error(failure: Exception, http: HttpRequest, request: Request[object] | None) -> ErrorPage:
     if isinstance(failure, RegistryError):
-        status, report = status_of_error(failure, asked), report_error(failure)
+        status, report = status_of_error(failure, request), report_error(failure)
     else:
         assert isinstance(failure, HttpError), "a dialect has no other failures"
         status, report = failure.status, report_status(failure.status, str(failure))

@@ -51,15 +51,15 @@ class SchemaRepoExchange:
         charset = CHARSETS[charset_of(self.http.headers.get("content-type", ""))]
         try:
             return data.decode(charset)
-        except UnicodeDecodeError as wrong:
-            raise HttpError(400, f"the body is not {charset}: {wrong.reason} at byte {wrong.start}") from None
+        except UnicodeDecodeError as error:
+            raise HttpError(400, f"the body is not {charset}: {error.reason} at byte {error.start}") from None
 
 
 def _split_pairs(text: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(text, keep_blank_values=True, errors="strict")
-    except UnicodeDecodeError as wrong:
-        raise HttpError(400, f"the parameters are not UTF-8: {wrong.reason}") from None
+    except UnicodeDecodeError as error:
+        raise HttpError(400, f"the parameters are not UTF-8: {error.reason}") from None
 
 
 def charset_of(content_type: str) -> str:
@@ -71,12 +71,12 @@ def charset_of(content_type: str) -> str:
     return ""
 
 
-def refuse_other_body(http: HttpRequest, wanted: str) -> None:
+def refuse_other_body(http: HttpRequest, media: str) -> None:
     """Raise `HttpError` 415 for a body of another type than the one wanted; one without a type is read."""
     content_type = http.headers.get("content-type", "")
     if not announced_bytes(http) or not content_type:
         return
-    if content_type.partition(";")[0].strip().lower() != wanted:
-        raise HttpError(415, f"HTTP 415 Unsupported Media Type: allowed is {wanted}")
+    if content_type.partition(";")[0].strip().lower() != media:
+        raise HttpError(415, f"HTTP 415 Unsupported Media Type: allowed is {media}")
     if charset_of(content_type) not in CHARSETS:
-        raise HttpError(415, f"HTTP 415 Unsupported Media Type: allowed is {wanted} in UTF-8")
+        raise HttpError(415, f"HTTP 415 Unsupported Media Type: allowed is {media} in UTF-8")

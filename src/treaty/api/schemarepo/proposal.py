@@ -43,8 +43,8 @@ async def list_ids(x: SchemaRepoExchange) -> str | bytes:
     """Ids of the schemas of a group, the oldest first, one in each line."""
     subject = subject_named(x.values[0])
     scheme = id_scheme_of(await x.registry.ask(GetSubject(subject)))
-    found = await x.registry.ask(ListGroupVersions(subject))
-    ids = dict.fromkeys(id_of(one, scheme) for one in found.versions)
+    listed = await x.registry.ask(ListGroupVersions(subject))
+    ids = dict.fromkeys(id_of(one, scheme) for one in listed.versions)
     return "".join(f"{one}\n" for one in ids if one)
 
 
@@ -106,16 +106,16 @@ async def _create(
 ) -> RegisteredVersion | None:
     """Register the first schema of a group that does not exist; None where it exists by now."""
     new_subject_named(request.subject.name)
-    made = group_creation(model, scheme)
+    creation = group_creation(model, scheme)
     try:
-        return await x.registry.ask(replace(request, create_with=made))
+        return await x.registry.ask(replace(request, create_with=creation))
     except NotPermitted as refused:
         if refused.reason.rule == "CREATE_WITH_POLICY":
             return None
         if refused.reason.rule != "CREATE_WITH_CONFIG" or model is not None:
             raise
     return await x.registry.ask(
-        replace(request, create_with=replace(made, policy=None))
+        replace(request, create_with=replace(creation, policy=None))
     )  # the config that is there counts
 
 
@@ -125,8 +125,8 @@ async def _add(x: SchemaRepoExchange, request: Register, model: Config | None, g
     if model is not None and theirs not in {model.level, model.follows}:
         x.ignored = theirs
     draft = replace(request.draft, format=ANY_FORMAT)
-    made = replace(group_creation(None), policy=None)
-    return await x.registry.ask(replace(request, draft=draft, create_with=made, require_subject=True))
+    creation = replace(group_creation(None), policy=None)
+    return await x.registry.ask(replace(request, draft=draft, create_with=creation, require_subject=True))
 
 
 def _group_named(name: str) -> Subject:

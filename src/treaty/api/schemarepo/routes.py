@@ -67,9 +67,9 @@ def _post(
     endpoint: Endpoint, answer: ApiAnswer, *path: ApiParameter, errors: tuple[int, ...] = (), writes: bool = True
 ) -> ApiOperation:
     """An operation whose body is the text of a schema."""
-    told = (406, *errors)
+    codes = (406, *errors)
     return ApiOperation(
-        endpoint, "schema-repo", answer, path, errors=told, writes=writes, sent_as={TEXT: _TEXT}, sent_example=AVRO
+        endpoint, "schema-repo", answer, path, errors=codes, writes=writes, sent_as={TEXT: _TEXT}, sent_example=AVRO
     )
 
 

@@ -108,8 +108,10 @@ async def get_server_config(x: SchemaRepoExchange) -> str | bytes:
         "treaty.version": VERSION,
     }
     if x.http.query_params.get("includeDefaults", "").lower() == "true":
-        found = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
-        properties |= {f"treaty.limits.{name.lower()}": str(value) for name, value in found.items()}
+        limit_values = {
+            name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
+        }
+        properties |= {f"treaty.limits.{name.lower()}": str(value) for name, value in limit_values.items()}
     return print_properties(sorted(properties.items()), "configuration of the server")
 
 
@@ -129,11 +131,11 @@ async def list_schemas(x: SchemaRepoExchange) -> str | bytes:
 
     A schema with a line break is shown as JSON only; a list of lines is then answered with 406.
     """
-    found = await x.registry.ask(ListGroupVersions(subject_named(x.values[0])))
+    listed = await x.registry.ask(ListGroupVersions(subject_named(x.values[0])))
     try:
-        return print_entries([entry_of(one) for one in reversed(found.versions)], x.media)
-    except LineBreakError as wrong:
-        raise HttpError(406, f"HTTP 406 Not Acceptable: {wrong}") from None
+        return print_entries([entry_of(one) for one in reversed(listed.versions)], x.media)
+    except LineBreakError as error:
+        raise HttpError(406, f"HTTP 406 Not Acceptable: {error}") from None
 
 
 async def get_latest(x: SchemaRepoExchange) -> str | bytes:
@@ -198,11 +200,11 @@ async def register_if_latest(x: SchemaRepoExchange) -> str | bytes:
         await x.registry.ask(GetSubject(subject))
         raise no_schema(subject, latest)
     try:
-        found = await x.registry.ask(register_of(subject, text, expected))
+        registered = await x.registry.ask(register_of(subject, text, expected))
     except NotLatest:
         refused = x.registry.asked
         if expected.value >= 0:
             await x.registry.ask(GetOrdinal(subject, expected.value))  # an id that no schema has is 404
         x.registry.asked = refused
         raise
-    return str(found.version.ordinal)
+    return str(registered.version.ordinal)
