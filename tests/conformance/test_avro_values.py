@@ -31,7 +31,7 @@ def test_the_deserializer_reads_what_java_read(figure: Callable[[str], None]) ->
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("of", [8, pytest.param(1, marks=REST)])
+@pytest.mark.parametrize("of", [16, pytest.param(1, marks=REST)])
 def test_the_values_that_are_kept_are_those_of_java(java: AvroOracle, of: int) -> None:
     """One question of so many; how the answers came about changes with Java alone."""
     some = kept()[::of]

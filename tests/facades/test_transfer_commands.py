@@ -287,7 +287,7 @@ def test_a_refused_promotion_writes_nothing(registry: str) -> None:
 
 
 def test_an_import_that_was_killed_is_run_again(registry: str, tmp_path: Path) -> None:
-    made = topic(12, 3000)
+    made = topic(12, 1500)
     dump = tmp_path / "large.jsonl"
     dump.write_bytes(made.text())
     command = [sys.executable, "-m", "treaty.cli.main", "import", str(dump), "--registry", registry]

@@ -1,5 +1,6 @@
 """Planted bugs: each is found, by a simulation, a law or a suite. A check that finds nothing proves nothing."""
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -29,15 +30,50 @@ OPEN: set[str] = set()
 """Bugs that wait for their finder. Take a name out with the test that finds it; none may come in."""
 
 
-@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.finder], ids=lambda bug: bug.name)
-def test_a_planted_bug_is_found(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if isinstance(bug.finder, ByLives)], ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found(bug: Bug, figure: Callable[[str], None]) -> None:
+    assert isinstance(bug.finder, ByLives)
+    seconds, seed = found_by_lives(bug, bug.finder)
+    figure(f"found by {bug.finder.kind}, seed {seed}, in {seconds:.1f} s")
+
+
+NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong order")
+
+
+NO_FINDINGS = [
+    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_value(view, Scope(scope.context)) or None"),)), "do not find it"),
+    (replace(NORMAL, changes=(Edit("tests.planted.bug:ByLives.kind", "self.log", "self.seeds"),)), "did not run"),
+    (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = nonsense"),)), "no assertion of its own: NameError"),
+    (replace(NORMAL, finder=ByTests(("tests/laws/test_settings.py::test_nothing",))), "no test ran"),
+]  # fmt: skip
+"""What is no finding of a bug, and why."""
+
+
+BY_TESTS = [bug for bug in BUGS if isinstance(bug.finder, ByTests)]
+SHARE = 10
+"""One in so many of those that tests find is looked for in each run."""
+
+
+@pytest.mark.timeout(1200)
+def test_planted_bugs_of_a_share_are_found_by_tests_and_what_is_no_finding_is_none(
+    forge: Forge, pytestconfig: pytest.Config, figure: Callable[[str], None]
+) -> None:
+    """One test for all of them, drawn by the seed of the run: a forge costs as much as twenty bugs, and each process has its own."""
+    for change, message in NO_FINDINGS:
+        with pytest.raises(AssertionError, match=message):
+            found_by_tests(change, forge)
+    dice = random.Random(f"planted {pytestconfig.getoption('randomly_seed', 'default')}")
+    drawn = dice.sample(BY_TESTS, -(-len(BY_TESTS) // SHARE))
+    seconds = sum(found_by_tests(bug, forge) for bug in drawn)
+    figure(f"{len(drawn)} bugs found by tests in {seconds:.1f} s: {', '.join(bug.name for bug in drawn)}")
+
+
+@pytest.mark.soak
+@pytest.mark.rest
+@pytest.mark.parametrize("bug", BY_TESTS, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found_by_its_tests(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
     assert bug.finder is not None
-    if isinstance(bug.finder, ByLives):
-        seconds, seed = found_by_lives(bug, bug.finder)
-        figure(f"found by {bug.finder.kind}, seed {seed}, in {seconds:.1f} s")
-    else:
-        seconds = found_by_tests(bug, forge)
-        figure(f"found by {bug.finder.kind} in {seconds:.1f} s")
+    figure(f"found by {bug.finder.kind} in {found_by_tests(bug, forge):.1f} s")
 
 
 def test_every_bug_can_be_planted() -> None:
@@ -136,22 +172,6 @@ def test_a_target_that_has_moved_is_told_with_the_name_of_the_bug(change: Edit |
 
 
 # -------------------------------------------------------------------------------------------------------- finding
-
-NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong order")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_value(view, Scope(scope.context)) or None"),)), "do not find it"),
-        (replace(NORMAL, changes=(Edit("tests.planted.bug:ByLives.kind", "self.log", "self.seeds"),)), "did not run"),
-        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = nonsense"),)), "no assertion of its own: NameError"),
-        (replace(NORMAL, finder=ByTests(("tests/laws/test_settings.py::test_nothing",))), "no test ran"),
-    ],
-)  # fmt: skip
-def test_what_is_no_finding_is_no_finding(change: Bug, message: str, forge: Forge) -> None:
-    with pytest.raises(AssertionError, match=message):
-        found_by_tests(change, forge)
 
 
 def test_a_life_that_is_broken_by_itself_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:

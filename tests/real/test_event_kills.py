@@ -121,6 +121,8 @@ def life(root: Path, dice: random.Random, steps: int, streams: Sequence[str]) ->
     return {one[0]: words[one[-1]] for one in told if one[-1] in words}
 
 
+@pytest.mark.soak  # batches of events are cut off at each step in `test_event_pipelines`, and a driver is killed in `test_pipeline_kills`
+@pytest.mark.rest
 def test_streams_that_are_killed_once_lose_no_event_and_write_none_twice(
     spark: SparkSession, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:

@@ -187,7 +187,7 @@ async def test_the_tip_never_goes_back(node: Node) -> None:
                     tip = await log.tip()
                     seen.append(tip.sequence)
                     seen.append((await log.read(tip)).tip.sequence)
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.01)
 
         looker = asyncio.create_task(look())
         for number in range(30):
