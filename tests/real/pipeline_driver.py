@@ -1,9 +1,12 @@
 """A driver that tests kill: a stream over the same files into each format of tables that was named, every step told on stdout."""
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from tests.servers.small import SMALL
 from treaty.assemble import connect
@@ -23,32 +26,43 @@ def pipeline(root: Path, format_: str) -> Pipeline:
     )
 
 
+def run_streams(
+    spark: SparkSession, root: Path, formats: Sequence[str], on_step: Callable[[str, BatchEvent], None]
+) -> None:
+    """Run a stream into each of the formats, side by side, until all files are read."""
+    with connect(f"sqlite://{root / 'registry.db'}") as registry:
+        queries = [run(pipeline(root, one), registry, spark, on_event=partial(on_step, one)) for one in formats]
+        for query in queries:
+            query.awaitTermination()
+
+
+def read_tables(spark: SparkSession, root: Path, formats: Sequence[str]) -> dict[str, dict[str, list[list[Any]]]]:
+    """What the tables hold once all there is has been read: good and bad rows by format."""
+    run_streams(spark, root, formats, lambda *_: None)
+    rows = {}
+    for format_ in formats:
+        stream = pipeline(root, format_)
+        good = tables.read(spark, stream.good_table).select("offset", "n", "version").collect()
+        bad = tables.read(spark, stream.bad_table).select("offset", "code").collect()
+        rows[format_] = {"good": [list(row) for row in good], "bad": [list(row) for row in bad]}
+    return rows
+
+
 def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
-    """Go on until all files are read; then, where it is wanted, write down what the tables hold."""
+    """Go on until all files are read; then, where it is wanted, read the tables."""
     spark = session(
         "treaty kills", master="local[2]", memory="1g", iceberg=True, java_options=QUICK_START, settings=SMALL
     )
     spark.sparkContext.setLogLevel("ERROR")
-    with connect(f"sqlite://{root / 'registry.db'}") as registry:
 
-        def started(format_: str) -> object:
-            def watch(step: BatchEvent) -> None:
-                # In one piece: the streams tell from threads of their own, and `print` writes the end of a line apart.
-                sys.stdout.write(f"{format_} {step.batch} {step.name}\n")
-                sys.stdout.flush()
+    def tell(format_: str, step: BatchEvent) -> None:
+        # In one piece: the streams tell from threads of their own, and `print` writes the end of a line apart.
+        sys.stdout.write(f"{format_} {step.batch} {step.name}\n")
+        sys.stdout.flush()
 
-            return run(pipeline(root, format_), registry, spark, on_event=watch)
-
-        for query in [started(one) for one in formats]:
-            query.awaitTermination()  # type: ignore[attr-defined] # a query of Spark
+    run_streams(spark, root, formats, tell)
     if reading:
-        held = {}
-        for format_ in formats:
-            mine = pipeline(root, format_)
-            good = tables.read(spark, mine.good_table).select("offset", "n", "version").collect()
-            bad = tables.read(spark, mine.bad_table).select("offset", "code").collect()
-            held[format_] = {"good": [list(row) for row in good], "bad": [list(row) for row in bad]}
-        (root / "held.json").write_text(json.dumps(held), "utf-8")
+        read_tables(spark, root, formats)
     print("ended", flush=True)
     spark.stop()
 

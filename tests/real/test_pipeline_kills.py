@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, frame, record
-from tests.real.killing import killed, read
+from tests.real.killing import killed
+from tests.real.pipeline_driver import read_tables
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
@@ -94,7 +96,13 @@ def check(held: Any, truth: dict[int, tuple[int, int] | str], formats: Sequence[
     ],
 )
 def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
-    formats: Sequence[str], seed: int, least: int, most: int, tmp_path: Path, figure: Callable[[str], None]
+    formats: Sequence[str],
+    seed: int,
+    least: int,
+    most: int,
+    spark: SparkSession,
+    tmp_path: Path,
+    figure: Callable[[str], None],
 ) -> None:
     """After the least number of kills it goes on until one fell into a batch of each format; starting is most of a life."""
     dice = random.Random(seed)
@@ -113,8 +121,7 @@ def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
             last = {line.split()[0]: line.split()[-1] for line in told if line != "ended"}
             inside.update(one for one, step in last.items() if step != "done" and told[-1] != "ended")
             kills += 1
-        held = read(DRIVER, tmp_path, formats)
-    check(held, given.truth, formats)
+    check(read_tables(spark, tmp_path, formats), given.truth, formats)
     hit = {one: inside[one] for one in formats}
     figure(f"{kills} kills, {len(given.truth)} rows in each format: 0 lost, 0 twice; inside a batch: {hit}")
     assert all(hit.values()), f"no kill fell into a batch of one format: {hit}"

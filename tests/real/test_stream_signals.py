@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,9 +62,9 @@ def write(root: Path, **columns: list[object]) -> None:
     pq.write_table(pa.table(columns), root / "in" / "one.parquet")
 
 
-@pytest.mark.parametrize("made", [events, frames])
-def test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback(tmp_path: Path, made: object) -> None:
-    words, file = made(tmp_path)  # type: ignore[operator]
+def end_by_signal(root: Path, make_stream: Callable[[Path], tuple[list[str], Path]]) -> None:
+    """The signal goes to the program and to its JVM; the stream ends well, and says nothing of it."""
+    words, file = make_stream(root)
     command = [sys.executable, "-m", "treaty.cli.main", *words, str(file), "--json"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -73,21 +74,22 @@ def test_a_signal_to_the_whole_group_ends_the_stream_without_a_traceback(tmp_pat
         first = process.stdout.readline()
         note_killed(process.pid)
         os.killpg(process.pid, signal.SIGTERM)
-        rest, told = process.communicate(timeout=60)
+        rest, errors = process.communicate(timeout=60)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-    assert json.loads(first or rest or "{}").get("batch") == 0, told
-    assert (process.returncode, rest) == (0, ""), told
-    assert "Traceback" not in told
+    assert json.loads(first or rest or "{}").get("batch") == 0, errors
+    assert (process.returncode, rest) == (0, ""), errors
+    assert "Traceback" not in errors
 
 
-def test_a_load_that_fails_says_why_in_one_sentence(tmp_path: Path) -> None:
+def fail_to_load(root: Path) -> None:
+    """A schema that cannot be had ends the stream, with one sentence that names it."""
     uri = "iglu:com.acme/late/jsonschema/1-0-0"
-    write(tmp_path, value=[json.dumps({"schema": uri, "data": {}})])
-    source = f'[source.files]\npath = "{tmp_path}/in"\nschema = "value STRING"'
-    file = describe(tmp_path, f'registries = ["http://127.0.0.1:1"]\npatience_seconds = 0\n{source}')
+    write(root, value=[json.dumps({"schema": uri, "data": {}})])
+    source = f'[source.files]\npath = "{root}/in"\nschema = "value STRING"'
+    file = describe(root, f'registries = ["http://127.0.0.1:1"]\npatience_seconds = 0\n{source}')
     command = [sys.executable, "-m", "treaty.cli.main", "iglu", "load", str(file), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1, done.stderr
@@ -95,3 +97,16 @@ def test_a_load_that_fails_says_why_in_one_sentence(tmp_path: Path) -> None:
     assert error["rule"] == "STREAM_FAILED"
     assert error["message"].startswith("the stream failed: UnresolvedSchemasError: batch 0 waits for 1 schemas")
     assert uri in error["message"]
+
+
+WAYS: dict[str, Callable[[Path], None]] = {
+    "a signal while events are loaded": lambda root: end_by_signal(root, events),
+    "a signal while frames are read": lambda root: end_by_signal(root, frames),
+    "a load that fails": fail_to_load,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_command_with_a_stream_ends_without_a_traceback(tmp_path: Path, way: str) -> None:
+    """After SIGTERM to the whole group in silence, after a failure with a sentence; each way starts a JVM of its own."""
+    WAYS[way](tmp_path)
