@@ -288,3 +288,21 @@ def test_several_record_types(registry: Connection) -> None:
     rows = [header(numbers[0]) + b'{"id": 1}', header(numbers[1]) + b"7", header(numbers[1]) + b"{}"]
     found = from_registry(column(list(rows)), registry, "j-*", reader="types")["record"].to_pylist()
     assert found == [{"record_type": "A", "A": {"id": 1}, "B": None}, {"record_type": "B", "A": None, "B": 7}, None]
+
+
+@pytest.mark.parametrize(
+    ("shape", "payload", "path"),
+    [
+        (lambda price: price, b"\4\x27\x10", "/"),
+        (lambda price: {"type": "array", "items": price}, b"\4\2\1\4\x27\x10\0", "/1"),
+        (lambda price: {"type": "map", "values": ["null", price]}, b"\2\2k\2\4\x27\x10\0", "/k"),
+    ],
+    ids=["decimal", "list", "map"],
+)
+def test_a_value_that_does_not_fit_is_named_in_schemas_that_are_no_record(
+    registry: Connection, shape: Any, payload: bytes, path: str
+) -> None:
+    price = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    (schema_id,) = put(registry, json.dumps(shape(price)))
+    (row,) = decode(column([header(schema_id) + payload]), make_plan(registry, "orders-value")).to_pylist()
+    assert row["error"]["message"] == f"{path}: 10000 has not the digits of decimal(4,2) without its point"

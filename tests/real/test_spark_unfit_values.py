@@ -99,6 +99,10 @@ def list_cases() -> Iterator[Case]:
         schema = record(("f", shape), ("t", "string"))
         frames = [header(1) + one + b"\2x" for one in payloads]
         yield Case(json.dumps(shape), planned(schema), [*frames, *(one[:-1] for one in frames[:2])])
+    lone = [header(1) + one for one in (cut, dear, good)]
+    yield Case("of a schema that is no record", planned(json.dumps(PRICE)), lone)
+    listed = [header(1) + b"\4" + good + one + b"\0" for one in (cut, dear, good)]
+    yield Case("of a list", planned(json.dumps({"type": "array", "items": PRICE})), listed)
     named = record(("n" * 300, PRICE))
     yield Case("a long path", planned(named), [header(1) + dear, header(1) + good])
     texts = [record(("p", {**PRICE, "precision": digits, "scale": scale})) for digits, scale in ((4, 2), (12, 5))]

@@ -23,6 +23,7 @@ from treaty.formats.avro.model import (
     Props,
 )
 from treaty.plan.avro.columns import members
+from treaty.plan.avro.envelope import WHOLE
 from treaty.plan.avro.flat import flatten_schema, is_null, parse_avro
 from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
 
@@ -148,7 +149,9 @@ def _list_unfit(reader: AvroSchema, node: AvroType, value: Any, path: str) -> It
     match reader.resolve(node):
         case AvroRecord() as record:
             for field in record.fields:
-                yield from _list_unfit(reader, field.type, value[field.name], f"{path}/{field.name}")
+                # The record of a schema that is none has no name that a reader of the sentence knows.
+                step = "" if field.name == WHOLE else f"/{field.name}"
+                yield from _list_unfit(reader, field.type, value[field.name], path + step)
         case AvroArray(items=items):
             for at, item in enumerate(value):
                 yield from _list_unfit(reader, items, item, f"{path}/{at}")
