@@ -5,7 +5,7 @@ as Base64. Rows are then cast to the declared type when they are read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from treaty.core.column_types.leaf_paths import ELEMENT, KEY, VALUE, LeafPath, print_path
 from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
@@ -48,19 +48,16 @@ def settle_columns(declared: Sequence[Column], decoded: Sequence[Column], format
     A column may be null where either says so; its doc is the declared one, else that of the schema. Where the types clash
     the decoded one is taken.
     """
-    found: list[ColumnDifference] = []
-    columns = _settle_struct(tuple(declared), tuple(decoded), format_, (), found)
-    return SettledColumns(columns, tuple(found))
+    walk = _ColumnSettlement(format_)
+    columns = walk.settle_struct(tuple(declared), tuple(decoded), ())
+    return SettledColumns(columns, tuple(walk.found))
 
 
 def refresh_columns(old: Sequence[Column], decoded: Sequence[Column], format_: str) -> tuple[Column, ...]:
     """The columns of a source after a refresh: those of the schema, with the types that the source keeps where the format
-    can't say them.
+    can't say them. The schema has the last word on docs.
     """
-    there = {one.name: one for one in old}
-    return tuple(
-        settle_columns((there[one.name],), (one,), format_).columns[0] if one.name in there else one for one in decoded
-    )
+    return _ColumnSettlement(format_, takes_all=True).settle_struct(tuple(old), tuple(decoded), ())
 
 
 def list_casts(columns: Sequence[Column], decoded: Sequence[Column]) -> Iterator[tuple[str, str, str]]:
@@ -72,44 +69,49 @@ def list_casts(columns: Sequence[Column], decoded: Sequence[Column]) -> Iterator
             yield print_path((one.name,)), print_bare_type(now.type), print_bare_type(one.type)
 
 
-def _settle_struct(
-    declared: tuple[Column, ...],
-    decoded: tuple[Column, ...],
-    format_: str,
-    way: LeafPath,
-    found: list[ColumnDifference],
-) -> tuple[Column, ...]:
-    there = {one.name: one for one in decoded}
-    settled = []
-    for one in declared:
-        path = (*way, one.name)
-        now = there.get(one.name)
-        if now is None:
-            found.append(ColumnDifference(print_path(path), print_bare_type(one.type), ""))
-            continue
-        kind = _settle_type(one.type, now.type, format_, path, found)
-        if now.nullable and not one.nullable:
-            found.append(ColumnDifference(print_path(path), "NOT NULL", "NULL", is_null=True))
-        settled.append(replace(one, type=kind, nullable=one.nullable or now.nullable, doc=one.doc or now.doc))
-    return tuple(settled)
+@dataclass(slots=True)
+class _ColumnSettlement:
+    """Walks declared columns and decoded ones side by side, and keeps where they differ.
 
+    With `takes_all` the columns are those of the decoded row, and its docs count first.
+    """
 
-def _settle_type(
-    declared: ColumnType, decoded: ColumnType, format_: str, path: LeafPath, found: list[ColumnDifference]
-) -> ColumnType:
-    match declared, decoded:
-        case Struct(), Struct():
-            return Struct(_settle_struct(declared.columns, decoded.columns, format_, path, found))
-        case List(), List():
-            return List(
-                _settle_type(declared.element, decoded.element, format_, (*path, ELEMENT), found), decoded.nullable
-            )
-        case Map(), Map():
-            key = _settle_type(declared.key, decoded.key, format_, (*path, KEY), found)
-            value = _settle_type(declared.value, decoded.value, format_, (*path, VALUE), found)
-            return Map(key, value, decoded.nullable)
-        case Scalar(), Scalar() if KEPT_SCALARS.get(format_, {}).get(declared.name) == decoded.name:
-            return declared
-    if declared != decoded:
-        found.append(ColumnDifference(print_path(path), print_bare_type(declared), print_bare_type(decoded)))
-    return decoded
+    format: str
+    takes_all: bool = False
+    found: list[ColumnDifference] = field(default_factory=list)
+
+    def settle_struct(
+        self, declared: tuple[Column, ...], decoded: tuple[Column, ...], way: LeafPath
+    ) -> tuple[Column, ...]:
+        """The columns of a struct as the source has them."""
+        there, known = {one.name: one for one in decoded}, {one.name: one for one in declared}
+        settled = []
+        for one in (known.get(now.name, now) for now in decoded) if self.takes_all else declared:
+            path = (*way, one.name)
+            now = there.get(one.name)
+            if now is None:
+                self.found.append(ColumnDifference(print_path(path), print_bare_type(one.type), ""))
+                continue
+            kind = self._settle_type(one.type, now.type, path)
+            if now.nullable and not one.nullable:
+                self.found.append(ColumnDifference(print_path(path), "NOT NULL", "NULL", is_null=True))
+            doc = now.doc or one.doc if self.takes_all else one.doc or now.doc
+            settled.append(Column(one.name, kind, one.nullable or now.nullable, doc))
+        return tuple(settled)
+
+    def _settle_type(self, declared: ColumnType, decoded: ColumnType, path: LeafPath) -> ColumnType:
+        match declared, decoded:
+            case Struct(), Struct():
+                return Struct(self.settle_struct(declared.columns, decoded.columns, path))
+            case List(), List():
+                element = self._settle_type(declared.element, decoded.element, (*path, ELEMENT))
+                return List(element, decoded.nullable)
+            case Map(), Map():
+                key = self._settle_type(declared.key, decoded.key, (*path, KEY))
+                value = self._settle_type(declared.value, decoded.value, (*path, VALUE))
+                return Map(key, value, decoded.nullable)
+            case Scalar(), Scalar() if KEPT_SCALARS.get(self.format, {}).get(declared.name) == decoded.name:
+                return declared
+        if declared != decoded:
+            self.found.append(ColumnDifference(print_path(path), print_bare_type(declared), print_bare_type(decoded)))
+        return decoded

@@ -1,0 +1,203 @@
+"""REFRESH SCHEMA of a source: its subjects are read again, and the effect on readers is known before anything is written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.client.references import resolve_schema
+from treaty.core.column_types import SqlType, list_type_names, lower_name, parse_column_type
+from treaty.core.column_types.leaf_paths import list_leaves, print_path
+from treaty.core.messages.metastore import (
+    ChangeSource,
+    DescribeSource,
+    DescribeType,
+    ExpectedSource,
+    SourceColumnChange,
+    SourceStored,
+)
+from treaty.core.names import Subject
+from treaty.core.refusals import NotFound, NotPermitted
+from treaty.core.requests import GetSchema
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.sources import TABLE_KIND, SchemaPin, Source, SourceColumn, SourcePart
+from treaty.core.state.columns import Column
+from treaty.metastore.columns.declared import refresh_columns
+from treaty.metastore.columns.from_schema import Side
+from treaty.metastore.columns.pins import PinnedVersion, find_pinned_version
+from treaty.metastore.columns.refresh import ColumnRead, RefreshEffect, find_refresh_effect, refuse_refresh
+from treaty.metastore.columns.renames import list_renames
+from treaty.metastore.columns.sides import SideRequest, settle_pinned
+from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
+
+COLUMN_PROPERTIES = ("DEDUPLICATE",)
+"""Properties that name columns, with commas between."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRefresh:
+    """What a refresh of a source comes to: its effect, and the change that makes it; None where the schemas are the same."""
+
+    source: Source
+    effect: RefreshEffect
+    change: ChangeSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _RefreshedSide:
+    """A half of a record with its columns before and after; `part` has the new pin, and is None where it is the old one."""
+
+    old: tuple[Column, ...] = ()
+    new: tuple[Column, ...] = ()
+    part: SourcePart | None = None
+    renames: tuple[tuple[str, str], ...] = ()
+
+
+def refresh_source(
+    name: str, statement: str = "", *, dry_run: bool = False
+) -> Exchange[tuple[SourceStored, RefreshEffect]]:
+    """Refresh the schemas of a source, or with `dry_run` say what would come of it.
+
+    Raises `Referenced` where readers would lose a column or its type, with their names, before anything is written; and the law's
+    refusals, which know also of readers that the caller may not see.
+    """
+    planned = yield from plan_refresh(name)
+    refuse_refresh(planned.source.name, planned.effect)
+    source = planned.source
+    if planned.change is None:
+        return SourceStored(source.name, source.kind, source.generation, source.revision), planned.effect
+    change = replace(planned.change, statement=statement, dry_run=dry_run)
+    return (yield from request_answer(change)), planned.effect
+
+
+def plan_refresh(name: str) -> Exchange[SourceRefresh]:
+    """The effect of a refresh and the change that makes it; nothing is written.
+
+    Raises `NotFound` for a source or a subject that is not there, `NotPermitted` for a source with a query, whose columns are
+    those of the query, and `Unavailable`.
+    """
+    found = yield from request_answer(DescribeSource(name))
+    source = found.source
+    if source.query is not None:
+        raise NotPermitted.of(
+            "QUERY_COLUMNS",
+            f"the columns of {source.name} are those of its query: replace the query by CREATE OR REPLACE",
+            path=source.name,
+            allowed="a source without a query",
+        )
+    types = yield from _read_types(source.columns)
+    key = yield from _refresh_side("key", source.key, source.columns, types)
+    value = yield from _refresh_side("value", source.value, source.columns, types)
+    reads = [*_list_own_reads(source)]
+    for reader in found.readers:
+        reads += yield from _list_reads(reader, source)
+    effect = find_refresh_effect((*key.old, *value.old), (*key.new, *value.new), reads, (*key.renames, *value.renames))
+    if key.part is None and value.part is None:
+        return SourceRefresh(source, effect)
+    columns = (*_list_changes("key", key, source.columns), *_list_changes("value", value, source.columns))
+    expected = ExpectedSource(source.generation, source.revision)
+    change = ChangeSource(source.name, columns=columns, key=key.part, value=value.part, expected=expected)
+    return SourceRefresh(source, effect, change)
+
+
+def _refresh_side(
+    side: Side, part: SourcePart | None, columns: Iterable[SourceColumn], types: Mapping[str, SqlType]
+) -> Exchange[_RefreshedSide]:
+    mine = [one for one in columns if one.role == side]
+    old = tuple(
+        Column(one.name, read_sql_type(parse_column_type(one.type), types.get), one.nullable, one.comment)
+        for one in mine
+    )
+    if part is None or part.pin is None:
+        return _RefreshedSide(old, old)
+    subject = Subject(part.pin.context, part.pin.subject)
+    latest = yield from find_pinned_version(subject)
+    pin = pin_version(latest)
+    if pin == part.pin:
+        return _RefreshedSide(old, old)
+    wanted = SideRequest(side, part.format, subject, full_name=part.full_name, framing=part.framing)
+    decoded = settle_pinned(wanted, latest).decoded
+    found = decoded.columns
+    if decoded.whole and len(old) == 1:
+        found = (replace(found[0], name=old[0].name),)
+    new = refresh_columns(old, found, part.format)
+    message = part.full_name if part.format == "PROTOBUF" else ""
+    before = yield from _find_schema(part.pin)
+    renames = list_renames(before, latest.schema, message=message) if before else ()
+    return _RefreshedSide(old, new, replace(part, pin=pin), renames)
+
+
+def pin_version(version: PinnedVersion) -> SchemaPin:
+    """The pin of a version as rows have it."""
+    return SchemaPin(*version.subject, version.generation, version.ordinal, version.schema_id)
+
+
+def _find_schema(pin: SchemaPin) -> Exchange[ResolvedSchema | None]:
+    """The schema that a pin means, also where its version is deleted; None where the registry has it no more."""
+    within = Subject(pin.context, "")
+    try:
+        found = yield from request_answer(GetSchema(pin.schema_id, within))
+        return (yield from resolve_schema(found.format, found.text, found.references, within, imports=found.imports))
+    except NotFound:
+        return None
+
+
+def _read_types(columns: Iterable[SourceColumn]) -> Exchange[Mapping[str, SqlType]]:
+    """The user types that columns name, by key, written out."""
+    found: dict[str, SqlType] = {}
+    for name in dict.fromkeys(name for one in columns for name in list_type_names(parse_column_type(one.type))):
+        found[name] = parse_column_type((yield from request_answer(DescribeType(name))).expanded)
+    return found
+
+
+def _list_reads(reader: str, source: Source) -> Exchange[list[ColumnRead]]:
+    """What a reader reads of the source; a read without leaf columns reads them all."""
+    try:
+        found = (yield from request_answer(DescribeSource(reader))).source
+    except NotFound:  # dropped meanwhile
+        return []
+    every = [(one.name, parse_column_type(one.type)) for one in source.columns]
+    paths: list[str] = []
+    for read in found.query.plan.reads if found.query else ():
+        if lower_name(read.source) == lower_name(source.name):
+            paths += read.columns or (print_path(path) for path, _ in list_leaves(every))
+    return [ColumnRead(found.name, path) for path in dict.fromkeys(paths)]
+
+
+def _list_own_reads(source: Source) -> Iterable[ColumnRead]:
+    """The columns that the source itself needs: the key of a table, and those that properties name."""
+    if source.kind == TABLE_KIND:
+        yield from (ColumnRead("PRIMARY KEY", print_path((one.name,))) for one in source.columns if one.role == "key")
+    if source.timestamp:
+        yield ColumnRead("TIMESTAMP", print_path((source.timestamp,)))
+    names = {one.name.lower(): one.name for one in source.columns}
+    for word, text in source.properties:
+        listed = (
+            text.split(",") if word in COLUMN_PROPERTIES else [text.split(" DELAY ")[0]] if word == "WATERMARK" else []
+        )
+        for name in (one.strip().strip("`") for one in listed):
+            if name.lower() in names:
+                yield ColumnRead(word, print_path((names[name.lower()],)))
+
+
+def _list_changes(
+    side: Side, refreshed: _RefreshedSide, columns: Iterable[SourceColumn]
+) -> Iterable[SourceColumnChange]:
+    """The changes of a row's columns: those that go, that are other ones now, and that are new."""
+    rows = {one.name.lower(): one for one in columns if one.role == side}
+    before = {one.name.lower(): one for one in refreshed.old}
+    after = {one.name.lower() for one in refreshed.new}
+    for name, row in rows.items():
+        if name not in after:
+            yield SourceColumnChange("drop", row)
+    for one in refreshed.new:
+        known = rows.get(one.name.lower())
+        if known is None:
+            yield SourceColumnChange("add", _make_row(one, side))
+        elif one != before[one.name.lower()]:
+            same_type = print_sql_type(one.type) == print_sql_type(before[one.name.lower()].type)
+            made = _make_row(one, side)
+            yield SourceColumnChange("set", replace(made, type=known.type) if same_type else made)
+
+
+def _make_row(column: Column, side: Side) -> SourceColumn:
+    return SourceColumn(column.name, print_sql_type(column.type), column.nullable, side, comment=column.doc)
