@@ -9,9 +9,15 @@ from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection, run_exchange
 from treaty.core.answers import Config
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore import (
+    ChangeSource,
+    CreateSource,
+    DescribeSource,
+    SourceColumnChange,
+    SourceDefinition,
+)
 from treaty.core.names import subject_of
-from treaty.core.refusals import NotPermitted, Referenced, SourceNotFound
+from treaty.core.refusals import NotPermitted, Referenced, SourceNotFound, SourceUsed
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, SourceRead
@@ -100,6 +106,41 @@ def test_a_column_that_is_read_is_not_taken_away(registry: Connection) -> None:
     ):
         run_exchange(registry, refresh_source("orders"))
     assert read(registry, "orders") == before
+
+
+def test_a_struct_that_is_read_in_part_may_grow_and_lose_what_is_not_read(registry: Connection) -> None:
+    add_reader(registry, "daily", "lines.element.sku")
+    line = {
+        **LINE,
+        "fields": [{"name": "extra", "type": "int", "doc": "new"}, {"name": "sku", "type": ["null", "string"]}],
+    }
+    evolve(
+        registry,
+        ("id", "int"),
+        ("note", ["null", "string"], None),
+        {"name": "lines", "type": {"type": "array", "items": line}},
+    )
+    _, effect = run_exchange(registry, refresh_source("orders"))
+    assert [(one.kind, one.path) for one in effect.effects] == [
+        ("nullable", "lines.element.sku"), ("gone", "lines.element.n"), ("added", "lines.element.extra"),
+    ]  # fmt: skip
+    kind = "ARRAY<STRUCT<extra: INT NOT NULL COMMENT 'new', sku: STRING>>"
+    assert read(registry, "orders").columns[2] == replace(COLUMNS[2], type=kind)
+
+
+@pytest.mark.parametrize("path", ["lines.element.n", "lines", "`lines", "LINES.element", "lines.element.N"])
+def test_the_law_refuses_a_change_of_what_is_read_however_the_path_is_written(registry: Connection, path: str) -> None:
+    add_reader(registry, "daily", path)
+    columns = (SourceColumnChange("set", replace(COLUMNS[2], type="ARRAY<STRUCT<sku: STRING>>")),)
+    with pytest.raises(SourceUsed, match="The column lines is read by daily"):
+        registry.ask(ChangeSource("orders", columns=columns))
+
+
+@pytest.mark.parametrize("path", ["lines.element.sku", "id", "`lines.element.n`", "note.lines"])
+def test_the_law_takes_a_change_of_what_is_not_read(registry: Connection, path: str) -> None:
+    add_reader(registry, "daily", path)
+    columns = (SourceColumnChange("set", replace(COLUMNS[2], type="ARRAY<STRUCT<sku: STRING>>")),)
+    assert registry.ask(ChangeSource("orders", columns=columns)).answer.replaced
 
 
 def test_a_reader_without_leaf_columns_reads_them_all(registry: Connection) -> None:

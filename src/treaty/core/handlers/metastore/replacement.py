@@ -1,7 +1,11 @@
 """CREATE OR REPLACE: what a new definition may change while others read the source, and what its checkpoint allows."""
 
+from collections.abc import Sequence
+
 from treaty.core import limits
 from treaty.core.access.rights import Access
+from treaty.core.column_types import ColumnTypeError, parse_column_type
+from treaty.core.column_types.leaf_paths import find_lost_leaf, parse_path, print_path
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
@@ -66,13 +70,15 @@ def _refuse_cycle(view: View, key: SourceKey, source: Source) -> None:
 def refuse_read_columns(
     view: View, access: Access | None, key: SourceKey, old: tuple[SourceColumn, ...], new: tuple[SourceColumn, ...]
 ) -> None:
-    """Raise `SourceUsed` where a column that somebody reads goes or changes its type."""
+    """Raise `SourceUsed` where a leaf column that somebody reads goes or changes its type."""
     kept = {key_of_name(column.name): column for column in new}
     for column in old:
         left = kept.get(key_of_name(column.name))
         if left is not None and (left.type, left.role, left.header) == (column.type, column.role, column.header):
             continue
-        readers = [reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if _reads(view, reader, key, column)]
+        readers = [
+            reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if _loses(view, reader, key, (column, left))
+        ]
         if not readers:
             continue
         seen = [_name(view, reader) for reader in readers if access is None or access.may_source("read", reader.name)]
@@ -88,17 +94,38 @@ def refuse_read_columns(
         )
 
 
-def _reads(view: View, reader: SourceKey, key: SourceKey, column: SourceColumn) -> bool:
-    """Whether the query of a reader needs a column: a read without leaf columns needs all of them."""
+def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceColumn, SourceColumn | None]) -> bool:
+    """Whether the query of a reader loses a leaf of a column; a read without leaf columns needs all of them."""
     source = view.get(SOURCE, reader)
     if source is None or source.query is None:
         return False
-    wanted = key_of_name(column.name)
-    return any(
-        not read.columns or any(key_of_name(leaf.partition(".")[0]) == wanted for leaf in read.columns)
-        for read in source.query.plan.reads
-        if source_key(read.source) == key
-    )
+    old, new = change
+    for read in source.query.plan.reads:
+        if source_key(read.source) != key:
+            continue
+        whole = print_path([old.name])
+        paths = _list_paths(read.columns, old.name) if read.columns else [whole]
+        if not paths:
+            continue
+        if new is None or (new.role, new.header) != (old.role, old.header):
+            return True
+        before, after = ((one.name, parse_column_type(one.type)) for one in (old, new))
+        if find_lost_leaf([before], [after], paths) is not None:
+            return True
+    return False
+
+
+def _list_paths(leaves: Sequence[str], name: str) -> list[str]:
+    """Return the paths of leaves that lead to a column, or into it; a text that is no path is taken to read all of it."""
+    found: list[str] = []
+    for leaf in leaves:
+        try:
+            path = parse_path(leaf)
+        except ColumnTypeError:
+            path = (name,)
+        if key_of_name(path[0]) == key_of_name(name):
+            found.append(print_path(path))
+    return found
 
 
 def _name(view: View, key: SourceKey) -> str:
