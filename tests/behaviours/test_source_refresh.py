@@ -17,7 +17,7 @@ from treaty.core.messages.metastore import (
     SourceDefinition,
 )
 from treaty.core.names import subject_of
-from treaty.core.refusals import NotPermitted, Referenced, SourceNotFound, SourceUsed
+from treaty.core.refusals import NotPermitted, SourceNotFound, SourceUsed
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, SourceRead
@@ -101,7 +101,7 @@ def test_a_column_that_is_read_is_not_taken_away(registry: Connection) -> None:
     evolve(registry, ("id", "long"), ("note", ["null", "string"], None), LINES)
     before = read(registry, "orders")
     with pytest.raises(
-        Referenced,
+        SourceUsed,
         match="the schema of orders can't be refreshed: daily reads id: id is BIGINT from now on, and was INT",
     ):
         run_exchange(registry, refresh_source("orders"))
@@ -146,7 +146,7 @@ def test_the_law_takes_a_change_of_what_is_not_read(registry: Connection, path: 
 def test_a_reader_without_leaf_columns_reads_them_all(registry: Connection) -> None:
     add_reader(registry, "everything")
     evolve(registry, ("id", "int"), LINES)
-    with pytest.raises(Referenced, match="everything reads note: note STRING goes"):
+    with pytest.raises(SourceUsed, match="everything reads note: note STRING goes"):
         run_exchange(registry, refresh_source("orders"))
 
 

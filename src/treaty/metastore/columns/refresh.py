@@ -21,7 +21,7 @@ from treaty.core.column_types.leaf_paths import (
     parse_path,
     print_path,
 )
-from treaty.core.refusals import Invalid, Reason, Referenced
+from treaty.core.refusals import Invalid, Reason, SourceUsed
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.metastore.columns.sql_types import print_bare_type
 
@@ -29,7 +29,7 @@ EffectKind = Literal["added", "gone", "renamed", "retyped", "nullable", "require
 BREAKING: frozenset[EffectKind] = frozenset({"gone", "renamed", "retyped"})
 """Kinds of effects that are refused where a reader has the column."""
 REFUSED_NAMES = 3
-"""The most columns that one refusal names in its message; its details name all."""
+"""The most columns that one refusal names; its details name all readers."""
 WIDER = frozenset((("int32", "int64"), ("int32", "float64"), ("float32", "float64")))
 """Scalars, and those that hold all of their values."""
 
@@ -137,23 +137,23 @@ def _parse_path(text: str) -> LeafPath:
 
 
 def refuse_refresh(source: str, effect: RefreshEffect) -> None:
-    """Raise `Referenced` where readers would lose a column or its type; it names the readers and the columns."""
+    """Raise `SourceUsed` where readers would lose a column or its type; it names the readers and the columns."""
     refused = effect.refused
     if not refused:
         return
-    details = tuple(f"{_name_readers(one)}: {one}" for one in refused)
-    more = f" (and {len(details) - REFUSED_NAMES} more)" if len(details) > REFUSED_NAMES else ""
+    losses = [f"{_name_readers(one)}: {one}" for one in refused]
+    more = f" (and {len(losses) - REFUSED_NAMES} more)" if len(losses) > REFUSED_NAMES else ""
     first = refused[0]
-    raise Referenced(
+    raise SourceUsed(
         Reason(
-            "SOURCE_COLUMN_READ",
-            f"the schema of {source} can't be refreshed: {'; '.join(details[:REFUSED_NAMES])}{more}. Drop these readers or let them read "
+            "COLUMN_READ",
+            f"the schema of {source} can't be refreshed: {'; '.join(losses[:REFUSED_NAMES])}{more}. Drop these readers or let them read "
             "other columns first, or keep the schema that the source has",
             path=first.path,
             old=first.old,
             new=first.new,
             allowed="columns without a reader may go and change their types",
-            details=details,
+            details=tuple(_names(read for one in refused for read in one.reads)),
         )
     )
 

@@ -57,7 +57,7 @@ def refresh_source(
 ) -> Exchange[tuple[SourceStored, RefreshEffect]]:
     """Refresh the schemas of a source, or with `dry_run` say what would come of it.
 
-    Raises `Referenced` where readers would lose a column or its type, with their names, before anything is written; and the law's
+    Raises `SourceUsed` where readers would lose a column or its type, with their names, before anything is written; and the law's
     refusals, which know also of readers that the caller may not see.
     """
     planned = yield from plan_refresh(name)
