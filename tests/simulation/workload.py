@@ -104,7 +104,8 @@ def get_version(ask: Asker) -> Request[Any]:
 
 
 def get_pin(ask: Asker) -> Request[Any]:
-    return GetPin(ask.subject(), ask.number(), ask.chance.randint(1, MOST_IDS) if ask.often(0.5) else -1)
+    subject = SUBJECTS[3] if ask.often(0.4) else ask.subject()  # mostly an alias
+    return GetPin(subject, ask.number(), ask.chance.randint(1, MOST_IDS) if ask.often(0.5) else -1)
 
 
 def get_outcome(ask: Asker) -> Request[Any]:

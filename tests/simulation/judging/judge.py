@@ -12,6 +12,7 @@ from tests.simulation.judging.model.deciding import decide, has_to_look, is_comm
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
 from treaty.core.messages.metastore import UndropSource
+from treaty.core.messages.names import GetPin
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
@@ -234,7 +235,7 @@ class Judge:
 
 def _is_alias(past: Past, request: Request[Any]) -> bool:
     """Whether a read names a subject that stands for another one; for the counts."""
-    if not isinstance(request, GetVersion) or request.exact:
+    if not isinstance(request, GetVersion | GetPin) or (isinstance(request, GetVersion) and request.exact):
         return False
     config = past.configs.get(Scope(*request.subject))
     return config is not None and bool(config.alias)

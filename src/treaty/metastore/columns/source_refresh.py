@@ -57,8 +57,8 @@ def refresh_source(
 ) -> Exchange[tuple[SourceStored, RefreshEffect]]:
     """Refresh the schemas of a source, or with `dry_run` say what would come of it.
 
-    Raises `SourceUsed` where readers would lose a column or its type, with their names, before anything is written; and the law's
-    refusals, which know also of readers that the caller may not see.
+    Raises `SourceUsed` where readers would lose a column or its type, with their names, before anything is written; and the
+    refusals of `ChangeSource`, which knows also of readers that the caller may not see.
     """
     planned = yield from plan_refresh(name)
     refuse_refresh(planned.source.name, planned.effect)
