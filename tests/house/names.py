@@ -37,6 +37,36 @@ ROOMS = (
     "cli",
     "testing",
 )
+VAGUE = frozenset(
+    [
+        "asked",
+        "done",
+        "each",
+        "found",
+        "given",
+        "here",
+        "kept",
+        "known",
+        "least",
+        "made",
+        "mine",
+        "most",
+        "one",
+        "others",
+        "said",
+        "seen",
+        "shown",
+        "taken",
+        "there",
+        "told",
+        "wanted",
+        "whole",
+        "wrong",
+    ]
+)
+"""Pronouns and participles: a binding of such a name says nothing of its value."""
+PLAIN_ROOMS = frozenset({"api", "assemble", "node", "testing", "wire"})
+"""Rooms in which no binding is vague; the others wait for it."""
 BACKTICKED = re.compile(r"(?<!`)`([A-Za-z_][A-Za-z_0-9.]*)`(?!`)")
 """A name of the code in a docstring."""
 # A refusal is an answer and needs no suffix.
@@ -214,6 +244,31 @@ def vague_functions(modules: Iterable[Module]) -> Iterator[str]:
                 regular = re.fullmatch(r"[a-z]{2,}ed", word) and word not in VERBS_IN_ED
                 if regular or word in IRREGULAR | ADVERBS:
                     yield f"{module.path}:{node.lineno} {node.name}"
+
+
+def vague_bindings(modules: Iterable[Module]) -> Iterator[str]:
+    """A local or a parameter is named by what it is, comprehensions and lambdas of one line aside."""
+    for module in modules:
+        if module.room in PLAIN_ROOMS:
+            for node in module.nodes:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    for line, name in _list_bindings(node):
+                        if name in VAGUE:
+                            yield f"{module.path}:{line} {name}"
+
+
+def _list_bindings(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """The names that a function binds, with their lines; those of functions inside are left to these."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.lineno, child.id
+        elif isinstance(child, ast.arg):
+            yield child.lineno, child.arg
+        elif isinstance(child, ast.ExceptHandler) and child.name:
+            yield child.lineno, child.name
+        short = isinstance(child, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda)
+        if not short and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _list_bindings(child)
 
 
 def verbal_modules(modules: Iterable[Module], glossary: Glossary) -> Iterator[str]:

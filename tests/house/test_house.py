@@ -74,6 +74,7 @@ def test_code(rule: rules.Rule, folders: tuple[str, ...]) -> None:
         rules.unused_limits,
         names.shared_class_names,
         names.vague_functions,
+        names.vague_bindings,
         names.nameless_errors,
         names.unknown_names,
     ],

@@ -31,10 +31,23 @@ DECENT = module("src/treaty/core/names.py", '"""Names."""\n\nimport json\n\nN = 
         (rules.busy_doorways, "src/treaty/core/__init__.py", '"""Core."""\nA = 1\n'),
         (rules.heirs, "src/treaty/core/heir.py", '"""Heirs."""\nclass A: ...\nclass B(A): ...\n'),
         (rules.unused_limits, "src/treaty/core/limits.py", '"""Limits."""\nA = 1\nB = 2\nC = B\nprint(C)\n'),
+        (names.vague_bindings, "src/treaty/node/x.py", '"""X."""\ndef f(size):\n    found = [one for one in size]\n'),
         (names.unknown_names, "src/treaty/core/x.py", '"""Calls `Long.gone`, `x` and ``theirs``."""\n'),
         (rules.excuses, "tests/test_x.py", '"""X."""\n@pytest.' + 'mark.skip("later")\ndef test_x(): ...\n'),
     ],
-    ids=["file", "function", "silent", "drawer", "drawer folder", "doorway", "heir", "limit", "name", "excuse"],
+    ids=[
+        "file",
+        "function",
+        "silent",
+        "drawer",
+        "drawer folder",
+        "doorway",
+        "heir",
+        "limit",
+        "binding",
+        "name",
+        "excuse",
+    ],
 )
 def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
     offenders = list(rule([DECENT, module(path, text)]))
