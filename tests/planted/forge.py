@@ -35,6 +35,8 @@ OPTIONS = (
     "no:cacheprovider",
     "-p",
     "no:randomly",
+    "-W",
+    "ignore:Generating overly large repr",  # an example that is not made small may be long
 )
 ONCE = [Phase.explicit, Phase.reuse, Phase.generate]
 """An example that breaks a law is enough here: nobody reads the smallest one."""
