@@ -22,7 +22,7 @@ from treaty.api.auth.method import (
     AuthenticationMethod,
     RequestCredentials,
 )
-from treaty.api.auth.passwords import read_passwords
+from treaty.api.auth.passwords import password_line, read_passwords
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.cli.password import command
 from treaty.core.limits import CREDENTIALS_KNOWN
@@ -265,3 +265,13 @@ def test_the_command_refuses_what_the_file_cannot_hold(name: str, password: str)
     told = CliRunner().invoke(command, ["--cost", "4", "--", name], input=password + "\n")
     assert told.exit_code == 2
     assert "Error: a " in told.stderr
+
+
+@pytest.mark.parametrize("password", ["a", "é", "a" * 72])
+def test_a_password_has_from_one_byte_on_all_that_bcrypt_reads(password: str) -> None:
+    name, _, digest = password_line("ann", password, 4).partition(":")
+    assert name == "ann"
+    assert bcrypt.checkpw(password.encode(), digest.encode())
+    for wrong in ("", password + "a" * 72, f"{password}\0b"):
+        with pytest.raises(ValueError, match="a password has 1 to 72 bytes"):
+            password_line("ann", wrong, 4)
