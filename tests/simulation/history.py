@@ -22,6 +22,7 @@ from tests.simulation.judging.model.events import (
     SubjectMade,
 )
 from tests.simulation.judging.model.facts import fact, scope_of
+from tests.simulation.judging.model.metastore.integrity import find_faults
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
@@ -122,6 +123,8 @@ class History:
         for commit in append.commits:
             before = self.states[-1]
             past = self._past_with(before, commit)
+            if self.judged and commit.rows:
+                self._check_integrity(past, commit)
             place = Position(append.identity, commit.sequence, append.digest, append.root)
             rows = (*accepted, *commit.rows)
             self.states.append(after(before, rows, place))
@@ -136,6 +139,12 @@ class History:
                 self.landed[name_in_commit(commit)] = self.now
         self._check_root(append)
         self._arrive(append.position)
+
+    def _check_integrity(self, past: Past, commit: Commit) -> None:
+        """After every commit all that sources and types need is there."""
+        fault = next(find_faults(past), "")
+        if fault:
+            raise Broken("log", f"after the commit at {commit.sequence} {fault}")
 
     def _accepted(self, append: Append) -> tuple[EncodedRow, ...]:
         """The rows that somebody changed past the log, where a tool's commit states the root that they lead to."""

@@ -1,0 +1,157 @@
+"""Statements that race for the same sources, in every interleaving of two nodes: nothing is left without what it needs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from tests.simulation.judging.model.metastore.dropping import closure, digest_of
+from tests.simulation.judging.model.metastore.state import sources
+from tests.simulation.judging.model.past import Past
+from tests.simulation.races.nodes import SmallLog, SmallNode, play, run_alone
+from treaty.core import requests as q
+from treaty.core.invariants import find_violations
+from treaty.core.messages import metastore as m
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+from treaty.core.requests import Request
+from treaty.core.schema import Draft
+from treaty.core.sources import QueryPlan, SchemaPin, SourceColumn, SourcePart, SourceRead
+from treaty.core.state.tables import DictTables
+
+Program = Sequence[Request[Any]]
+S = Subject(".", "s")
+COLUMNS = (SourceColumn("id", "INT"), SourceColumn("v", "STRING"))
+
+
+def defined(name: str, **members: Any) -> m.SourceDefinition:
+    return replace(m.SourceDefinition(name, "STREAM", f"CREATE {name}", COLUMNS, place="t1"), **members)
+
+
+def bound(past: Past) -> SourcePart:
+    """By the first version of a subject."""
+    one = past.of(S)[0]
+    return SourcePart("AVRO", pin=SchemaPin(*S, one.generation, one.ordinal, one.schema_id))
+
+
+def reading(past: Past, *keys: str, columns: tuple[str, ...] = ()) -> QueryPlan:
+    reads = tuple(SourceRead(key, sources(past)[key].generation, columns=columns) for key in keys)
+    return QueryPlan("SELECT 1", reads)
+
+
+def made(past: Past, name: str, *keys: str, **members: Any) -> m.CreateSource:
+    return m.CreateSource(defined(name, connector="delta", query=reading(past, *keys)), **members)
+
+
+def cascade(past: Past, key: str) -> m.DropSource:
+    return m.DropSource(key, cascade=True, digest=digest_of(past, closure(past, key, along=True)))
+
+
+BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
+    lambda _: q.Register(S, Draft('["a"]', "TOY")),
+    lambda _: m.CreateType("Point", "INT"),
+    lambda past: m.CreateSource(defined("a", value=bound(past), bad_rows=True)),
+    lambda _: m.CreateSource(defined("x", connector="delta")),
+    lambda past: made(past, "b", "x"),
+    lambda past: made(past, "c", "x"),
+    lambda _: m.CreateSource(defined("gone", place="t2")),
+    lambda past: made(past, "reader", "gone"),
+    lambda _: m.DropSource("reader"),
+)
+"""A subject, a type, sources over topics and lakes, two queries, and a query that was dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """What two nodes are asked for, and how many of their last commands may be refused at least and at most."""
+
+    first: Callable[[Past], Program]
+    second: Callable[[Past], Program]
+    refused: tuple[int, int] = (1, 1)
+
+
+RACES: Mapping[str, Race] = {
+    "create as against drop": Race(lambda past: [made(past, "d", "a")], lambda _: [m.DropSource("a")]),
+    "create as against cascade": Race(lambda past: [made(past, "d", "a")], lambda past: [cascade(past, "a")]),
+    "create as against a source of the same name": Race(
+        lambda past: [made(past, "d", "a")], lambda _: [m.DropSource("a"), m.CreateSource(defined("a"))], (1, 2)
+    ),
+    "create as against rename": Race(lambda past: [made(past, "d", "a")], lambda _: [m.ChangeSource("a", rename="z")]),
+    "create as against a lost column": Race(
+        lambda past: [m.CreateSource(defined("d", query=reading(past, "a", columns=("v",))))],
+        lambda past: [
+            m.CreateSource(defined("a", value=bound(past), columns=COLUMNS[:1], bad_rows=True), replace=True)
+        ],
+        (0, 1),
+    ),
+    "replace against replace": Race(
+        lambda past: [made(past, "b", "x", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
+        lambda past: [made(past, "b", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
+    ),
+    "replace in a circle": Race(
+        lambda past: [made(past, "b", "c", replace=True)], lambda past: [made(past, "c", "b", replace=True)]
+    ),
+    "drop type against create": Race(
+        lambda _: [m.DropType("point")],
+        lambda _: [m.CreateSource(defined("d", columns=(SourceColumn("p", "ARRAY<Point>"),)))],
+    ),
+    "drop type against type": Race(lambda _: [m.DropType("point")], lambda _: [m.CreateType("Line", "ARRAY<point>")]),
+    "permanent delete against a pin": Race(
+        lambda _: [m.DropSource("a"), q.DeleteSubject(S), q.DeleteSubject(S, permanent=True)],
+        lambda past: [m.CreateSource(defined("d", value=bound(past)))],
+        (1, 1),
+    ),
+    "permanent delete against undrop": Race(
+        lambda _: [q.DeleteSubject(S), q.DeleteSubject(S, permanent=True)],
+        lambda _: [m.DropSource("a"), m.UndropSource("a")],
+        (1, 2),
+    ),
+    "undrop against create": Race(lambda _: [m.UndropSource("reader")], lambda _: [m.CreateSource(defined("Reader"))]),
+    "undrop against drop": Race(lambda _: [m.UndropSource("reader")], lambda _: [m.DropSource("gone")]),
+    "create against create": Race(lambda _: [m.CreateSource(defined("\u00e9"))], lambda _: [m.CreateSource(defined("\u00c9"))]),
+    "create where missing twice": Race(
+        lambda _: [m.CreateSource(defined("d"), if_not_exists=True)],
+        lambda _: [m.CreateSource(defined("D", columns=COLUMNS[:1]), if_not_exists=True)],
+        (0, 0),
+    ),
+    "protect against cascade": Race(
+        lambda _: [m.ChangeSource("b", protect=True)], lambda past: [cascade(past, "x")], (1, 1)
+    ),
+    "delete of a topic against create": Race(
+        lambda _: [m.DropSource("a", delete_topic=True)], lambda _: [m.CreateSource(defined("d"))], (0, 1)
+    ),
+    "cascade against cascade": Race(lambda past: [cascade(past, "x")], lambda past: [cascade(past, "x")]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def begun() -> SmallLog:
+    log = SmallLog()
+    for at, request in enumerate(BEGIN):
+        answer = run_alone(log, request(log.past))
+        assert not isinstance(answer, Refusal), (at, answer)
+    return log
+
+
+LONG = "permanent delete against undrop"
+"""Has the most interleavings."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.soak) if one == LONG else one for one in RACES])
+def test_a_race_ends_well_in_every_interleaving(name: str, begun: SmallLog, figure: Callable[[str], None]) -> None:
+    race, least, most, ways = RACES[name], 99, 0, 0
+    for log, answers in play(begun, [race.first(begun.past), race.second(begun.past)]):
+        refused = sum(isinstance(one, Refusal) for told in answers for one in told)
+        least, most, ways = min(least, refused), max(most, refused), ways + 1
+        assert not [*find_violations(replay(log))]
+
+    assert (least, most) == race.refused
+    figure(f"{name}: {ways} interleavings")
+
+
+def replay(log: SmallLog) -> DictTables:
+    """The tables of a node that reads the log from its beginning."""
+    node = SmallNode("last", log, ())
+    node.catch_up()
+    return node.tables
