@@ -4,6 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.commits import Digests, take_commit
 from tests.simulation.judging.model.deciding import decide as model_decides
@@ -38,7 +41,10 @@ class SmallLog:
             return False
         rows = tuple(map(encode_row, decided))
         commit = Commit(base + 1, rows, asking.command_id, asking.time)
-        self.past, _ = take_commit(self.past, [asking], commit, tuple(map(decode_row, rows)), self.digests)
+        try:
+            self.past, _ = take_commit(self.past, [asking], commit, tuple(map(decode_row, rows)), self.digests)
+        except Broken as broken:
+            pytest.fail(str(broken))
         fault = next(find_faults(self.past), "")
         assert not fault, f"after {asking.request} {fault}"
         self.commits.append(commit)

@@ -55,6 +55,7 @@ BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
     lambda _: m.CreateSource(defined("x", connector="delta")),
     lambda past: made(past, "b", "x"),
     lambda past: made(past, "c", "x"),
+    lambda past: made(past, "top", "b"),
     lambda _: m.CreateSource(defined("gone", place="t2")),
     lambda past: made(past, "reader", "gone"),
     lambda _: m.DropSource("reader"),
