@@ -10,6 +10,7 @@ from treaty.api.dialects.dialect import DialectApplication
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
+from treaty.api.metastore.dialect import METASTORE
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import make_native_dialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
@@ -76,6 +77,7 @@ def build_application(
         mounted=(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
+            DialectApplication(METASTORE, registry),
             repository,
             DialectApplication(make_iglu_dialect(iglu, validate_value), registry),
         ),

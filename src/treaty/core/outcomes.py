@@ -137,6 +137,17 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
         ) from None
 
 
+def read_outcome(outcome: answers.CommandOutcome) -> Any:
+    """Return the stored answer of a command that is not a registration; None for one that can't be read."""
+    members = dict(outcome.members)
+    if outcome.result not in ANSWERS or "answer" not in members:
+        return None
+    try:
+        return decode(ANSWERS[outcome.result], json.loads(members["answer"]), ignore=True)[0]
+    except ValueError:  # `DecodeError` is one
+        return None
+
+
 def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.VersionFound:
     return _complete_version(
         view,

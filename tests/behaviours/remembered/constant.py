@@ -13,6 +13,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
         "client.types.scalars:decimal",
         "core.access.rights:_may",
         "core.access.rights:_may_source",
+        "metastore.execution.system_tables:_segments",
         "core.access.rights:_sees_all",
         "core.access.rights:_sees_private",
         "core.access.rights:_areas",
@@ -72,6 +73,7 @@ CONSTANT: Mapping[str, tuple[str, ...]] = {
     "a part of an object that does not change, and goes with it": (
         "api.application:ServerApplication.cache",
         "api.dispatcher:RequestDispatcher.pages",
+        "api.metastore.exchange:MetastoreExchange.headers",
         "api.dispatcher:RequestDispatcher.as_text",
         "api.dispatcher:RequestDispatcher.pages_as_text",
         "api.operator_pages:OperatorPages.cache",

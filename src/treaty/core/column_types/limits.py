@@ -38,3 +38,5 @@ SCRIPT_STATEMENTS = 1_000
 """Statements of one script."""
 SCRIPT_DIAGNOSTICS = 1_000
 """Errors in one script that are listed; the rest of the script is not read."""
+RESULT_ROWS = 10_000
+"""Rows in the result of one statement."""

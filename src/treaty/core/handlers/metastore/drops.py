@@ -139,7 +139,7 @@ def _refuse_protected(there: Source) -> None:
             f"{there.name} is protected",
             path="/name",
             old="PROTECTED = true",
-            allowed=f"ALTER {there.kind} {there.name} SET (PROTECTED = false) first",
+            allowed=f"ALTER {there.kind} {there.name} SET PROTECTED = false first",
         )
 
 

@@ -1,0 +1,58 @@
+"""The metastore's API over a registry."""
+
+from http import HTTPStatus
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
+from treaty.api.errors import HttpError
+from treaty.api.metastore.exchange import MetastoreExchange, ScriptError, result_body
+from treaty.api.metastore.routes import PREFIX, ROUTES
+from treaty.core.refusals import RegistryError
+from treaty.core.requests import Request
+from treaty.metastore.execution.results import InvalidStatementError
+from treaty.wire.confluent.headers import ALWAYS, POSITION
+from treaty.wire.metastore import DiagnosticBody, MetastoreErrorBody, error_body, status_of
+
+MEDIA = "application/json"
+
+
+def _read_request(head: RequestHead) -> MetastoreExchange:
+    refuse_other_than_json(head)
+    return MetastoreExchange(head.open_registry(), head.http, head.values, head.query)
+
+
+def _print_answer(exchange: MetastoreExchange, answer: object) -> Response:
+    headers = {**ALWAYS, **exchange.headers}
+    if exchange.registry.token is not None:
+        headers[POSITION] = str(exchange.registry.token)
+    return Response(msgspec.json.encode(answer), 200, headers, MEDIA)
+
+
+def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object] | None) -> ErrorPage:
+    error = failure.error if isinstance(failure, ScriptError) else failure
+    if isinstance(error, RegistryError):
+        status, body = status_of(error), error_body(error, _diagnostics(error))
+    else:
+        assert isinstance(error, HttpError), "a dialect has no other failures"
+        phrase = HTTPStatus(error.status).phrase.lower().replace(" ", "-")
+        status, body = error.status, MetastoreErrorBody(phrase, str(error))
+    if isinstance(failure, ScriptError):
+        body.results, body.failed = [*map(result_body, failure.outcome.results)], failure.outcome.failed
+    return ErrorPage(status, msgspec.json.encode(body), MEDIA)
+
+
+def _diagnostics(error: RegistryError) -> list[DiagnosticBody]:
+    if not isinstance(error, InvalidStatementError):
+        return []
+    return [
+        DiagnosticBody(one.code, one.message, one.start, one.end, one.line, one.column, list(one.expected), one.hint)
+        for one in error.diagnostics
+    ]
+
+
+METASTORE = HttpDialect(
+    ROUTES, _read_request, _print_answer, _print_error, prefixes=(PREFIX.encode(),), failures=(ScriptError,)
+)

@@ -1,0 +1,189 @@
+"""One request of the metastore's API and its answer, and the endpoints."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+
+from treaty.api.bodies import read_json_body
+from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.core.limits import COMMAND_ID, REQUEST_BYTES, SOURCES_PAGE
+from treaty.core.messages.metastore import (
+    CreateSource,
+    DescribeSource,
+    DescribeType,
+    ExpectedSource,
+    ListDependents,
+    ListSources,
+    ListTypes,
+    SourceStored,
+)
+from treaty.core.operations import is_command
+from treaty.core.outcomes import read_outcome
+from treaty.core.refusals import Invalid, RegistryError
+from treaty.core.registry import CALL, CallOptions, Reply
+from treaty.core.requests import GetOutcome, Request
+from treaty.metastore.execution.results import ScriptOutcome, StatementResult
+from treaty.metastore.metastore import AsyncMetastore
+from treaty.node.large_work import run_by_size
+from treaty.wire import metastore as w
+
+A = TypeVar("A")
+B = TypeVar("B")
+_TAG = re.compile(r'"([0-9]{1,15})\.([0-9]{1,15})"')
+
+
+class ScriptError(Exception):
+    """A statement of a script failed; the results of those before it stay."""
+
+    def __init__(self, outcome: ScriptOutcome, error: RegistryError) -> None:
+        """Set the outcome and its error."""
+        super().__init__(str(error))
+        self.outcome = outcome
+        self.error = error
+
+
+@dataclass(slots=True)
+class MetastoreExchange:
+    """One request of the metastore's API."""
+
+    registry: RequestRegistry
+    http: HttpRequest
+    values: tuple[str, ...]
+    """Open segments of the path, decoded."""
+    query: Mapping[str, str]
+    headers: dict[str, str] = field(default_factory=dict)
+    """Further headers of the answer."""
+
+    async def body(self, kind: type[B]) -> B:
+        """Read the body as JSON of this kind. Raises `Invalid` where it is not."""
+        data = await read_json_body(self.http, REQUEST_BYTES)
+        try:
+            return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+            why = str(wrong)[:200] or "nested too deeply"
+        raise Invalid.of(
+            "BODY", f"The body can't be read: {why}", new=why, allowed='{"sql": "SHOW STREAMS"}, as JSON in UTF-8'
+        )
+
+    def expected(self) -> ExpectedSource | None:
+        """Return what `If-Match` says that a source is. Raises `Invalid` for what is no entity tag of a source."""
+        text = self.http.headers.get("if-match")
+        if text is None:
+            return None
+        found = _TAG.fullmatch(text.strip())
+        if found is None:
+            allowed = 'the ETag of GET /metastore/v1/sources/{name}, such as "7.1"'
+            raise Invalid.of(
+                "IF_MATCH", f"{text[:50]!r} is no ETag of a source", path="If-Match", new=text, allowed=allowed
+            )
+        return ExpectedSource(int(found[1]), int(found[2]))
+
+    def limit(self) -> int:
+        """Return how many entries a page has. Raises `Invalid`."""
+        text = self.query.get("limit", "100")
+        if text.isascii() and text.isdigit() and 0 < len(text) <= 5 and 0 < int(text) <= SOURCES_PAGE:
+            return int(text)
+        raise Invalid.of("LIMIT", f"'{text[:50]}' is no limit", path="limit", new=text, allowed=f"1 to {SOURCES_PAGE}")
+
+
+@dataclass(slots=True)
+class _SharedRegistry:
+    """The registry of a request as statements ask it, with the options of the request.
+
+    The first command has the id of the request, further ones have a number behind it, so that a script that comes again
+    is the same commands.
+    """
+
+    registry: RequestRegistry
+    commands: int = 0
+
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        call = self.registry.call
+        if call.command_id and is_command(request):
+            suffix = f".{self.commands}" if self.commands else ""
+            call = replace(call, command_id=f"{call.command_id[: COMMAND_ID - len(suffix)]}{suffix}")
+            self.commands += 1
+        try:
+            answer = await self.registry.ask(request, call)
+        except Invalid as refused:
+            if refused.reason.rule != "COMMAND_ID_USED" or not isinstance(request, CreateSource):
+                raise
+            answer = await self._find_answer(request, call, refused)
+        token = self.registry.token
+        assert token is not None, "an answer has a token"
+        return Reply(answer, token)
+
+    async def _find_answer(self, request: CreateSource, call: CallOptions, refused: Invalid) -> Any:
+        """Return the answer of a CREATE that comes again: its request differs where its own schema is there now."""
+        outcome = await self.registry.ask(GetOutcome(call.command_id), replace(call, command_id=""))
+        answer = read_outcome(outcome)
+        if not isinstance(answer, SourceStored) or answer.name != request.definition.name:
+            raise refused
+        return answer
+
+    async def close(self) -> None:
+        """Close nothing: the registry is everybody's."""
+
+
+async def post_statements(x: MetastoreExchange) -> w.StatementResultsBody:
+    """Carry out statements of SQL, one commit each, up to the first error. All errors of a text that can't be parsed are
+    answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
+    """
+    body = await x.body(w.StatementsBody)
+    metastore = AsyncMetastore(_SharedRegistry(x.registry))
+    expected = x.expected()
+    outcome = await metastore.run_script(body.sql, dry_run=body.dry_run, variables=body.variables, expected=expected)
+    if outcome.error is not None:
+        raise ScriptError(outcome, outcome.error)
+    return w.StatementResultsBody([*map(result_body, outcome.results)])
+
+
+def result_body(result: StatementResult) -> w.StatementResultBody:
+    """Print the result of a statement."""
+    return w.StatementResultBody(
+        result.statement, result.kind, result.name, result.message, list(result.columns),
+        [list(row) for row in result.rows], result.sequence, list(result.warnings),
+    )  # fmt: skip
+
+
+async def list_sources(x: MetastoreExchange) -> w.SourcesBody:
+    """List streams and tables by name."""
+    request = ListSources(x.query.get("kind", "").upper(), after=x.query.get("after", ""), limit=x.limit())
+    page = await x.registry.ask(request)
+    return w.SourcesBody([w.source_body(source) for source in page.sources], page.last)
+
+
+async def list_queries(x: MetastoreExchange) -> w.SourcesBody:
+    """List streams and tables that have a query, by name."""
+    page = await x.registry.ask(ListSources("", queries=True, after=x.query.get("after", ""), limit=x.limit()))
+    return w.SourcesBody([w.source_body(source) for source in page.sources], page.last)
+
+
+async def get_source(x: MetastoreExchange) -> w.SourceBody:
+    """A stream or table with its readers. The `ETag` names its generation and revision."""
+    found = await x.registry.ask(DescribeSource(x.values[0]))
+    x.headers["etag"] = w.etag_of(found.source)
+    return w.source_body(found.source, found)
+
+
+async def list_types(x: MetastoreExchange) -> w.TypesBody:
+    """List named types by name."""
+    page = await x.registry.ask(ListTypes(x.query.get("after", ""), x.limit()))
+    return w.TypesBody([w.type_body(type_) for type_ in page.types], page.last)
+
+
+async def get_type(x: MetastoreExchange) -> w.TypeBody:
+    """A named type with its expanded definition and its users."""
+    found = await x.registry.ask(DescribeType(x.values[0]))
+    return w.type_body(found.type, found)
+
+
+async def get_dependencies(x: MetastoreExchange) -> w.DependenciesBody:
+    """Who needs a stream or table, and what it needs itself."""
+    recursive = x.query.get("recursive", "").lower() == "true"
+    return w.dependencies_body(await x.registry.ask(ListDependents(x.values[0], recursive=recursive)))

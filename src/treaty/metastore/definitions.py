@@ -1,0 +1,228 @@
+"""CREATE as a request: what a statement says of a source, with columns from schemas and schemas from columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types import (
+    ColumnTypeError,
+    SqlType,
+    expand_type,
+    list_type_names,
+    parse_column_type,
+    print_column_type,
+)
+from treaty.core.handlers.metastore.names import source_exists
+from treaty.core.messages.metastore import (
+    CreateSource,
+    DescribeSource,
+    DescribeType,
+    ExpectedSource,
+    SourceDefinition,
+    SourceStored,
+)
+from treaty.core.names import subject_of
+from treaty.core.refusals import Invalid, NotFound, TypeNotFound, Unavailable
+from treaty.core.requests import Register
+from treaty.core.sources import SchemaPin, Source, SourceColumn, SourcePart
+from treaty.core.state.columns import Column
+from treaty.metastore.columns.from_schema import Side
+from treaty.metastore.columns.pins import PinnedVersion
+from treaty.metastore.columns.sides import (
+    HEADER_TYPES,
+    NONE,
+    SUBJECT_PROPERTIES,
+    SettledSide,
+    SideRequest,
+    choose_key_format,
+    refuse_bad_headers,
+    refuse_shared_names,
+    settle_side,
+)
+from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
+from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.metastore.sql.values import HeadColumn
+
+DEFINED = frozenset((
+    "CONNECTOR", "KAFKA_TOPIC", "PATH", "CLUSTER", "TIMESTAMP", "KEY_FORMAT", "VALUE_FORMAT", "FRAMING", "SUBJECT", "KEY_SUBJECT",
+    "KEY_SCHEMA_ID", "VALUE_SCHEMA_ID", "KEY_SCHEMA_FULL_NAME", "VALUE_SCHEMA_FULL_NAME",
+))  # fmt: skip
+"""Properties that are members of a source; the others are kept as they are."""
+TABLES = frozenset(("delta", "iceberg"))
+"""Connectors of lake tables, whose rows are columns and no records."""
+WORDS = {"true": True, "false": False}
+
+
+def create_source(
+    statement: CreateSourceStatement, text: str, *, dry_run: bool = False, expected: ExpectedSource | None = None
+) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    """Create what a statement says; returns the answer with notes about what the schema does not keep.
+
+    IF NOT EXISTS is decided before anything else is read, and a name that is taken is reported before what else is wrong. Raises `Unavailable` for a query without a planner.
+    """
+    if statement.if_not_exists:
+        there = yield from _find_source(statement.name)
+        if there is not None:
+            note = (f"There is a {there.kind.lower()} {there.name} already",)
+            return SourceStored(there.name, there.kind, there.generation, there.revision), note
+    if statement.body:
+        message = f"no planner is here to plan the query of {statement.name}: nothing was written"
+        raise Unavailable(message)
+    try:
+        return (yield from _create(statement, text, dry_run=dry_run, expected=expected))
+    except Invalid:
+        there = None if statement.or_replace else (yield from _find_source(statement.name))
+        if there is None:
+            raise
+        raise source_exists(statement.name, there) from None
+
+
+def _create(
+    statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
+) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    sides = yield from _settle_sides(statement)
+    request = CreateSource(
+        _definition(statement, text, sides), _registration(sides.get("key")), _registration(sides.get("value")),
+        if_not_exists=statement.if_not_exists, replace=statement.or_replace, expected=expected, dry_run=dry_run,
+    )  # fmt: skip
+    notes = tuple(note for side in sides.values() for note in side.notes)
+    return (yield from request_answer(request)), notes
+
+
+def _find_source(name: str) -> Exchange[Source | None]:
+    try:
+        return (yield from request_answer(DescribeSource(name))).source
+    except NotFound:
+        return None
+
+
+def _registration(side: SettledSide | None) -> Register | None:
+    if side is None or side.draft is None or side.subject is None:
+        return None
+    return Register(side.subject, side.draft)
+
+
+def _settle_sides(statement: CreateSourceStatement) -> Exchange[dict[Side, SettledSide]]:
+    """Return key and value as the source has them; none of a lake table, whose rows are columns."""
+    types = yield from _read_types(statement.columns)
+    if connector_of(statement) in TABLES:
+        return {}
+    value = yield from settle_side(_side(statement, "value", types))
+    key = _side(statement, "key", types)
+    named = key.schema_id >= 0 or bool(statement.property("KEY_SUBJECT"))
+    format_ = choose_key_format(key.format, key.columns, names_schema=named)
+    settled = yield from settle_side(replace(key, format=format_))
+    headers = [(_column(one, types), one.role) for one in statement.columns if one.role in HEADER_TYPES]
+    refuse_bad_headers(headers)
+    refuse_shared_names(settled, value, [column for column, _ in headers])
+    return {"key": settled, "value": value}
+
+
+def _side(statement: CreateSourceStatement, side: Side, types: Mapping[str, SqlType]) -> SideRequest:
+    word = side.upper()
+    subject = statement.property(SUBJECT_PROPERTIES[side]) or f"{place_of(statement)}-{side}"
+    declared = [column for column in statement.columns if column.role == side]
+    return SideRequest(
+        side,
+        statement.property(f"{word}_FORMAT"),
+        subject_of(subject),
+        tuple(_column(column, types) for column in declared),
+        int(statement.property(f"{word}_SCHEMA_ID", "-1")),
+        statement.property(f"{word}_SCHEMA_FULL_NAME"),
+        WORDS.get(statement.property("WRAP_SINGLE_VALUE")) if side == "value" else None,
+        statement.property(f"{word}_PROTOBUF_NULLABLE_REPRESENTATION") == "WRAPPER",
+        statement.property("FRAMING", "prefix"),
+    )
+
+
+def _column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
+    try:
+        kind = read_sql_type(expand_type(column.type, types.get))
+    except ColumnTypeError as wrong:
+        raise Invalid.of(wrong.code, wrong.message, path="/sql", new=column.name, allowed=wrong.hint) from None
+    return Column(column.name, kind, column.nullable, column.comment)
+
+
+def _read_types(columns: Sequence[HeadColumn]) -> Exchange[Mapping[str, SqlType]]:
+    """Return the named types that columns use, by key, written out."""
+    found: dict[str, SqlType] = {}
+    for name in dict.fromkeys(name for column in columns for name in list_type_names(column.type)):
+        try:
+            described = yield from request_answer(DescribeType(name))
+        except TypeNotFound as missing:
+            allowed = f"CREATE TYPE {name} AS … first"
+            raise Invalid.of(
+                "TYPE_UNKNOWN", f"there is no type {name}", path="/sql", new=name, allowed=allowed
+            ) from missing
+        found[name] = parse_column_type(described.expanded)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------ definitions
+
+
+def connector_of(statement: CreateSourceStatement) -> str:
+    """Return where the data of a source is: what the statement says, files with a PATH, else kafka."""
+    return statement.property("CONNECTOR") or ("files" if statement.property("PATH") else "kafka")
+
+
+def place_of(statement: CreateSourceStatement) -> str:
+    """Return the topic or path of a source. Raises `Invalid` where the statement has none."""
+    name = "KAFKA_TOPIC" if connector_of(statement) == "kafka" else "PATH"
+    place = statement.property(name)
+    if not place:
+        message = f"{statement.name} stands nowhere: WITH has no {name}"
+        raise Invalid.of("PROPERTY_MISSING", message, path="/sql", allowed=f"WITH ({name} = '…')")
+    return place
+
+
+def _definition(statement: CreateSourceStatement, text: str, sides: Mapping[Side, SettledSide]) -> SourceDefinition:
+    return SourceDefinition(
+        statement.name,
+        statement.kind or "STREAM",
+        text,
+        tuple(_columns(statement, sides)),
+        part_of(sides.get("key")),
+        part_of(sides.get("value")),
+        connector_of(statement),
+        statement.property("CLUSTER", "main"),
+        place_of(statement),
+        statement.property("TIMESTAMP"),
+        tuple(sorted((name, word) for name, word in statement.properties if name not in DEFINED)),
+        statement.comment,
+        bad_rows=statement.property("BAD_ROWS") == "true",
+    )
+
+
+def part_of(side: SettledSide | None) -> SourcePart | None:
+    """Return the key or value of a source; None for keys that are not read."""
+    if side is None or side.format == NONE:
+        return None
+    return SourcePart(side.format, side.framing, None if side.pin is None else pin_of(side.pin), side.full_name)
+
+
+def pin_of(pinned: PinnedVersion) -> SchemaPin:
+    """Return a version as a pin."""
+    return SchemaPin(*pinned.subject, pinned.generation, pinned.ordinal, pinned.schema_id)
+
+
+def _columns(statement: CreateSourceStatement, sides: Mapping[Side, SettledSide]) -> list[SourceColumn]:
+    """Return the columns of the row: keys, values, headers; declared ones keep the names of user types."""
+    declared = {column.name: column for column in statement.columns}
+    if not sides:
+        return [source_column(column) for column in statement.columns]
+    columns = []
+    for side, settled in sides.items():
+        for column in settled.columns:
+            own = declared.get(column.name)
+            named = own is not None and own.role == side and list_type_names(own.type)
+            kind = print_column_type(own.type) if own is not None and named else print_sql_type(column.type)
+            columns.append(SourceColumn(column.name, kind, column.nullable, side, comment=column.doc))
+    return columns + [source_column(column) for column in statement.columns if column.role in HEADER_TYPES]
+
+
+def source_column(column: HeadColumn) -> SourceColumn:
+    """Return a column of a head as a column of a row."""
+    role = "header" if column.role == "headers" else column.role
+    kind = print_column_type(column.type)
+    return SourceColumn(column.name, kind, column.nullable, role, column.header, column.comment)

@@ -1,0 +1,168 @@
+"""SHOW, DESCRIBE and SHOW CREATE: rows of the metastore as rows of results."""
+
+from collections.abc import Callable, Mapping
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.limits import RESULT_ROWS
+from treaty.core.messages.metastore import DescribeSource, DescribeType, ListDependents
+from treaty.core.refusals import Invalid
+from treaty.core.requests import ListSubjects
+from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import pins_of
+from treaty.metastore.execution.pages import list_dropped, list_sources, list_types
+from treaty.metastore.execution.results import ResultRows
+from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.sql.properties import PROPERTIES
+from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
+
+
+def show(statement: ShowStatement) -> Exchange[ResultRows]:
+    """Return the rows of a SHOW."""
+    if statement.subject == "DEPENDENCIES":
+        return (yield from _show_dependencies(statement))
+    if statement.subject == "TOPICS":
+        raise Invalid.of(
+            "STATEMENT_LATER",
+            "SHOW TOPICS is not there yet",
+            path="/sql",
+            allowed="SELECT place FROM treaty.sources, which has the topics of all sources",
+        )
+    return (yield from _SHOWN[statement.subject](statement))
+
+
+def _show_streams(statement: ShowStatement) -> Exchange[ResultRows]:
+    return (yield from _show_sources("STREAM", extended=statement.extended))
+
+
+def _show_tables(statement: ShowStatement) -> Exchange[ResultRows]:
+    return (yield from _show_sources("TABLE", extended=statement.extended))
+
+
+def _show_sources(kind: str, *, extended: bool) -> Exchange[ResultRows]:
+    names = ("name", "connector", "place", "key_format", "value_format", "query")
+    listing = ResultRows((*names, "generation", "revision", "author", "comment") if extended else names)
+    for source in (yield from list_sources(kind)):
+        row = (
+            source.name, source.connector, source.place, source.key.format if source.key else "",
+            source.value.format if source.value else "", source.desired if source.query else "",
+        )  # fmt: skip
+        more = (source.generation, source.revision, source.author, source.comment)
+        listing.add(*row, *(more if extended else ()))
+    return listing
+
+
+def _show_types(_statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("name", "definition", "comment"))
+    for type_ in (yield from list_types()):
+        listing.add(type_.name, type_.definition, type_.comment)
+    return listing
+
+
+def _show_queries(_statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("source", "kind", "state", "reads", "incarnation", "body"))
+    for source in (yield from list_sources(queries=True)):
+        query = source.query
+        assert query is not None, "the list has sources with a query alone"
+        reads = ", ".join(read.spelling or read.source for read in query.plan.reads)
+        listing.add(source.name, source.kind, source.desired, reads, query.began, query.plan.body)
+    return listing
+
+
+def _show_subjects(_statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("subject",))
+    for subject in (yield from request_answer(ListSubjects(limit=RESULT_ROWS))).names:
+        listing.add(subject)
+    return listing
+
+
+def _show_dropped(_statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("name", "kind", "generation", "author", "time"))
+    for gone in (yield from list_dropped()):
+        listing.add(gone.name, gone.kind, gone.generation, gone.author, gone.time)
+    return listing
+
+
+def _show_properties(_statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("property", "values", "purpose"))
+    for name, about in sorted(PROPERTIES.items()):
+        listing.add(name, ", ".join(about.allowed), about.purpose)
+    yield from ()
+    return listing
+
+
+def _show_dependencies(statement: ShowStatement) -> Exchange[ResultRows]:
+    listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
+    names = [statement.of] if statement.of else [source.name for source in (yield from list_sources())]
+    for name in names:
+        found = yield from request_answer(ListDependents(name, recursive=statement.recursive))
+        for one in found.dependents:
+            listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
+        if statement.of:
+            for one in found.upstreams:
+                listing.add(name, one.kind, one.name, one.effect, 0)
+            if found.hidden:
+                listing.add(f"{found.hidden} that you may not see", "", name, "refuses", 1)
+    return listing
+
+
+_SHOWN: Mapping[str, Callable[[ShowStatement], Exchange[ResultRows]]] = {
+    "STREAMS": _show_streams,
+    "TABLES": _show_tables,
+    "TYPES": _show_types,
+    "QUERIES": _show_queries,
+    "SUBJECTS": _show_subjects,
+    "DROPPED": _show_dropped,
+    "PROPERTIES": _show_properties,
+}
+"""By what a SHOW shows."""
+
+
+def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
+    """Return the columns of a source, and with EXTENDED all else that its row says; or a type."""
+    if statement.kind == "TYPE":
+        return (yield from _describe_type(statement.name))
+    found = yield from request_answer(DescribeSource(statement.name))
+    listing = ResultRows(("column", "type", "role", "nullable", "comment"))
+    for column in found.source.columns:
+        role = f"header {column.header}" if column.header else column.role
+        listing.add(column.name, column.type, role, column.nullable, column.comment)
+    if statement.extended:
+        for name, text in _facts(found.source):
+            listing.add(name, text, "", None, "")
+        listing.add("read by", ", ".join(found.readers), "", None, "")
+        if found.hidden_readers:
+            listing.add("read by others", str(found.hidden_readers), "", None, "")
+    return listing
+
+
+def _facts(source: Source) -> list[tuple[str, str]]:
+    pins = ", ".join(f"{pin.subject} ordinal {pin.ordinal} (id {pin.schema_id})" for pin in pins_of(source))
+    facts = [
+        ("kind", source.kind), ("generation", str(source.generation)), ("revision", str(source.revision)),
+        ("connector", source.connector), ("cluster", source.cluster), ("place", source.place), ("pins", pins),
+        ("protected", "yes" if source.protected else ""), ("created by", source.author), ("changed by", source.changed_by),
+        ("comment", source.comment), *source.properties,
+    ]  # fmt: skip
+    if source.query is not None:
+        plan = source.query.plan
+        facts += [("query", plan.body), ("state", source.desired), ("output mode", plan.output_mode)]
+        facts += [("reads", ", ".join(read.spelling or read.source for read in plan.reads)), ("engine", plan.engine)]
+    return [(name, text) for name, text in facts if text]
+
+
+def _describe_type(name: str) -> Exchange[ResultRows]:
+    found = yield from request_answer(DescribeType(name))
+    listing = ResultRows(("type", "definition", "expanded", "used by"))
+    users = [*found.users, *([f"{found.hidden_users} that you may not see"] if found.hidden_users else [])]
+    listing.add(found.type.name, found.type.definition, found.expanded, ", ".join(users))
+    return listing
+
+
+def show_create(statement: ShowCreateStatement) -> Exchange[ResultRows]:
+    """Return the statement that creates a source or a type."""
+    listing = ResultRows(("statement",))
+    if statement.kind == "TYPE":
+        listing.add(print_type((yield from request_answer(DescribeType(statement.name))).type))
+    else:
+        listing.add(print_source((yield from request_answer(DescribeSource(statement.name))).source))
+    return listing

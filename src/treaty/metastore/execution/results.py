@@ -1,0 +1,68 @@
+"""Results of statements, and the errors of a script."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.refusals import Invalid, Reason, RegistryError
+from treaty.metastore.sql.diagnostics import SqlDiagnostic
+
+Cell = str | int | bool | None
+"""A value in a row of a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    """What a statement came to.
+
+    `statement` is its text, `kind` its first words (``CREATE STREAM``), `name` what it is about. `columns` and `rows` are those
+    of listings. `sequence` is that of the state that the answer was taken from: its own commit, or a later one.
+    """
+
+    statement: str
+    kind: str
+    name: str = ""
+    message: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    sequence: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOutcome:
+    """The results of the statements that were carried out, and the error of the first one that was not, with its text."""
+
+    results: tuple[StatementResult, ...]
+    error: RegistryError | None = None
+    failed: str = ""
+
+
+class InvalidStatementError(Invalid):
+    """A text has errors; `diagnostics` has all of them, with their places in the text that was sent."""
+
+    def __init__(self, reason: Reason, diagnostics: Sequence[SqlDiagnostic] = ()) -> None:
+        """Set the reason and the diagnostics."""
+        super().__init__(reason)
+        self.diagnostics = tuple(diagnostics)
+
+    @classmethod
+    def by(cls, diagnostics: Sequence[SqlDiagnostic]) -> "InvalidStatementError":
+        """Return the error of a text with these diagnostics; its message is the first one's."""
+        first = diagnostics[0]
+        more = f" (and {len(diagnostics) - 1} more errors)" if len(diagnostics) > 1 else ""
+        allowed = ", ".join(first.expected) or first.hint
+        details = tuple(str(one) for one in diagnostics)
+        return cls(Reason(first.code, f"{first}{more}", path="/sql", allowed=allowed, details=details), diagnostics)
+
+
+@dataclass(slots=True)
+class ResultRows:
+    """Rows of a listing as they are found; the columns are their names."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+
+    def add(self, *cells: Any) -> None:
+        """Add a row; its cells are in the order of the columns."""
+        self.rows.append(cells)

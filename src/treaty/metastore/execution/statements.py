@@ -1,0 +1,297 @@
+"""Each kind of statement as an exchange: the requests that it makes, and its result."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types import print_column_type
+from treaty.core.messages.metastore import (
+    ChangeSource,
+    CreateType,
+    DropSource,
+    DropType,
+    ExpectedSource,
+    SetSourceState,
+    SourceColumnChange,
+    SourcesDropped,
+    SourceStored,
+    UndropSource,
+)
+from treaty.core.names import subject_of
+from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
+from treaty.core.requests import GetVersion, UsesOf
+from treaty.core.sources import PAUSED, RUNNING
+from treaty.metastore.columns.refresh import REFRESH_COLUMNS
+from treaty.metastore.columns.source_refresh import refresh_source
+from treaty.metastore.definitions import create_source, source_column
+from treaty.metastore.execution.listings import describe, show, show_create
+from treaty.metastore.execution.results import Cell, ResultRows
+from treaty.metastore.execution.system_tables import select
+from treaty.metastore.sql import statements as s
+
+Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
+"""Name, message, rows if there are any, and warnings."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementContext:
+    """What a statement is carried out with: its text, whether nothing is to be written, and what its source must be."""
+
+    text: str
+    dry_run: bool = False
+    expected: ExpectedSource | None = None
+
+
+class AssertFailedError(Conflicting):
+    """What ASSERT says does not hold."""
+
+
+def _create_source(statement: s.CreateSourceStatement, context: StatementContext) -> Exchange[Answer]:
+    stored, notes = yield from create_source(
+        statement, context.text, dry_run=context.dry_run, expected=context.expected
+    )
+    return _describe_stored(stored, context, notes)
+
+
+def _describe_stored(stored: SourceStored, context: StatementContext, notes: tuple[str, ...] = ()) -> Answer:
+    kind = stored.kind.capitalize()
+    done = "created" if stored.created else "changed" if stored.replaced else "unchanged"
+    would = f"would be {done}" if context.dry_run and done != "unchanged" else done
+    also = f", and {', '.join(stored.also)}" if stored.also else ""
+    return stored.name, f"{kind} {stored.name} {would}{also}", None, (*stored.notes, *notes)
+
+
+def _drop_source(statement: s.DropSourceStatement, context: StatementContext) -> Exchange[Answer]:
+    request = DropSource(
+        statement.name,
+        statement.kind,
+        statement.if_exists,
+        statement.cascade,
+        statement.digest,
+        statement.delete_topic,
+        context.expected,
+        context.dry_run,
+    )
+    dropped: SourcesDropped = yield from request_answer(request)
+    if not dropped.names:
+        return statement.name, f"{statement.name} does not exist", None, dropped.notes
+    listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
+    for one in dropped.closure:
+        listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
+    names = ", ".join(dropped.names)
+    if dropped.dropped:
+        return statement.name, f"{names} dropped", listing, dropped.notes
+    if not context.dry_run:
+        raise NotLatest.of(
+            "CASCADE_DIGEST",
+            f"CASCADE takes {names}; nothing is dropped yet",
+            path="/sql",
+            new=names,
+            allowed=f"the statement with CASCADE DIGEST '{dropped.digest}'",
+        )
+    digest = f"; confirm with CASCADE DIGEST '{dropped.digest}'" if statement.cascade else ""
+    return statement.name, f"{names} would be dropped{digest}", listing, dropped.notes
+
+
+def _undrop(statement: s.UndropStatement, context: StatementContext) -> Exchange[Answer]:
+    _refuse_dry_run(context)
+    return _describe_stored((yield from request_answer(UndropSource(statement.name))), context)
+
+
+def _create_type(statement: s.CreateTypeStatement, context: StatementContext) -> Exchange[Answer]:
+    _refuse_dry_run(context)
+    request = CreateType(statement.name, print_column_type(statement.type), statement.if_not_exists, statement.comment)
+    stored = yield from request_answer(request)
+    note = () if stored.created else (f"There is a type {stored.name} already",)
+    return stored.name, f"Type {stored.name} {'created' if stored.created else 'unchanged'}", None, note
+
+
+def _drop_type(statement: s.DropTypeStatement, context: StatementContext) -> Exchange[Answer]:
+    _refuse_dry_run(context)
+    dropped = yield from request_answer(DropType(statement.name, statement.if_exists))
+    message = f"Type {dropped.name} dropped" if dropped.dropped else f"Type {dropped.name} does not exist"
+    return dropped.name, message, None, ()
+
+
+def _refuse_dry_run(context: StatementContext) -> None:
+    if context.dry_run:
+        raise Invalid.of(
+            "DRY_RUN", "This statement has no dry run", path="/dryRun", allowed="CREATE, ALTER and DROP of sources"
+        )
+
+
+# --------------------------------------------------------------------------------------------------------- changes
+
+
+def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer]:
+    return _describe_stored((yield from request_answer(replace(request, expected=context.expected))), context)
+
+
+def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
+    changes = tuple(SourceColumnChange("add", source_column(column)) for column in statement.columns)
+    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run)
+    return (yield from _change(request, context))
+
+
+def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange[Answer]:
+    request = ChangeSource(statement.name, context.text, rename=statement.new_name, dry_run=context.dry_run)
+    return (yield from _change(request, context))
+
+
+def _set_properties(statement: s.SetPropertiesStatement, context: StatementContext) -> Exchange[Answer]:
+    request = ChangeSource(statement.name, context.text, properties=statement.properties, dry_run=context.dry_run)
+    return (yield from _change(request, context))
+
+
+def _protect(statement: s.ProtectStatement, context: StatementContext) -> Exchange[Answer]:
+    request = ChangeSource(statement.name, context.text, protect=statement.protect, dry_run=context.dry_run)
+    return (yield from _change(request, context))
+
+
+def _comment(statement: s.CommentStatement, context: StatementContext) -> Exchange[Answer]:
+    request = ChangeSource(statement.name, context.text, comment=statement.comment, dry_run=context.dry_run)
+    return (yield from _change(request, context))
+
+
+def _refresh_schema(statement: s.RefreshSchemaStatement, context: StatementContext) -> Exchange[Answer]:
+    stored, effect = yield from refresh_source(statement.name, context.text, dry_run=context.dry_run)
+    name, message, _, notes = _describe_stored(stored, context)
+    return name, message, ResultRows(REFRESH_COLUMNS, list(effect.rows)), notes
+
+
+def _pause(statement: s.PauseStatement, context: StatementContext) -> Exchange[Answer]:
+    return (yield from _set_state(statement.name, PAUSED, context))
+
+
+def _resume(statement: s.ResumeStatement, context: StatementContext) -> Exchange[Answer]:
+    return (yield from _set_state(statement.name, RUNNING, context))
+
+
+def _set_state(name: str, state: str, context: StatementContext) -> Exchange[Answer]:
+    _refuse_dry_run(context)
+    stored: SourceStored = yield from request_answer(SetSourceState(name, state))
+    return stored.name, f"The query of {stored.name} is {state.lower()}", None, ()
+
+
+# ------------------------------------------------------------------------------------------------------- questions
+
+
+def _show(statement: s.ShowStatement, _context: StatementContext) -> Exchange[Answer]:
+    return _rows((yield from show(statement)), statement.of)
+
+
+def _describe(statement: s.DescribeStatement, _context: StatementContext) -> Exchange[Answer]:
+    return _rows((yield from describe(statement)), statement.name)
+
+
+def _show_create(statement: s.ShowCreateStatement, _context: StatementContext) -> Exchange[Answer]:
+    return _rows((yield from show_create(statement)), statement.name)
+
+
+def _select(statement: s.SelectStatement, _context: StatementContext) -> Exchange[Answer]:
+    return _rows((yield from select(statement)), statement.table)
+
+
+def _rows(listing: ResultRows, name: str) -> Answer:
+    return name, "", listing, ()
+
+
+def _assert_schema(statement: s.AssertSchemaStatement, _context: StatementContext) -> Exchange[Answer]:
+    there = yield from _has_schema(statement)
+    what = " ".join(
+        filter(
+            None,
+            (
+                f"subject {statement.subject}" if statement.subject else "",
+                f"id {statement.schema_id}" if statement.schema_id else "",
+            ),
+        )
+    )
+    if there is not statement.exists:
+        raise AssertFailedError.of(
+            "ASSERT_FAILED",
+            f"A schema with {what} {'does not exist' if statement.exists else 'exists'}",
+            path="/sql",
+            new=what,
+        )
+    return statement.subject, f"A schema with {what} {'exists' if there else 'does not exist'}", None, ()
+
+
+def _has_schema(statement: s.AssertSchemaStatement) -> Exchange[bool]:
+    subject = subject_of(statement.subject)
+    try:
+        if not statement.schema_id:
+            yield from request_answer(GetVersion(subject, -1))
+            return True
+        uses = yield from request_answer(UsesOf(statement.schema_id, subject))
+    except NotFound:
+        return False
+    return not statement.subject or any(subject_of(name) == subject for name, _ in uses.uses)
+
+
+def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
+    """DEFINE, UNDEFINE, SET and UNSET: the parser has carried them out."""
+    yield from ()
+    return "", "", None, ()
+
+
+def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
+    words = LATER_STATEMENTS[type(statement)]
+    yield from ()
+    raise Invalid.of(
+        "STATEMENTLATER_STATEMENTS", f"{words[0]} is not there yet", path="/sql", new=words[0], allowed=words[1]
+    )
+
+
+LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
+    s.InsertStatement: ("INSERT", "a producer with Treaty's serializers"),
+    s.UpdateStatement: ("UPDATE", "a producer with Treaty's serializers"),
+    s.DeleteStatement: ("DELETE", "a producer with Treaty's serializers"),
+    s.PrintStatement: ("PRINT", "`treaty consume`"),
+    s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
+    s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
+    s.SwapStatement: ("SWAP WITH", "ALTER … RENAME TO"),
+    s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it"),
+}
+"""Statements that are parsed and not carried out yet, and what does the same until then."""
+EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[Answer]]]] = {
+    s.CreateSourceStatement: ("CREATE", _create_source),
+    s.DropSourceStatement: ("DROP", _drop_source),
+    s.UndropStatement: ("UNDROP", _undrop),
+    s.CreateTypeStatement: ("CREATE TYPE", _create_type),
+    s.DropTypeStatement: ("DROP TYPE", _drop_type),
+    s.AddColumnsStatement: ("ALTER", _add_columns),
+    s.RenameStatement: ("ALTER", _rename),
+    s.SetPropertiesStatement: ("ALTER", _set_properties),
+    s.ProtectStatement: ("ALTER", _protect),
+    s.CommentStatement: ("ALTER", _comment),
+    s.RefreshSchemaStatement: ("ALTER", _refresh_schema),
+    s.PauseStatement: ("PAUSE", _pause),
+    s.ResumeStatement: ("RESUME", _resume),
+    s.ShowStatement: ("SHOW", _show),
+    s.ShowCreateStatement: ("SHOW CREATE", _show_create),
+    s.DescribeStatement: ("DESCRIBE", _describe),
+    s.SelectStatement: ("SELECT", _select),
+    s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
+    s.DefineStatement: ("DEFINE", _set),
+    s.UndefineStatement: ("UNDEFINE", _set),
+    s.SetStatement: ("SET", _set),
+    s.UnsetStatement: ("UNSET", _set),
+    **{kind: (words[0], _later) for kind, words in LATER_STATEMENTS.items()},
+}
+"""By class of statement: its first words, and what carries it out."""
+
+
+def kind_of(statement: s.SqlStatement) -> str:
+    """Return the first words of a statement, with STREAM, TABLE or TYPE where it says so."""
+    words = EXECUTORS[type(statement)][0]
+    if isinstance(statement, s.ShowStatement):
+        return f"{words} {statement.subject}"
+    kind = getattr(statement, "kind", "")
+    return f"{words} {kind}" if kind and words in {"CREATE", "DROP", "ALTER", "UNDROP"} else words
+
+
+def cells_of(listing: ResultRows | None) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return columns and rows of a listing; none without one."""
+    return ((), ()) if listing is None else (listing.columns, tuple(listing.rows))

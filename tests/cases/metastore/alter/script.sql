@@ -1,0 +1,8 @@
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
+ALTER STREAM s ADD COLUMN b STRING;
+ALTER STREAM s ADD COLUMN a STRING;
+ALTER STREAM s RENAME TO t;
+ALTER STREAM t SET COMMENT = 'all of them';
+DESCRIBE t;
+PAUSE t;
+SELECT name, comment, revision FROM treaty.sources WHERE comment LIKE '%them' AND revision = 2;

@@ -1,0 +1,7 @@
+CREATE TYPE address AS STRUCT<street STRING, zip INTEGER>;
+CREATE STREAM Flights (id BIGINT KEY, carrier VARCHAR NOT NULL, delay DOUBLE COMMENT 'minutes', home address) WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO');
+SHOW STREAMS;
+DESCRIBE flights;
+DESCRIBE TYPE address;
+SHOW CREATE STREAM flights;
+SHOW DEPENDENCIES OF flights;

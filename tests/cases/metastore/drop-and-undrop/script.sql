@@ -1,0 +1,8 @@
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO', BAD_ROWS = true);
+DROP STREAM s;
+SHOW STREAMS;
+SELECT name, kind FROM treaty.sources;
+UNDROP STREAM s;
+SELECT name, kind FROM treaty.sources ORDER BY name DESC;
+ALTER STREAM s SET PROTECTED = true;
+DROP STREAM s;

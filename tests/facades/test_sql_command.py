@@ -1,0 +1,61 @@
+"""`treaty sql` as a person uses it, on a file and over HTTP."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.behaviours.served import served
+from treaty.cli.main import group
+
+Run = Callable[..., Result]
+CREATE = "CREATE STREAM ${n} (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '${n}', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
+
+
+@pytest.fixture(params=["file", "http"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+    def command(url: str) -> Run:
+        def run_words(*words: str, stdin: str | None = None, code: int = 0) -> Result:
+            done = CliRunner().invoke(group, ["sql", *words], input=stdin, env={"TREATY_REGISTRY": url})
+            assert done.exit_code == code, done.output
+            return done
+
+        return run_words
+
+    if request.param == "file":
+        yield command(f"sqlite://{tmp_path / 'log.db'}")
+    else:
+        with served("memory:") as running:
+            yield command(running.url)
+
+
+def test_statements_come_from_options_files_and_standard_input(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "streams.sql"
+    file.write_text(CREATE + ";\nSHOW STREAMS;\n", "utf-8")
+    done = run("-f", str(file), "--var", "n=flights").stdout
+    assert "Stream flights created, and flights_bad" in done
+    assert "flights      kafka" in done
+    assert "BIGINT  key" in run(stdin="DESCRIBE flights").stdout
+    assert run("-e", "SHOW CREATE STREAM flights").stdout.startswith("CREATE STREAM flights (\n  id BIGINT KEY,")
+    (result,) = json.loads(run("-e", "SELECT name FROM treaty.sources ORDER BY name DESC", "--json").stdout)
+    assert result["rows"] == [["flights_bad"], ["flights"]]
+
+
+def test_errors_show_their_line_with_a_caret(run: Run) -> None:
+    told = run("-e", "SHOW STREAMS;\n  CREATE STREEM x", code=1).output
+    assert "line 2, column 10: STREEM stands where" in told
+    assert "    CREATE STREEM x\n           ^^^^^^" in told
+    listed = json.loads(run("-e", "SHO x", "--json", code=1).stdout)["error"]["diagnostics"]
+    assert [one["code"] for one in listed] == ["STATEMENT_UNKNOWN"]
+    assert "There is no stream or table x" in run("-e", "DROP STREAM x", code=1).output
+    assert "nothing was written" in run("-e", "CREATE STREAM x AS SELECT 1", code=2).output
+
+
+def test_a_cascade_is_shown_and_asked_for(run: Run) -> None:
+    run("-e", CREATE, "--var", "n=f")
+    assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", stdin="n\n", code=1).output
+    assert "f would be dropped" in run("-e", "DROP STREAM f", "--dry-run").output
+    assert "f_bad, f dropped" in run("-e", "DROP STREAM f CASCADE", "--yes").output
+    assert run("-e", "SHOW STREAMS").stdout == ""
