@@ -197,15 +197,15 @@ def error_body(error: RegistryError, diagnostics: Iterable[DiagnosticBody] = ())
 # ---------------------------------------------------------------------------------------------------- rows as bodies
 
 
-def source_body(source: Source, found: SourceFound | None = None) -> SourceBody:
-    """Print a source; `found` adds its readers."""
+def source_body(source: Source, described: SourceFound | None = None) -> SourceBody:
+    """Print a source; `described` adds its readers."""
     query = source.query
     return SourceBody(
         source.name, source.kind, source.generation, source.revision, source.connector, source.place, source.cluster,
         [ColumnBody(one.name, one.type, one.nullable, one.role, one.header, one.comment) for one in source.columns],
         _part(source.key), _part(source.value), dict(source.properties), "" if query is None else query.plan.body,
         "" if query is None else source.desired, source.protected, source.comment, source.author, source.time,
-        [] if found is None else list(found.readers), 0 if found is None else found.hidden_readers,
+        [] if described is None else list(described.readers), 0 if described is None else described.hidden_readers,
     )  # fmt: skip
 
 
@@ -219,19 +219,23 @@ def _part(part: SourcePart | None) -> PartBody | None:
     return PartBody(part.format, part.framing, subject, pin.ordinal, pin.schema_id)
 
 
-def type_body(type_: StoredType, found: TypeFound | None = None) -> TypeBody:
-    """Print a type; `found` adds its expanded definition and its users."""
-    expanded, users, hidden = ("", [], 0) if found is None else (found.expanded, list(found.users), found.hidden_users)
+def type_body(type_: StoredType, described: TypeFound | None = None) -> TypeBody:
+    """Print a type; `described` adds its expanded definition and its users."""
+    expanded, users, hidden = (
+        ("", [], 0) if described is None else (described.expanded, list(described.users), described.hidden_users)
+    )
     return TypeBody(type_.name, type_.definition, type_.generation, expanded, type_.comment, users, hidden)
 
 
-def dependencies_body(found: Dependents) -> DependenciesBody:
+def dependencies_body(described: Dependents) -> DependenciesBody:
     """Print who needs a source, and what it needs."""
-    return DependenciesBody([*map(_dependent, found.dependents)], [*map(_dependent, found.upstreams)], found.hidden)
+    return DependenciesBody(
+        [*map(_dependent, described.dependents)], [*map(_dependent, described.upstreams)], described.hidden
+    )
 
 
-def _dependent(one: Dependent) -> DependentBody:
-    return DependentBody(one.name, one.kind, one.needs, one.effect, one.depth)
+def _dependent(dependent: Dependent) -> DependentBody:
+    return DependentBody(dependent.name, dependent.kind, dependent.needs, dependent.effect, dependent.depth)
 
 
 def etag_of(source: Source) -> str:

@@ -64,8 +64,8 @@ class MetastoreExchange:
         data = await read_json_body(self.http, REQUEST_BYTES)
         try:
             return await run_by_size(len(data), partial(msgspec.json.decode, data, type=kind))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-            why = str(wrong)[:200] or "nested too deeply"
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as invalid:
+            why = str(invalid)[:200] or "nested too deeply"
         raise Invalid.of(
             "BODY", f"The body can't be read: {why}", new=why, allowed='{"sql": "SHOW STREAMS"}, as JSON in UTF-8'
         )
@@ -75,13 +75,13 @@ class MetastoreExchange:
         text = self.http.headers.get("if-match")
         if text is None:
             return None
-        found = _TAG.fullmatch(text.strip())
-        if found is None:
+        tag = _TAG.fullmatch(text.strip())
+        if tag is None:
             allowed = 'the ETag of GET /metastore/v1/sources/{name}, such as "7.1"'
             raise Invalid.of(
                 "IF_MATCH", f"{text[:50]!r} is no ETag of a source", path="If-Match", new=text, allowed=allowed
             )
-        return ExpectedSource(int(found[1]), int(found[2]))
+        return ExpectedSource(int(tag[1]), int(tag[2]))
 
     def limit(self) -> int:
         """Return how many entries a page has. Raises `Invalid`."""
@@ -166,9 +166,9 @@ async def list_queries(x: MetastoreExchange) -> w.SourcesBody:
 
 async def get_source(x: MetastoreExchange) -> w.SourceBody:
     """A stream or table with its readers. The `ETag` names its generation and revision."""
-    found = await x.registry.ask(DescribeSource(x.values[0]))
-    x.headers["etag"] = w.etag_of(found.source)
-    return w.source_body(found.source, found)
+    described = await x.registry.ask(DescribeSource(x.values[0]))
+    x.headers["etag"] = w.etag_of(described.source)
+    return w.source_body(described.source, described)
 
 
 async def list_types(x: MetastoreExchange) -> w.TypesBody:
@@ -179,8 +179,8 @@ async def list_types(x: MetastoreExchange) -> w.TypesBody:
 
 async def get_type(x: MetastoreExchange) -> w.TypeBody:
     """A named type with its expanded definition and its users."""
-    found = await x.registry.ask(DescribeType(x.values[0]))
-    return w.type_body(found.type, found)
+    described = await x.registry.ask(DescribeType(x.values[0]))
+    return w.type_body(described.type, described)
 
 
 async def get_dependencies(x: MetastoreExchange) -> w.DependenciesBody:
