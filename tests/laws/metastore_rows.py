@@ -47,7 +47,7 @@ metastore_rows = st.one_of(
     st.builds(
         Row,
         st.just("assignment"),
-        st.tuples(small, st.sampled_from(sources.PARTS)),
+        st.tuples(st.sampled_from(sources.PARTS), small),
         st.none() | st.builds(sources.Assignment, words, small),
     ),
 )

@@ -1,6 +1,7 @@
 """Rows and their portable form: what is written reads back, and what nobody knows is kept."""
 
 import json
+from typing import get_type_hints
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from treaty.core.policy import RANGES, Level, VersionRange
 from treaty.core.schema import Metadata, Rule, RuleSet
 from treaty.core.state import values
 from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row
+from treaty.core.state.state_tables import TABLES
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 pairs = st.dictionaries(texts, texts, max_size=3).map(lambda one: tuple(sorted(one.items())))
@@ -99,3 +101,10 @@ def test_what_cannot_be_read_is_kept_as_it_is(table: str, key: str, value: str, 
     assert isinstance(row.value, UnreadableValue)
     assert why in row.value.why
     assert encode_row(row).value == value
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_key_begins_with_a_number(name: str) -> None:
+    """A key that begins with 0 stands for a text that is no key."""
+    first = next(iter(get_type_hints(TABLES[name].key).values()))
+    assert first is str

@@ -278,7 +278,7 @@ def _sources_over(view: View, topic: mk.TopicKey) -> Iterator[mk.SourceKey]:
 
 def _assignments_of(view: View, key: mk.SourceKey) -> Iterator[mk.AssignmentKey]:
     source = view.get(mt.SOURCE, key)
-    keys = () if source is None else [mk.AssignmentKey(source.generation, part) for part in PARTS]
+    keys = () if source is None else [mk.AssignmentKey(part, source.generation) for part in PARTS]
     return (one for one in keys if view.get(mt.ASSIGNMENT, one) is not None)
 
 

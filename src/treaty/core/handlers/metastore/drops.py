@@ -116,7 +116,7 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
     gone = DroppedSource(source, command.principal, command.time)
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     stage.put(topic_with(stage.view, source, key, present=False, absent=delete_topic))
-    assigned = [AssignmentKey(source.generation, part) for part in PARTS]
+    assigned = [AssignmentKey(part, source.generation) for part in PARTS]
     stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
 
 

@@ -42,10 +42,12 @@ class RunnerKey(NamedTuple):
 
 
 class AssignmentKey(NamedTuple):
-    """Key of an assignment: the generation of a source, and which part of it."""
+    """Key of an assignment: which part of a source, and the source's generation. No key begins with a number, see
+    `decode_key`.
+    """
 
-    generation: int
     part: str
+    generation: int
 
 
 class PlanningKey(NamedTuple):
