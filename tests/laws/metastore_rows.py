@@ -53,7 +53,7 @@ metastore_rows = st.one_of(
 )
 
 KEYS: Mapping[str, Sequence[Key]] = {
-    "source": (("a",), ("a_bad",), ("\u00e9",), ("\u00c9",)),
+    "source": (("a",), ("a_bad",), ("\u00e9",), ("\u00c9",), ("b",)),
     "type": (("point",), ("\u212a",), ("line",)),
     "dropped": (("a",), ("a_bad",), ("b",)),
     "topic": (("main", "t"), ("main", "u"), ("other", "t")),

@@ -91,7 +91,7 @@ def test_no_counter_goes_down_and_no_id_is_given_twice(seed: int) -> None:
 def test_the_histories_have_what_the_laws_are_about() -> None:
     """Subjects that go with their counters, and contexts that are deleted and made again."""
     purged, contexts = 0, [0, 0]
-    for seed in range(30):
+    for seed in range(40):
         made = set()
         for _, _, decision in history(seed):
             purged += bool(gone(decision.rows, "counter"))

@@ -8,10 +8,11 @@ from tests.laws.toy import ToyGrammar, toy
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
-from treaty.core.messages import encodings, groups, schemaver, transfers
+from treaty.core.messages import encodings, groups, metastore, schemaver, transfers
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
+from treaty.core.sources import DroppedSource, Source, SourceColumn
 from treaty.core.state import values
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import Row, encode_row
@@ -52,6 +53,9 @@ REQUESTS: dict[str, Request[object]] = {
     "a history": groups.GetHistory(Subject(".", "many")),
     "subjects with a schema": groups.FindSameSchema(".", toy("a")),
     "published versions": schemaver.ListPublished(),
+    "sources": metastore.ListSources(),
+    "tables": metastore.ListSources("TABLE"),
+    "dropped sources": metastore.ListDropped(),
     "a version that is not there": FindVersion(Subject(".", "many"), (("key", "value"),)),
 }
 
@@ -67,6 +71,10 @@ def tables() -> DictTables:
     rows += [Row("version", (".", "many", 1, at), values.Version(at + 1, 1, "TOY")) for at in range(VERSIONS)]
     rows.append(Row("counter", encodings_key(Subject(".", "many")), values.Counter(0)))
     rows.append(Row("encoding", (".", "many", 0), values.Encoding(1, 1, VERSIONS - 1, "")))
+    source = Source("STREAM", "s", "CREATE", (SourceColumn("a", "INT"),), 1)
+    for number in range(SUBJECTS):
+        rows.append(Row("source", (f"s-{number:04}",), source))
+        rows.append(Row("dropped", (f"d-{number:04}",), DroppedSource(source, time=number)))
     made = DictTables()
     made.load(map(encode_row, rows), Position(b"i" * 16, 1, b"d" * 32))
     return made

@@ -158,7 +158,7 @@ def test_the_file_of_another_log_or_of_another_time_is_no_help(tmp_path: Path) -
         (lambda data: b"x" * 100, "no state file"),
         (lambda data: data[:200], "head is damaged"),
         (lambda data: data[:-500], "cut short"),
-        (lambda data: data[:8] + b"\0\0\0\1" + data[12:], "format 1"),
+        (lambda data: data[:8] + b"\0\0\0\2" + data[12:], "format 2"),
         (lambda data: data[:40] + b"?" + data[41:], "head is damaged"),
     ],
     ids=["empty", "strange", "half-a-head", "cut", "newer", "bit"],

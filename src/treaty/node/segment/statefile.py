@@ -12,10 +12,11 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from treaty.core import sources
 from treaty.core.names import Subject
 from treaty.core.state import values
 from treaty.core.state.commit import Position, as_root
@@ -31,6 +32,11 @@ from treaty.node.segment.value_format import read_row
 RELEASE = VERSION
 """The version of the package: a newer one may find rows by other entries."""
 _SUBJECT = Subject(".", "s")
+_PIN = sources.SchemaPin(*_SUBJECT, 1, 4, 7)
+_SOURCE = sources.Source(
+    "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=_PIN), types=("p",), origin="o",
+    query=sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("r", 1),))),
+)  # fmt: skip
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.StoredReference("n", ":.y:s", 3, 9),), type_name="t")),
     Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.StoredReference("n", "s", 3, 9),))),
@@ -54,6 +60,13 @@ SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("draft", (*_SUBJECT, 1), values.StoredDraft("{}")),
     Row("api_key", ("a" * 64,), values.ApiKey("com.acme", "READ")),
     Row("outcome", ("", "c"), values.Outcome(3, "registered")),
+    Row("source", ("é",), _SOURCE),
+    Row("dropped", ("é_bad",), sources.DroppedSource(replace(_SOURCE, query=None), "user:a", 5)),
+    Row("type", ("é",), sources.StoredType("É", "ARRAY<p>", 1, ("p",))),
+    Row("topic", ("main", "t"), sources.Topic(sources=("é",))),
+    Row("runner", ("r",), sources.Runner(1, "h")),
+    Row("assignment", ("query", 1), sources.Assignment("r", 1)),
+    Row("planning", ("é",), sources.PlanningJob("CREATE", deadline=5)),
 ))  # fmt: skip
 """A row for every index, and for what its entries depend on."""
 
@@ -77,7 +90,7 @@ KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {LEVEL}".encode()).digest()[:8]
 # ------------------------------------------------------------------------------------------------------------- the file
 
 MAGIC = b"TRTYSTAT"
-FORMAT = 4
+FORMAT = 1
 """The layout of files that this version writes and reads."""
 _HEAD = struct.Struct(">8sII")
 """Magic, format, bytes of the JSON that follows."""
