@@ -291,7 +291,7 @@ def test_no_number_is_cast_to_a_narrower_one_without_a_check(have: Scalar | Deci
         *((Scalar(name), {"fits", "text"}) for name in ("date", "timestamp", "timestamp_ntz")),
         (Scalar("binary"), set()),
     ],
-    ids=str,
+    ids=lambda value: "-".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_a_text_is_cast_to_all_that_has_a_text_and_a_null_to_everything(
     want: Scalar | Decimal, checks: set[str]
