@@ -49,7 +49,7 @@ def test_errors_have_a_code_a_status_and_the_statement(http: httpx2.Client, sql:
     got = post(http, sql)
     assert (got.status_code, got.json()["code"]) == (status, code)
     assert got.json()["message"]
-    assert got.json().get("failed", sql) == sql
+    assert got.json().get("failed") == (None if "diagnostics" in got.json() else sql)
 
 
 def test_all_errors_of_a_text_are_answered_with_their_places(http: httpx2.Client) -> None:
@@ -95,6 +95,50 @@ def test_a_script_that_comes_twice_is_the_same_commands(http: httpx2.Client) -> 
     assert [one["message"] for one in first.json()["results"]] == [one["message"] for one in again.json()["results"]]
     names = [source["name"] for source in http.get("/metastore/v1/sources?limit=1000").json()["sources"]]
     assert names.count("e1") == names.count("e2") == 1
+
+
+def test_a_command_id_is_for_one_text(http: httpx2.Client) -> None:
+    replaced = STREAM.format("g1").replace("CREATE", "CREATE OR REPLACE")
+    assert post(http, replaced, headers={"treaty-command": "k-1"}).status_code == 200
+    other = post(http, replaced.replace("carrier STRING", "carrier STRING, n INT"), headers={"treaty-command": "k-1"})
+    assert (other.status_code, other.json()["code"]) == (400, "COMMAND_ID_USED")
+    assert [one["name"] for one in http.get("/metastore/v1/sources/g1").json()["columns"]] == ["id", "carrier"]
+
+
+def test_a_script_that_comes_again_is_the_same_where_a_statement_needs_no_command(http: httpx2.Client) -> None:
+    first = STREAM.format("h1").replace("STREAM", "STREAM IF NOT EXISTS", 1)
+    script = f"{first}; {STREAM.format('h2')}; ALTER STREAM h1 REFRESH SCHEMA; ALTER STREAM h2 SET COMMENT = 'x'"
+    told = [post(http, script, headers={"treaty-command": "script-2"}) for _ in range(2)]
+    assert [got.status_code for got in told] == [200, 200]
+    assert [got.json()["results"][3]["message"] for got in told] == ["Stream h2 changed", "Stream h2 changed"]
+    long = post(http, f"SHOW STREAMS; {STREAM.format('h3')}", headers={"treaty-command": "x" * 128})
+    assert (long.status_code, long.json()["code"]) == (400, "COMMAND_ID")
+
+
+def test_what_expects_no_revision_says_so(http: httpx2.Client) -> None:
+    for sql in ("CREATE TYPE i1 AS INT", "SHOW STREAMS", "ALTER STREAM kept REFRESH SCHEMA"):
+        got = post(http, sql, headers={"if-match": '"999.7"'})
+        assert (got.status_code, got.json()["code"]) == (400, "IF_MATCH"), sql
+
+
+def test_warnings_of_the_parser_are_in_the_result_of_their_statement(http: httpx2.Client) -> None:
+    post(http, STREAM.format("j1"))
+    got = post(http, "SHOW TYPES; CREATE STREAM IF NOT EXISTS j1 AS SELECT 1 FROM STREAM x EMIT CHANGES")
+    first, second = got.json()["results"]
+    assert first["warnings"] == []
+    assert any("EMIT CHANGES" in warning for warning in second["warnings"])
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "KAFKA_TOPIC = 't', PATH = '/x', VALUE_FORMAT = 'AVRO'",
+        "CONNECTOR = 'delta', PATH = '/x', VALUE_FORMAT = 'AVRO'",
+    ],
+)
+def test_a_property_that_its_connector_does_not_take_is_refused(http: httpx2.Client, properties: str) -> None:
+    got = post(http, f"CREATE STREAM k1 (a INT) WITH ({properties})")
+    assert (got.status_code, got.json()["code"]) == (400, "PROPERTY_MISPLACED")
 
 
 def test_lists_come_in_pages_and_by_kind(http: httpx2.Client) -> None:

@@ -70,7 +70,9 @@ def create_source(
         raise Unavailable(message)
     try:
         return (yield from _create(statement, text, dry_run=dry_run, expected=expected))
-    except Invalid:
+    except Invalid as refused:
+        if refused.reason.rule == "COMMAND_ID_USED":
+            raise
         there = None if statement.or_replace else (yield from _find_source(statement.name))
         if there is None:
             raise
@@ -80,6 +82,7 @@ def create_source(
 def _create(
     statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
 ) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    refuse_misplaced(statement)
     sides = yield from _settle_sides(statement)
     request = CreateSource(
         _definition(statement, text, sides), _registration(sides.get("key")), _registration(sides.get("value")),
@@ -163,7 +166,29 @@ def _read_types(columns: Sequence[HeadColumn]) -> Exchange[Mapping[str, SqlType]
 
 def connector_of(statement: CreateSourceStatement) -> str:
     """Return where the data of a source is: what the statement says, files with a PATH, else kafka."""
-    return statement.property("CONNECTOR") or ("files" if statement.property("PATH") else "kafka")
+    return statement.property("CONNECTOR") or (
+        "files" if statement.property("PATH") and not statement.property("KAFKA_TOPIC") else "kafka"
+    )
+
+
+NOT_OF: Mapping[str, tuple[str, ...]] = {
+    "kafka": ("PATH",),
+    "files": ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY"),
+    **dict.fromkeys(TABLES, ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY", "KEY_FORMAT", "VALUE_FORMAT",
+                             "FRAMING", "SUBJECT", "KEY_SUBJECT", "KEY_SCHEMA_ID", "VALUE_SCHEMA_ID")),
+}  # fmt: skip
+"""By connector, properties that have no meaning for it."""
+
+
+def refuse_misplaced(statement: CreateSourceStatement) -> None:
+    """Raise `Invalid` for a property that the connector of a source does not take."""
+    connector = connector_of(statement)
+    for name, value in statement.properties:
+        if name in NOT_OF.get(connector, ()):
+            raise Invalid.of(
+                "PROPERTY_MISPLACED", f"{name} has no meaning for CONNECTOR = '{connector}'", path="/sql", new=value,
+                allowed="leave it out, or say another CONNECTOR",
+            )  # fmt: skip
 
 
 def place_of(statement: CreateSourceStatement) -> str:

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
 from treaty.client.exchanges import Exchange
+from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.operations import is_command
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
-from treaty.metastore.execution.statements import EXECUTORS, StatementContext, cells_of, kind_of
+from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 A = TypeVar("A")
@@ -51,12 +53,14 @@ class Metastore:
 
         `expected` is what the source of a single statement must be.
         """
+        script = parse_statements(sql, variables or {}, expected)
         results: list[StatementResult] = []
-        for parsed in parse_statements(sql, variables or {}, expected).statements:
+        for place, parsed in enumerate(script.statements):
             try:
-                results.append(run_parsed(self, parsed, dry_run=dry_run, expected=expected))
+                result = run_parsed(self, parsed, dry_run=dry_run, expected=expected, place=place)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
+            results.append(_with_warnings(result, script, parsed))
         return ScriptOutcome(tuple(results))
 
 
@@ -89,28 +93,63 @@ class AsyncMetastore:
 
         `expected` is what the source of a single statement must be.
         """
+        script = parse_statements(sql, variables or {}, expected)
+        return await self.run_parsed_script(script, dry_run=dry_run, expected=expected)
+
+    async def run_parsed_script(
+        self, script: StatementScript, *, dry_run: bool = False, expected: ExpectedSource | None = None
+    ) -> ScriptOutcome:
+        """Carry out the statements of a script that `parse_statements` has returned."""
         results: list[StatementResult] = []
-        for parsed in parse_statements(sql, variables or {}, expected).statements:
-            recorder = _AsyncSequenceRecorder(self.registry)
+        for place, parsed in enumerate(script.statements):
+            recorder = _AsyncSequenceRecorder(self.registry, place)
+            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected))
             try:
-                result = await run_exchange_async(
-                    recorder, run_statement(parsed, StatementContext(parsed.text, dry_run, expected)), self.call
-                )
-                results.append(replace(result, sequence=recorder.sequence))
+                result = await run_exchange_async(recorder, statement, self.call)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
+            results.append(_with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
         return ScriptOutcome(tuple(results))
 
 
-class _SequenceRecorder:
-    """A registry that remembers the sequence of its last answer."""
+def _with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
+    """Return a result with the warnings of the parser about its statement."""
+    own = tuple(str(one) for one in script.warnings if parsed.start <= one.start <= parsed.end)
+    return replace(result, warnings=(*result.warnings, *own))
 
-    def __init__(self, registry: Registry) -> None:
+
+def statement_call(call: CallOptions, request: Request[Any], place: int) -> CallOptions:
+    """Return the options of a request of the statement at a place of its script, from 0.
+
+    The command of the first statement has the command id of the script, that of a later one has its place behind it, so that a
+    script that comes again is the same commands. Raises `Invalid` for an id without room for the place.
+    """
+    if not call.command_id:
+        return call
+    if not is_command(request):
+        return replace(call, command_id="")
+    suffix = f".{place}" if place else ""
+    if len(call.command_id) + len(suffix) > COMMAND_ID:
+        raise Invalid.of(
+            "COMMAND_ID",
+            f"The command id of a script needs room for the place of a statement, {suffix}",
+            path="Treaty-Command",
+            new=call.command_id,
+            allowed=f"at most {COMMAND_ID - len(suffix)} characters",
+        )
+    return replace(call, command_id=f"{call.command_id}{suffix}")
+
+
+class _SequenceRecorder:
+    """A registry that remembers the sequence of its last answer, for the statement at a place of its script."""
+
+    def __init__(self, registry: Registry, place: int) -> None:
         self.registry = registry
+        self.place = place
         self.sequence = 0
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        reply = self.registry.ask(request, call)
+        reply = self.registry.ask(request, statement_call(call, request, self.place))
         self.sequence = reply.token.sequence
         return reply
 
@@ -119,14 +158,15 @@ class _SequenceRecorder:
 
 
 class _AsyncSequenceRecorder:
-    """An asynchronous registry that remembers the sequence of its last answer."""
+    """An asynchronous registry that remembers the sequence of its last answer, as `_SequenceRecorder` does."""
 
-    def __init__(self, registry: AsyncRegistry) -> None:
+    def __init__(self, registry: AsyncRegistry, place: int) -> None:
         self.registry = registry
+        self.place = place
         self.sequence = 0
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        reply = await self.registry.ask(request, call)
+        reply = await self.registry.ask(request, statement_call(call, request, self.place))
         self.sequence = reply.token.sequence
         return reply
 
@@ -135,10 +175,15 @@ class _AsyncSequenceRecorder:
 
 
 def run_parsed(
-    metastore: Metastore, parsed: ParsedStatement, *, dry_run: bool = False, expected: ExpectedSource | None = None
+    metastore: Metastore,
+    parsed: ParsedStatement,
+    *,
+    dry_run: bool = False,
+    expected: ExpectedSource | None = None,
+    place: int = 0,
 ) -> StatementResult:
-    """Carry out one statement of a script. Raises what the registry refuses."""
-    recorder = _SequenceRecorder(metastore.registry)
+    """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
+    recorder = _SequenceRecorder(metastore.registry, place)
     context = StatementContext(parsed.text, dry_run, expected)
     result = run_exchange(recorder, run_statement(parsed, context), metastore.call)
     return replace(result, sequence=recorder.sequence)
@@ -157,6 +202,13 @@ def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedS
             f"What a source is expected to be is about one statement, and there are {len(script.statements)}",
             path="If-Match",
             allowed="one statement",
+        )
+    if expected is not None and not isinstance(script.statements[0].value, EXPECTING):
+        raise Invalid.of(
+            "IF_MATCH",
+            f"{kind_of(script.statements[0].value)} can't expect a source to be of a revision",
+            path="If-Match",
+            allowed="CREATE, ALTER or DROP of a source, REFRESH SCHEMA aside",
         )
     return script
 

@@ -11,7 +11,7 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
 from treaty.api.dialects.request_registry import RequestRegistry
-from treaty.core.limits import COMMAND_ID, REQUEST_BYTES, SOURCES_PAGE
+from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
 from treaty.core.messages.metastore import (
     CreateSource,
     DescribeSource,
@@ -22,13 +22,13 @@ from treaty.core.messages.metastore import (
     ListTypes,
     SourceStored,
 )
-from treaty.core.operations import is_command
 from treaty.core.outcomes import read_outcome
-from treaty.core.refusals import Invalid, RegistryError
+from treaty.core.refusals import Invalid, NotFound, RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetOutcome, Request
+from treaty.core.sources import KINDS
 from treaty.metastore.execution.results import ScriptOutcome, StatementResult
-from treaty.metastore.metastore import AsyncMetastore
+from treaty.metastore.metastore import AsyncMetastore, parse_statements
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 
@@ -91,23 +91,13 @@ class MetastoreExchange:
         raise Invalid.of("LIMIT", f"'{text[:50]}' is no limit", path="limit", new=text, allowed=f"1 to {SOURCES_PAGE}")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _SharedRegistry:
-    """The registry of a request as statements ask it, with the options of the request.
-
-    The first command has the id of the request, further ones have a number behind it, so that a script that comes again
-    is the same commands.
-    """
+    """The registry of a request as statements ask it."""
 
     registry: RequestRegistry
-    commands: int = 0
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        call = self.registry.call
-        if call.command_id and is_command(request):
-            suffix = f".{self.commands}" if self.commands else ""
-            call = replace(call, command_id=f"{call.command_id[: COMMAND_ID - len(suffix)]}{suffix}")
-            self.commands += 1
         try:
             answer = await self.registry.ask(request, call)
         except Invalid as refused:
@@ -119,12 +109,21 @@ class _SharedRegistry:
         return Reply(answer, token)
 
     async def _find_answer(self, request: CreateSource, call: CallOptions, refused: Invalid) -> Any:
-        """Return the answer of a CREATE that comes again: its request differs where its own schema is there now."""
-        outcome = await self.registry.ask(GetOutcome(call.command_id), replace(call, command_id=""))
-        answer = read_outcome(outcome)
-        if not isinstance(answer, SourceStored) or answer.name != request.definition.name:
-            raise refused
-        return answer
+        """Return the answer of a CREATE that comes again: its request differs where its own schema is there now.
+
+        Raises `refused` unless the source is the one of that command, with the text of this one.
+        """
+        asking, definition = replace(call, command_id=""), request.definition
+        answer = read_outcome(await self.registry.ask(GetOutcome(call.command_id), asking))
+        if isinstance(answer, SourceStored) and answer.name == definition.name:
+            try:
+                source = (await self.registry.ask(DescribeSource(definition.name), asking)).source
+            except NotFound:
+                raise refused from None
+            same = (source.generation, source.revision) == (answer.generation, answer.revision)
+            if same and source.statement == definition.statement:
+                return answer
+        raise refused
 
     async def close(self) -> None:
         """Close nothing: the registry is everybody's."""
@@ -135,9 +134,10 @@ async def post_statements(x: MetastoreExchange) -> w.StatementResultsBody:
     answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
     """
     body = await x.body(w.StatementsBody)
-    metastore = AsyncMetastore(_SharedRegistry(x.registry))
     expected = x.expected()
-    outcome = await metastore.run_script(body.sql, dry_run=body.dry_run, variables=body.variables, expected=expected)
+    script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
+    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call)
+    outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)
     return w.StatementResultsBody([*map(result_body, outcome.results)])
@@ -153,7 +153,10 @@ def result_body(result: StatementResult) -> w.StatementResultBody:
 
 async def list_sources(x: MetastoreExchange) -> w.SourcesBody:
     """List streams and tables by name."""
-    request = ListSources(x.query.get("kind", "").upper(), after=x.query.get("after", ""), limit=x.limit())
+    kind = x.query.get("kind", "").upper()
+    if kind not in {"", *KINDS}:
+        raise Invalid.of("SOURCE_KIND", f"'{kind[:50]}' is no kind", path="kind", new=kind, allowed="stream or table")
+    request = ListSources(kind, after=x.query.get("after", ""), limit=x.limit())
     page = await x.registry.ask(request)
     return w.SourcesBody([w.source_body(source) for source in page.sources], page.last)
 

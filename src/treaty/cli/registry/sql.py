@@ -36,12 +36,13 @@ class InvalidScriptError(ReportedError):
 
 def _caret_lines(text: str, one: SqlDiagnostic) -> Iterator[str]:
     yield str(one)
-    lines = text.splitlines()
+    lines = text.split("\n")
     if one.line <= len(lines):
         line = lines[one.line - 1]
         width = max(1, min(one.end - one.start, len(line) - one.column + 1))
         yield f"  {screen.escape_line(line)}"
-        yield f"  {' ' * (one.column - 1)}{'^' * width}"
+        blanks = "".join("\t" if char == "\t" else " " for char in line[: one.column - 1])
+        yield f"  {screen.escape_line(blanks)}{'^' * width}"
 
 
 @click.command("sql")
@@ -89,13 +90,17 @@ def command(
     results: list[StatementResult] = []
     with connection.open_registry(registry, "create") as found:
         metastore = Metastore(found.registry)
-        for text in scripts:
-            for result in _run(metastore, text, dict(parse_pairs(variables)), dry_run=dry_run, yes=yes):
-                results.append(result)
-                if not as_json:
-                    _say(result)
-    if as_json:
-        screen.say_json([asdict(result) for result in results])
+        try:
+            for text in scripts:
+                for result in _run(metastore, text, dict(parse_pairs(variables)), dry_run=dry_run, yes=yes):
+                    results.append(result)
+                    if not as_json:
+                        _say(result)
+        finally:  # what was done before an error stays, and is printed
+            if as_json and results:
+                screen.say_json([asdict(result) for result in results])
+    if as_json and not results:
+        screen.say_json([])
 
 
 def _run(
@@ -107,11 +112,11 @@ def _run(
         raise InvalidScriptError(text, wrong) from None
     for warning in script.warnings:
         screen.say(f"warning: {warning}", "yellow", err=True)
-    for parsed in script.statements:
+    for place, parsed in enumerate(script.statements):
         try:
             if isinstance(parsed.value, DropSourceStatement) and not dry_run:
                 parsed = _confirm(metastore, parsed, parsed.value, yes=yes)  # noqa: PLW2901 (the same with its digest)
-            yield run_parsed(metastore, parsed, dry_run=dry_run)
+            yield run_parsed(metastore, parsed, dry_run=dry_run, place=place)
         except Refusal as no:
             raise RefusedError(no) from no
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import DescribeSource, DescribeType, ListDependents
-from treaty.core.refusals import Invalid
+from treaty.core.refusals import Invalid, NotFound
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import pins_of
@@ -94,7 +94,12 @@ def _show_dependencies(statement: ShowStatement) -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
     names = [statement.of] if statement.of else [source.name for source in (yield from list_sources())]
     for name in names:
-        found = yield from request_answer(ListDependents(name, recursive=statement.recursive))
+        try:
+            found = yield from request_answer(ListDependents(name, recursive=statement.recursive))
+        except NotFound:
+            if statement.of:
+                raise
+            continue  # it was dropped meanwhile
         for one in found.dependents:
             listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
         if statement.of:

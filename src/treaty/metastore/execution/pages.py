@@ -1,11 +1,11 @@
-"""All rows of paged queries, as exchanges, up to RESULT_ROWS."""
+"""All rows of paged queries, as exchanges: there are no more than SOURCES."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from treaty.client.exchanges import Exchange, request_answer
-from treaty.core.limits import RESULT_ROWS
+from treaty.core.limits import SOURCES
 from treaty.core.messages.metastore import DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.requests import Request
 from treaty.core.sources import Source, StoredType
@@ -32,7 +32,7 @@ def _all_pages(request: Request[Any], rows_of: Callable[[Any], tuple[T, ...]]) -
     rows: list[T] = []
     page = yield from request_answer(request)
     rows.extend(rows_of(page))
-    while page.last and len(rows) < RESULT_ROWS:
+    while page.last and len(rows) < SOURCES:
         page = yield from request_answer(replace(request, after=page.last))  # type: ignore[type-var]  # a request is frozen
         rows.extend(rows_of(page))
-    return tuple(rows[:RESULT_ROWS])
+    return tuple(rows)

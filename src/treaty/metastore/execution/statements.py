@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import print_column_type
+from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import (
     ChangeSource,
     CreateType,
@@ -140,6 +141,14 @@ def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange
 
 
 def _set_properties(statement: s.SetPropertiesStatement, context: StatementContext) -> Exchange[Answer]:
+    if any(name == "BAD_ROWS" for name, _ in statement.properties):
+        raise Invalid.of(
+            "PROPERTY_MISPLACED",
+            "ALTER does not make or end the stream of bad rows",
+            path="/sql",
+            new="BAD_ROWS",
+            allowed="BAD_ROWS in CREATE OR REPLACE, or DROP of the stream of bad rows",
+        )
     request = ChangeSource(statement.name, context.text, properties=statement.properties, dry_run=context.dry_run)
     return (yield from _change(request, context))
 
@@ -194,7 +203,11 @@ def _select(statement: s.SelectStatement, _context: StatementContext) -> Exchang
 
 
 def _rows(listing: ResultRows, name: str) -> Answer:
-    return name, "", listing, ()
+    """Return the first RESULT_ROWS rows, with a warning where there are more."""
+    if len(listing.rows) <= RESULT_ROWS:
+        return name, "", listing, ()
+    warning = f"only the first {RESULT_ROWS} of {len(listing.rows)} rows are here: SELECT … WHERE … LIMIT narrows them"
+    return name, "", ResultRows(listing.columns, listing.rows[:RESULT_ROWS]), (warning,)
 
 
 def _assert_schema(statement: s.AssertSchemaStatement, _context: StatementContext) -> Exchange[Answer]:
@@ -239,9 +252,7 @@ def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
 def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
     words = LATER_STATEMENTS[type(statement)]
     yield from ()
-    raise Invalid.of(
-        "STATEMENTLATER_STATEMENTS", f"{words[0]} is not there yet", path="/sql", new=words[0], allowed=words[1]
-    )
+    raise Invalid.of("STATEMENT_LATER", f"{words[0]} is not there yet", path="/sql", new=words[0], allowed=words[1])
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
@@ -295,3 +306,15 @@ def kind_of(statement: s.SqlStatement) -> str:
 def cells_of(listing: ResultRows | None) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
     """Return columns and rows of a listing; none without one."""
     return ((), ()) if listing is None else (listing.columns, tuple(listing.rows))
+
+
+EXPECTING = (
+    s.CreateSourceStatement,
+    s.DropSourceStatement,
+    s.AddColumnsStatement,
+    s.RenameStatement,
+    s.SetPropertiesStatement,
+    s.ProtectStatement,
+    s.CommentStatement,
+)
+"""Statements that can say which generation and revision they expect."""

@@ -9,7 +9,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import ListDependents
 from treaty.core.names import Subject
-from treaty.core.refusals import Invalid
+from treaty.core.refusals import Invalid, NotFound, TooLarge
 from treaty.core.requests import ListSchemas, ListSubjects
 from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources, list_types
@@ -25,6 +25,8 @@ SOURCE_COLUMNS = (
 
 def select(statement: SelectStatement) -> Exchange[ResultRows]:
     """Return the rows that a SELECT asks for. Raises `Invalid` for a column that the table does not have."""
+    for condition in statement.conditions:
+        _refuse_long_pattern(condition)
     table = yield from _TABLES[statement.table]()
     places = {name: place for place, name in enumerate(table.columns)}
     chosen = statement.columns or table.columns
@@ -33,7 +35,7 @@ def select(statement: SelectStatement) -> Exchange[ResultRows]:
     rows = [row for row in table.rows if all(_fits(row[place], one) for place, one in tests)]
     for place, descending in reversed(ordered):
         rows.sort(key=lambda row, at=place: _order_of(row[at]), reverse=descending)  # type: ignore[misc]
-    limit = RESULT_ROWS if statement.limit < 0 else statement.limit
+    limit = len(rows) if statement.limit < 0 else statement.limit
     shown = [_place(places, name, statement.table) for name in chosen]
     return ResultRows(
         tuple(table.columns[place] for place in shown), [tuple(row[place] for place in shown) for row in rows[:limit]]
@@ -58,6 +60,20 @@ def _fits(cell: Cell, condition: ColumnCondition) -> bool:
     if isinstance(cell, bool) or isinstance(condition.value, bool):
         return cell is condition.value
     return str(cell) == str(condition.value)
+
+
+LIKE_CHARACTERS = 1_000
+"""Characters of a LIKE pattern."""
+
+
+def _refuse_long_pattern(condition: ColumnCondition) -> None:
+    if condition.operator == "LIKE" and len(str(condition.value)) > LIKE_CHARACTERS:
+        raise TooLarge.of(
+            "LIKE_CHARACTERS",
+            "The pattern of LIKE is too long",
+            path="/sql",
+            allowed=f"at most {LIKE_CHARACTERS} characters",
+        )
 
 
 def matches_like(pattern: str, text: str) -> bool:
@@ -86,7 +102,8 @@ def _segments(pattern: str) -> tuple[tuple[str | None, ...], ...]:
     segments: list[list[str | None]] = [[]]
     for piece in re.findall(r"\\.|.", pattern, re.DOTALL):
         if piece == "%":
-            segments.append([])
+            if segments[-1] or len(segments) == 1:  # several in a row are one
+                segments.append([])
         else:
             segments[-1].append(None if piece == "_" else piece[-1])
     return tuple(map(tuple, segments))
@@ -143,14 +160,15 @@ def _select_queries() -> Exchange[ResultRows]:
 
 def _select_dependencies() -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "needs_kind", "effect"))
-    for source in (yield from list_sources()):
-        found = yield from request_answer(ListDependents(source.name))
+    names = [(source.name, "SOURCE") for source in (yield from list_sources())]
+    names += [(type_.name, "TYPE") for type_ in (yield from list_types())]
+    for name, kind in names:
+        try:
+            found = yield from request_answer(ListDependents(name, kind))
+        except NotFound:  # it was dropped meanwhile
+            continue
         for one in found.upstreams:
-            listing.add(source.name, "SOURCE", one.name, one.kind, one.effect)
-    for type_ in (yield from list_types()):
-        found = yield from request_answer(ListDependents(type_.name, "TYPE"))
-        for one in found.upstreams:
-            listing.add(type_.name, "TYPE", one.name, one.kind, one.effect)
+            listing.add(name, kind, one.name, one.kind, one.effect)
     return listing
 
 

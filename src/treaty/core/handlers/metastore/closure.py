@@ -4,7 +4,7 @@ RESTRICT, CASCADE, dry runs, DESCRIBE and SHOW DEPENDENCIES all walk it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treaty.core import limits
@@ -79,9 +79,16 @@ def describe_step(view: View, step: ClosureStep) -> Dependent:
 
 
 def describe_seen(view: View, access: Access | None, steps: Sequence[ClosureStep]) -> tuple[tuple[Dependent, ...], int]:
-    """Return the steps that a caller may see, in words, and how many others there are."""
-    shown = tuple(describe_step(view, step) for step in steps if may_see(access, step))
-    return shown, len(steps) - len(shown)
+    """Return the steps that a caller may see, in words, and how many others there are. What a step needs has no name where the
+    caller may not see that.
+    """
+    shown = []
+    for step in steps:
+        if may_see(access, step):
+            described = describe_step(view, step)
+            hides = access is not None and step.use.of is SOURCE and not access.may_source("read", step.needed.name)
+            shown.append(replace(described, needs="") if hides else described)
+    return tuple(shown), len(steps) - len(shown)
 
 
 def list_names(names: Sequence[str], hidden: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
-from treaty.core.access.rights import TopicPart
+from treaty.core.access.rights import Access, TopicPart
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import (
@@ -129,7 +129,7 @@ def refuse_unfit_reads(
                 new=read.source,
                 allowed="another source",
             )
-        there = refuse_missing_read(view, read, path)
+        there = refuse_missing_read(view, command.access, read, path)
         if there.connector == "kafka" and there.place and command.access is not None:
             part = TopicPart(there.place, "", "value")
             need = RequiredPermission(("query",), TOPIC_KIND, part, path)
@@ -143,11 +143,11 @@ def refuse_unfit_reads(
             )
 
 
-def refuse_missing_read(view: View, read: SourceRead, path: str) -> Source:
+def refuse_missing_read(view: View, access: Access | None, read: SourceRead, path: str) -> Source:
     """Return the source that a query reads; raises where it is missing or of another generation."""
     there = view.get(SOURCE, source_key(read.source))
     if there is None:
-        near = nearest_name(view, read.source)
+        near = nearest_name(view, access, read.source)
         missing = source_not_found(view, read.source, path, "READ_NOT_FOUND")
         raise SourceNotFound(
             replace(missing.reason, allowed=f"did you mean {near}?" if near else missing.reason.allowed)

@@ -8,7 +8,7 @@ from treaty.core import limits
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import TopicPart
-from treaty.core.access.source_permissions import on_source
+from treaty.core.access.source_permissions import of_create_source, on_source
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.closure import (
     ClosureStep,
@@ -28,7 +28,14 @@ from treaty.core.handlers.metastore.names import find_source, refuse_taken_sourc
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.types import refuse_unfit_columns
-from treaty.core.messages.metastore import DropSource, SourcesDropped, SourceStored, UndropSource
+from treaty.core.messages.metastore import (
+    CreateSource,
+    DropSource,
+    SourceDefinition,
+    SourcesDropped,
+    SourceStored,
+    UndropSource,
+)
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceExists, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, DroppedSource, Source
@@ -116,6 +123,8 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
     gone = DroppedSource(source, command.principal, command.time)
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     stage.put(topic_with(stage.view, source, key, present=False, absent=delete_topic))
+    if source.origin:  # its part is assigned by the generation of the source whose bad rows it has
+        return
     assigned = [AssignmentKey(part, source.generation) for part in PARTS]
     stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
 
@@ -223,6 +232,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
             allowed="a source of SHOW DROPPED",
         )
     source = gone.source
+    _refuse_unless_creator(command, source)
     refuse_taken_source(view, source.name)
     refuse_many_sources(view)
     refuse_unfit_columns(view, source.columns)
@@ -236,6 +246,18 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     also = _put_bad_rows_back(stage, key)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
     return Decision(stage.rows, describe_stored(back, created=True, also=also))
+
+
+def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> None:
+    """Raise `Forbidden` for who may not create the source as it was."""
+    if command.access is None:
+        return
+    defined = SourceDefinition(
+        source.name, source.kind, source.statement, source.columns, source.key, source.value, source.connector, source.cluster,
+        source.place, query=None if source.query is None else source.query.plan,
+    )  # fmt: skip
+    required = of_create_source(CreateSource(defined))
+    refuse_unless_met(command.access, command.principal, required, "undrop-source")
 
 
 def _find_dropped(view: View, command: Command[Any], key: SourceKey) -> DroppedSource | None:
@@ -257,6 +279,9 @@ def _put_bad_rows_back(stage: StagedView, key: SourceKey) -> tuple[str, ...]:
         bad_key = SourceKey(dropped.name)
         gone = _find_dropped(stage.view, stage.command, bad_key)
         if gone is not None and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+            if stage.command.access is not None:
+                need = on_source("register", bad_key.name, "/name")
+                refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")
             refuse_taken_source(stage.view, gone.source.name)
             refuse_many_sources(stage.view)
             return (_put_back(stage, bad_key, gone.source).name,)

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.rights import Access
 from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
 from treaty.core.names import is_subject_name, is_visible
 from treaty.core.refusals import InvalidSource, SourceExists, SourceNotFound, TooLarge, TypeNotFound
@@ -39,7 +40,7 @@ def type_key(name: str) -> TypeKey:
 
 
 def find_source(view: View, name: str, path: str = "/name") -> tuple[SourceKey, Source]:
-    """Return a source by its name; raises `SourceNotFound` with the name that is nearest."""
+    """Return a source by its name; raises `SourceNotFound`."""
     base, key = without_filter(view)[0], source_key(name)
     value = base.get(SOURCE, key)
     if value is None:
@@ -54,9 +55,12 @@ def source_not_found(view: View, name: str, path: str = "/name", rule: str = "SO
     )
 
 
-def nearest_name(view: View, name: str) -> str:
-    """Return the name of a source that is much like this one; empty where there is none among the first page."""
-    keys = [key.name for key in islice(view.walk(SOURCE, *ALL_KEYS), SOURCES_PAGE)]
+def nearest_name(view: View, access: Access | None, name: str) -> str:
+    """Return the name of a source that the caller may see and that is much like this one; empty where there is none among the
+    first page.
+    """
+    page = (key.name for key in islice(view.walk(SOURCE, *ALL_KEYS), SOURCES_PAGE))
+    keys = [key for key in page if access is None or access.may_source("read", key)]
     return next(iter(get_close_matches(key_of_name(name), keys, 1)), "")
 
 

@@ -20,7 +20,13 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may_bind, may_source
+from tests.simulation.judging.model.rights import (
+    may_bind,
+    may_source,
+    of_create_source,
+    on_source,
+    refuse_unless_allowed,
+)
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import (
@@ -142,10 +148,11 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if kept is None or is_expired(kept, asking):
         raise No(SourceNotFound, "DROPPED_NOT_FOUND")
     there = sources(past)
+    old, bad = kept.source, _stream_along(past, asking, key)
+    refuse_unless_allowed(asking, request, of_create_source(_as_created(old)))
     if key in there:
         raise No(SourceExists, "SOURCE_EXISTS")
     refuse_taken(there, key, "SOURCE_TAKEN")
-    old, bad = kept.source, _stream_along(past, asking, key)
     if len(there) + 1 > limits.SOURCES:
         raise No(TooLarge, "SOURCES")
     types_in(past, old.columns)
@@ -158,10 +165,20 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     new = _again(past, asking, old)
     events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
     if bad is not None:
+        refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
         events += [SourceChanged(bad, _again(past, asking, dropped(past)[bad].source)), DroppedChanged(bad, None)]
     also = () if bad is None else (dropped(past)[bad].source.name,)
     answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, created=True, also=also)
     return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
+
+
+def _as_created(old: Source) -> m.CreateSource:
+    plan = None if old.query is None else old.query.plan
+    return m.CreateSource(
+        m.SourceDefinition(
+            old.name, old.kind, old.statement, old.columns, old.key, old.value, old.connector, old.cluster, old.place, query=plan
+        )
+    )  # fmt: skip
 
 
 def _again(past: Past, asking: Asking, old: Source) -> Source:
