@@ -152,6 +152,7 @@ def test_every_command_has_a_line() -> None:
         "decode",
         "encoding",
         "promote",
+        "sql",
     }  # these ask a registry and nothing else
     spark = {one for one in walk(group, "") if one.split()[0] in {"pipeline", "table", "spark"}}
     assert all(any(line.startswith(one) for line in NEEDS) for one in spark)
