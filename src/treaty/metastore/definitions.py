@@ -1,33 +1,18 @@
 """CREATE as a request: what a statement says of a source, with columns from schemas and schemas from columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from treaty.client.exchanges import Exchange, request_answer
-from treaty.core.column_types import (
-    ColumnTypeError,
-    SqlType,
-    expand_type,
-    list_type_names,
-    parse_column_type,
-    print_column_type,
-)
+from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, list_type_names, print_column_type
 from treaty.core.handlers.metastore.names import source_exists
-from treaty.core.messages.metastore import (
-    CreateSource,
-    DescribeSource,
-    DescribeType,
-    ExpectedSource,
-    SourceDefinition,
-    SourceStored,
-)
+from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.names import subject_of
-from treaty.core.refusals import Invalid, NotFound, TypeNotFound, Unavailable
+from treaty.core.refusals import Invalid, NotFound, Unavailable
 from treaty.core.requests import Register
-from treaty.core.sources import SchemaPin, Source, SourceColumn, SourcePart
+from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
-from treaty.metastore.columns.pins import PinnedVersion
 from treaty.metastore.columns.sides import (
     HEADER_TYPES,
     NONE,
@@ -39,6 +24,7 @@ from treaty.metastore.columns.sides import (
     refuse_shared_names,
     settle_side,
 )
+from treaty.metastore.columns.source_refresh import pin_version, read_user_types
 from treaty.metastore.columns.sql_types import print_sql_type, read_sql_type
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.metastore.sql.values import HeadColumn
@@ -107,7 +93,7 @@ def _registration(side: SettledSide | None) -> Register | None:
 
 def _settle_sides(statement: CreateSourceStatement) -> Exchange[dict[Side, SettledSide]]:
     """Return key and value as the source has them; none of a lake table, whose rows are columns."""
-    types = yield from _read_types(statement.columns)
+    types = yield from read_user_types(column.type for column in statement.columns)
     if connector_of(statement) in TABLES:
         return {}
     value = yield from settle_side(_side(statement, "value", types))
@@ -144,21 +130,6 @@ def _column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
     except ColumnTypeError as wrong:
         raise Invalid.of(wrong.code, wrong.message, path="/sql", new=column.name, allowed=wrong.hint) from None
     return Column(column.name, kind, column.nullable, column.comment)
-
-
-def _read_types(columns: Sequence[HeadColumn]) -> Exchange[Mapping[str, SqlType]]:
-    """Return the named types that columns use, by key, written out."""
-    found: dict[str, SqlType] = {}
-    for name in dict.fromkeys(name for column in columns for name in list_type_names(column.type)):
-        try:
-            described = yield from request_answer(DescribeType(name))
-        except TypeNotFound as missing:
-            allowed = f"CREATE TYPE {name} AS … first"
-            raise Invalid.of(
-                "TYPE_UNKNOWN", f"there is no type {name}", path="/sql", new=name, allowed=allowed
-            ) from missing
-        found[name] = parse_column_type(described.expanded)
-    return found
 
 
 # ------------------------------------------------------------------------------------------------------ definitions
@@ -223,12 +194,7 @@ def part_of(side: SettledSide | None) -> SourcePart | None:
     """Return the key or value of a source; None for keys that are not read."""
     if side is None or side.format == NONE:
         return None
-    return SourcePart(side.format, side.framing, None if side.pin is None else pin_of(side.pin), side.full_name)
-
-
-def pin_of(pinned: PinnedVersion) -> SchemaPin:
-    """Return a version as a pin."""
-    return SchemaPin(*pinned.subject, pinned.generation, pinned.ordinal, pinned.schema_id)
+    return SourcePart(side.format, side.framing, None if side.pin is None else pin_version(side.pin), side.full_name)
 
 
 def _columns(statement: CreateSourceStatement, sides: Mapping[Side, SettledSide]) -> list[SourceColumn]:

@@ -84,7 +84,7 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
             path=source.name,
             allowed="a source without a query",
         )
-    types = yield from _read_types(source.columns)
+    types = yield from read_user_types(parse_column_type(column.type) for column in source.columns)
     key = yield from _refresh_side("key", source.key, source.columns, types)
     value = yield from _refresh_side("value", source.value, source.columns, types)
     reads = [*_list_own_reads(source)]
@@ -141,12 +141,12 @@ def _find_schema(pin: SchemaPin) -> Exchange[ResolvedSchema | None]:
         return None
 
 
-def _read_types(columns: Iterable[SourceColumn]) -> Exchange[Mapping[str, SqlType]]:
-    """The user types that columns name, by key, written out."""
-    found: dict[str, SqlType] = {}
-    for name in dict.fromkeys(name for one in columns for name in list_type_names(parse_column_type(one.type))):
-        found[name] = parse_column_type((yield from request_answer(DescribeType(name))).expanded)
-    return found
+def read_user_types(kinds: Iterable[SqlType]) -> Exchange[Mapping[str, SqlType]]:
+    """The user types that types of columns name, by key, written out. Raises `TypeNotFound`."""
+    expanded: dict[str, SqlType] = {}
+    for name in dict.fromkeys(name for kind in kinds for name in list_type_names(kind)):
+        expanded[name] = parse_column_type((yield from request_answer(DescribeType(name))).expanded)
+    return expanded
 
 
 def _list_reads(reader: str, source: Source) -> Exchange[list[ColumnRead]]:

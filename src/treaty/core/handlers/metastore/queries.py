@@ -50,10 +50,10 @@ def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine
     """List sources by key."""
     request = command.request
 
-    def wanted(source: Source) -> bool:
+    def is_listed(source: Source) -> bool:
         return request.kind in {"", source.kind} and (source.query is not None or not request.queries)
 
-    found, last = yield from _page(view, SOURCE, command, wanted)
+    found, last = yield from _page(view, SOURCE, command, is_listed)
     return Decision((), Sources(tuple(replace(source, extra=()) for source in found), last))
 
 
