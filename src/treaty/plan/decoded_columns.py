@@ -106,8 +106,8 @@ def _keep_nulls(kind: ColumnType, derived: ColumnType) -> ColumnType:
             pairs = zip(kind.columns, derived.columns, strict=True)
             return Struct(
                 tuple(
-                    Column(one.name, _keep_nulls(one.type, other.type), other.nullable, other.doc)
-                    for one, other in pairs
+                    Column(planned.name, _keep_nulls(planned.type, own.type), own.nullable, own.doc)
+                    for planned, own in pairs
                 )
             )
         case List(), List():

@@ -188,8 +188,10 @@ class _Opener:
                 AvroUnion(kept), self.names
             ):  # of which no value has a logical type, which members would have
                 kept = tuple(
-                    replace(one, props=(*one.props, (PLAIN, True))) if isinstance(one, AvroPrimitive) else one
-                    for one in kept
+                    replace(branch, props=(*branch.props, (PLAIN, True)))
+                    if isinstance(branch, AvroPrimitive)
+                    else branch
+                    for branch in kept
                 )
             kept += tuple(self.hollow(branch) for branch, found in pairs if found is None)
         return AvroUnion(kept)

@@ -151,7 +151,7 @@ class KnownAccess:
         if access is None:
             if not isinstance(rules, list):
                 raise DecodeError("rules are an array")
-            access = self.known[key] = Access(tuple(decode_message(AccessRule, one) for one in rules))
+            access = self.known[key] = Access(tuple(decode_message(AccessRule, rule) for rule in rules))
             if len(self.known) > self.most:
                 self.known.popitem(last=False)
         return access
