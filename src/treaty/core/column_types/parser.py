@@ -22,6 +22,8 @@ from treaty.core.column_types.types import (
 )
 
 _BOUNDED = frozenset({"VARCHAR", "CHAR", "CHARACTER"})
+_PLAIN_TYPES = {word: SqlScalar(word) for word in SQL_SCALARS}
+"""The types that most columns have: rows keep their words as they stand here, so that nothing is split for them."""
 _A_TYPE = ("a type such as INT, STRING, ARRAY<…>, MAP<…, …> or STRUCT<name: …>",)
 
 
@@ -31,6 +33,9 @@ def parse_column_type(text: str) -> SqlType:
     Keywords are read in any case; a word that is no type of SQL is the name of a user type, and so is any name in back quotes.
     Raises `ColumnTypeError` with the offset and what is expected there.
     """
+    plain = _PLAIN_TYPES.get(text)
+    if plain is not None:
+        return plain
     if len(text) > TYPE_CHARACTERS:
         message = f"the type has {len(text)} characters, more than the limit TYPE_CHARACTERS of {TYPE_CHARACTERS}"
         raise ColumnTypeError("TYPE_SIZE", message, 0, len(text), hint="name parts of it by CREATE TYPE")
