@@ -137,7 +137,7 @@ def state_of(view: CompactedState) -> State:
 async def live(seed: int) -> None:
     """A reader that follows, and loads, while the world goes on; everything that it shows is checked."""
     world = World(seed)
-    reader = TopicReader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
+    reader = TopicReader(world, horizon=1e9, appends_kept=world.chance.choice([1, 5, 1000]))
     shown: list[Position] = [START]
     for _ in range(8):
         before = world.tip

@@ -22,7 +22,7 @@ from treaty.log.sqlite.log import SqliteLog
 @told
 async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Path) -> None:
     path, kept = str(tmp_path / "log.db"), 20
-    file = SqliteConnection(path, kept=kept)
+    file = SqliteConnection(path, appends_kept=kept)
     tip = START
     most = 0
     for number in range(6 * PRUNED_EVERY):
@@ -38,7 +38,7 @@ async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Pat
     assert kept < most <= kept + PRUNED_EVERY + 1
     assert len(file.read_since(START).rows) == 2
     file.close()
-    again = SqliteConnection(path, kept=kept)
+    again = SqliteConnection(path, appends_kept=kept)
     assert again.tip() == tip
     assert again.read_since(replace(tip, sequence=tip.sequence - 2)).reload
     again.close()

@@ -77,14 +77,14 @@ class LogDamagedError(Exception):
 class WrongRootError(LogDamagedError):
     """The rows of the log do not match the state root of its last append: some were changed or are missing."""
 
-    def __init__(self, url: str, tip: Position, found: bytes) -> None:
-        """Keep both roots: `found` is that of the rows."""
+    def __init__(self, url: str, tip: Position, rows_root: bytes) -> None:
+        """Keep both roots: `rows_root` is that of the rows."""
         super().__init__(
-            f"the rows of {url} come to the state root {found.hex()}, and the append at sequence {tip.sequence} states "
+            f"the rows of {url} come to the state root {rows_root.hex()}, and the append at sequence {tip.sequence} states "
             f"{tip.root.hex()}: rows were changed by a fault or by hand. `treaty log verify` names the table; restore the rows, or accept them with `treaty log repair --accept-state`"
         )
         self.tip = tip
-        self.found = found
+        self.rows_root = rows_root
 
 
 class NewerLogFormatError(LogDamagedError):

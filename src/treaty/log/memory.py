@@ -84,10 +84,10 @@ class MemoryLog:
     foreign_records = 0
     single_writer = False
 
-    def __init__(self, name: str = "", *, kept: int = APPENDS_KEPT) -> None:
-        """Open the log called `name`, or one of its own where the name is empty; it remembers `kept` appends."""
+    def __init__(self, name: str = "", *, appends_kept: int = APPENDS_KEPT) -> None:
+        """Open the log called `name`, or one of its own where the name is empty; it remembers `appends_kept` appends."""
         self.url = f"memory:{name}"
-        self._store = _STORES.setdefault(name, MemoryStore(kept)) if name else MemoryStore(kept)
+        self._store = _STORES.setdefault(name, MemoryStore(appends_kept)) if name else MemoryStore(appends_kept)
         self._lock_owner = LockOwner()
 
     async def append(self, append: Append) -> AppendResult:

@@ -41,21 +41,21 @@ KEPT = 40
 
 def _memory(folder: Path) -> Node:
     async def node() -> Log:
-        return MemoryLog(str(folder), kept=KEPT)
+        return MemoryLog(str(folder), appends_kept=KEPT)
 
     return node
 
 
 def _sqlite(folder: Path) -> Node:
     async def node() -> Log:
-        return await SqliteLog.open(str(folder / "log.db"), kept=KEPT)
+        return await SqliteLog.open(str(folder / "log.db"), appends_kept=KEPT)
 
     return node
 
 
 def _quick(folder: Path) -> Node:
     async def node() -> Log:
-        return await SqliteLog.open(str(folder / "log.db"), kept=KEPT, durable=False)
+        return await SqliteLog.open(str(folder / "log.db"), appends_kept=KEPT, durable=False)
 
     return node
 
@@ -64,7 +64,7 @@ def _postgres(folder: Path) -> Node:
     del folder
 
     async def node() -> Log:
-        return await PostgresLog.open(url, kept=KEPT, poll=0.05)
+        return await PostgresLog.open(url, appends_kept=KEPT, poll=0.05)
 
     url = f"{postgres.shared().url}?schema=log%20{next(_SCHEMAS)}"
     return node

@@ -55,7 +55,10 @@ def _owner(kafka: Kafka) -> Node:
         topic = LogTopic(place)
         await topic.prepare()
         log = SingleWriterLog(
-            KafkaPartitionClient(topic), KafkaTransactionalProducer(place), Crowned(crown, next(numbers)), kept=KEPT
+            KafkaPartitionClient(topic),
+            KafkaTransactionalProducer(place),
+            Crowned(crown, next(numbers)),
+            appends_kept=KEPT,
         )
         append = log.append
 

@@ -101,7 +101,7 @@ def test_the_file_of_another_log_is_left_where_it_is(tmp_path: Path, monkeypatch
 def test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file(tmp_path: Path) -> None:
     @told
     async def story() -> None:
-        log, path = MemoryLog(kept=1), tmp_path / "state"
+        log, path = MemoryLog(appends_kept=1), tmp_path / "state"
         await filled(log, 20)
         await write(log, path, 5)
         await filled(log, 30, seed=8)  # the place of the file is forgotten: all rows are read

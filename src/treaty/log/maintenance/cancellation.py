@@ -93,9 +93,9 @@ class _CancelledMigration:
     def _refuse_other_log(self, now: LogDelta) -> None:
         identity = now.tip.identity.hex()
         if identity != self.seal.successor:
-            there = f"log {identity}" if now.tip != START else "empty"
+            target_state = f"log {identity}" if now.tip != START else "empty"
             self._refuse(
-                f"{self.target} is {there}: name the log of the migration. If it is lost for good, leave it out and give a --gap "
+                f"{self.target} is {target_state}: name the log of the migration. If it is lost for good, leave it out and give a --gap "
                 "above the number of ids that it gave",
                 ", and ",
             )
@@ -131,8 +131,8 @@ def _raise_ids(now: LogDelta, highest: Mapping[str, int], gap: int) -> list[Enco
         higher = raise_counter(row, max(gap, highest.get(row.key, 0) - own.get(row.key, 0)))
         if higher is not None and row.key != spared:
             raised.append(higher)
-    least = Counter(min(own.get(spared, 0) + unknown, COUNTER))
-    return [*raised, encode_row(Row("counter", IDS_SPARED, least))]
+    spared_number = Counter(min(own.get(spared, 0) + unknown, COUNTER))
+    return [*raised, encode_row(Row("counter", IDS_SPARED, spared_number))]
 
 
 def _note_gap(now: LogDelta, seal: LogOrigin, gap: int) -> EncodedRow:

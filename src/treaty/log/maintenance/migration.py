@@ -45,10 +45,10 @@ async def migrate_log(
     Raises as `restore_log` does, and `RestoreError` where the source was moved elsewhere already, or the move was
     cancelled meanwhile.
     """
-    there = await refuse_used_log(target)
+    target_tip = await refuse_used_log(target)
 
     def set_seal(delta: LogDelta) -> list[EncodedRow]:
-        return _make_seal(source, delta, target.url, there.identity.hex(), time)
+        return _make_seal(source, delta, target.url, target_tip.identity.hex(), time)
 
     delta = await change_log(source, set_seal, time)
     rows = [row for row in delta.rows if row.table not in LOG_LOCAL_TABLES]
@@ -147,5 +147,5 @@ def find_seal(delta: LogDelta) -> LogOrigin | None:
 def find_origin(delta: LogDelta, role: tuple[str]) -> LogOrigin | None:
     """The row of `log_origin` with a role among the rows of a log; None where there is none."""
     key = encode_row(Row("log_origin", role, None)).key
-    found = next((decode_row(row).value for row in delta.rows if row.table == "log_origin" and row.key == key), None)
-    return found if isinstance(found, LogOrigin) else None
+    value = next((decode_row(row).value for row in delta.rows if row.table == "log_origin" and row.key == key), None)
+    return value if isinstance(value, LogOrigin) else None

@@ -68,7 +68,7 @@ class PostgresLog:
     foreign_records = 0
     single_writer = False
 
-    def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
+    def __init__(self, url: str, *, appends_kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
         """Take a URL with an optional ``schema=NAME`` (default ``treaty``) and ``durable=no``; use `open`."""
         parts = urlsplit(url)
         query = dict(parse_qsl(parts.query))
@@ -80,7 +80,7 @@ class PostgresLog:
         words += [] if durable else [NOT_DURABLE]
         self.url = f"{parts.scheme}://{host}{parts.path}{'?' if words else ''}{'&'.join(words)}"
         self._durability = DurabilityCheck(self.url, durable=durable)
-        self._appends_kept = kept
+        self._appends_kept = appends_kept
         self._poll = poll
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:4], "big", signed=True)
         self._channel = f"treaty_{self._key & 0xFFFFFFFF:08x}"
@@ -101,11 +101,11 @@ class PostgresLog:
         self._closed = False
 
     @classmethod
-    async def open(cls, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> "PostgresLog":
+    async def open(cls, url: str, *, appends_kept: int = APPENDS_KEPT, poll: float = POLL) -> "PostgresLog":
         """Connect, and make the schema and its tables where they are missing. Raises as `Log.read` does, and
         `NotDurableError` for a server that does not write to its disk.
         """
-        log = cls(url, kept=kept, poll=poll)
+        log = cls(url, appends_kept=appends_kept, poll=poll)
         try:
             await log._write_connection.get()
             await log._read_connection.get()

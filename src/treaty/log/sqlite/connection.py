@@ -62,8 +62,10 @@ class SqliteConnection:
     All raise `LogUnavailableError` or `LogDamagedError`.
     """
 
-    def __init__(self, path: str, *, kept: int = APPENDS_KEPT, durable: bool = True, backup: bool = False) -> None:
-        """Open the file, and make it and its folder where they are missing; remember the last `kept` appends.
+    def __init__(
+        self, path: str, *, appends_kept: int = APPENDS_KEPT, durable: bool = True, backup: bool = False
+    ) -> None:
+        """Open the file, and make it and its folder where they are missing; remember the last `appends_kept` appends.
 
         What is not `durable` may lose its last commits when the machine, not only a process, goes down. A `backup` is
         there, and nothing is appended to it.
@@ -75,7 +77,7 @@ class SqliteConnection:
         self._wal_bound = layout.WAL_MOST
         self._sqlite_waits = True
         """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
-        self._appends_kept = kept
+        self._appends_kept = appends_kept
         self._root_writer = TableRootWriter()
         with translate_errors(path, "opening"):
             if not backup:

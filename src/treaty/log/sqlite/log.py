@@ -65,11 +65,17 @@ class SqliteLog:
 
     @classmethod
     async def open(
-        cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float | None = None, durable: bool = True
+        cls,
+        path: str,
+        *,
+        appends_kept: int = APPENDS_KEPT,
+        hints: bool = True,
+        poll: float | None = None,
+        durable: bool = True,
     ) -> "SqliteLog":
         """Open the file, and make it and its folder where they are missing.
 
-        It remembers the last `kept` appends, in steps. It finds what others wrote by hints (where the system has them)
+        It remembers the last `appends_kept` appends, in steps. It finds what others wrote by hints (where the system has them)
         and by looking every `poll` seconds. What is not `durable` is quicker, and may lose its last commits at a power
         cut. Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
@@ -77,7 +83,9 @@ class SqliteLog:
         files: list[SqliteConnection] = []
         try:
             for _ in executors:
-                await executors[0].submit(lambda: files.append(SqliteConnection(path, kept=kept, durable=durable)))
+                await executors[0].submit(
+                    lambda: files.append(SqliteConnection(path, appends_kept=appends_kept, durable=durable))
+                )
             log = cls((files[0], files[1]), executors, hints=hints, poll=poll)
         except BaseException:
             executors[0].submit(lambda: _close_connections(files))  # also one that is being opened right now

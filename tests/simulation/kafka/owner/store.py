@@ -63,7 +63,7 @@ class OwnerStore:
             TransactionsModel(self.coordinator_of(name), way),
             TakeoverElection() if door.visits else self._seated(name),
             horizon=self.retention,
-            kept=self.ground.remembered,
+            appends_kept=self.ground.remembered,
         )
         log.sends = lambda append: self._sends(door, append)
         return log

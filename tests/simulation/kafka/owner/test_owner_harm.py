@@ -104,7 +104,7 @@ class Node:
 
     def __init__(self, world: Harmed) -> None:
         self.world = world
-        self.reader = TopicReader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
+        self.reader = TopicReader(world, horizon=1e9, appends_kept=world.chance.choice([1, 5, 1000]))
         self.place: Position = START
         self.state: State = {}
 

@@ -170,9 +170,9 @@ class ReaderState:
     """Rows and bytes of the last snapshot, as far as they are known."""
 
     @staticmethod
-    def at(base: Position, chunks: tuple[SnapshotChunk, ...], kept: int, window: int) -> "ReaderState":
+    def at(base: Position, chunks: tuple[SnapshotChunk, ...], appends_kept: int, window: int) -> "ReaderState":
         """Begin at a position: START, or that of a whole snapshot."""
-        state = ReaderState(base, chunks, kept, window, AppendHistory.at(base) if chunks else AppendHistory())
+        state = ReaderState(base, chunks, appends_kept, window, AppendHistory.at(base) if chunks else AppendHistory())
         if chunks:
             state.last_snapshot = chunks[0].rows, sum(len(one.payload) for one in chunks)
         return state

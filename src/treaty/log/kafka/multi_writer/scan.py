@@ -78,7 +78,7 @@ class RecordJournal:
         payload = record.value if chunk is None else chunk.payload
         full = self.in_memory + len(payload) + _OVERHEAD > limits.SCAN_BYTES
         if chunk is not None or full:
-            payload = self._spool.store(bytes(payload), least=0 if full else None)
+            payload = self._spool.store(bytes(payload), min_bytes=0 if full else None)
         if isinstance(payload, bytes):
             self.in_memory += len(payload) + _OVERHEAD
         if chunk is None and isinstance(payload, SpooledBytes):
@@ -145,7 +145,12 @@ def read_records(batch: RecordBatch) -> Iterator[ScannedRecord]:
 
 
 async def scan_partition(
-    client: PartitionClient, kept: int, window: int, *, at_least: int = 0, without: Mapping[bytes, str] = NONE_REJECTED
+    client: PartitionClient,
+    appends_kept: int,
+    window: int,
+    *,
+    at_least: int = 0,
+    without: Mapping[bytes, str] = NONE_REJECTED,
 ) -> ScanResult:
     """Read everything up to the end as it is now, or up to an offset where that is further.
 
@@ -160,7 +165,7 @@ async def scan_partition(
             continue
         following = ends.first if records.next is None else records.next
         return ScanResult(
-            _choose_and_read(ends.first, records, kept, window, without), ends.first, max(following, ends.end)
+            _choose_and_read(ends.first, records, appends_kept, window, without), ends.first, max(following, ends.end)
         )
     raise LogUnavailableError("the front of the log was cut away again and again while it was read")
 
@@ -192,7 +197,7 @@ class _NamedAppends:
 
 
 def _choose_and_read(
-    first: int, records: RecordJournal, kept: int, window: int, without: Mapping[bytes, str]
+    first: int, records: RecordJournal, appends_kept: int, window: int, without: Mapping[bytes, str]
 ) -> ReaderState:
     """Choose a beginning, and read on from there."""
     gathered: defaultdict[bytes, list[SnapshotChunk]] = defaultdict(list)
@@ -217,7 +222,7 @@ def _choose_and_read(
     position, digest = begin
     for sentence in candidates.describe_newer_than(position):
         log.warning("%s", sentence)
-    state = ReaderState.at(position, candidates.snapshots.get(digest, ()), kept, window)
+    state = ReaderState.at(position, candidates.snapshots.get(digest, ()), appends_kept, window)
     try:
         for record in records:
             state.add(record)

@@ -72,9 +72,9 @@ class PayloadSpool:
         self._file: _OpenFile | None = None
         self._end = 0
 
-    def store(self, payload: bytes, *, least: int | None = None) -> Payload:
-        """Keep some bytes: in the file, if they are as many as `least` (LEAST where it is not said)."""
-        if len(payload) < (MIN_SPOOLED_BYTES if least is None else least):
+    def store(self, payload: bytes, *, min_bytes: int | None = None) -> Payload:
+        """Keep some bytes: in the file, if they are as many as `min_bytes` (MIN_SPOOLED_BYTES where it is not given)."""
+        if len(payload) < (MIN_SPOOLED_BYTES if min_bytes is None else min_bytes):
             return payload
         try:
             if self._file is None:

@@ -25,10 +25,10 @@ SHORT_TRIES = 10
 class LogTailer:
     """Reads as far as there is anything. Who waits gets the errors that the reading ran into after they came."""
 
-    def __init__(self, client: PartitionClient, kept: int, window: int) -> None:
+    def __init__(self, client: PartitionClient, appends_kept: int, window: int) -> None:
         """Read nothing until `start`."""
         self._client = client
-        self._kept, self._window = kept, window
+        self._kept, self._window = appends_kept, window
         self._result: ScanResult | None = None
         self._next = 0
         self._short_reads = 0

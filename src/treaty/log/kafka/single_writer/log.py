@@ -60,16 +60,16 @@ class SingleWriterLog:
         election: OwnerElection,
         *,
         horizon: float = DELETE_RETENTION,
-        kept: int = APPENDS_KEPT,
+        appends_kept: int = APPENDS_KEPT,
     ) -> None:
-        """Take the ways to the topic; `horizon` is its delete.retention.ms in seconds, `kept` how many appends to
+        """Take the ways to the topic; `horizon` is its delete.retention.ms in seconds, `appends_kept` how many appends to
         remember.
         """
         self.url = client.url
         self._client = client
         self._producer = producer
         self._election = election
-        self._reader = TopicReader(client, horizon=horizon, kept=kept)
+        self._reader = TopicReader(client, horizon=horizon, appends_kept=appends_kept)
         self._append_turn = asyncio.Lock()
         self._fenced_generation: int | None = None
         """Generation of the assignment in which this node has fenced and read to the end; None where it has to do so

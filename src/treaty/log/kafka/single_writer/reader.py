@@ -21,13 +21,13 @@ TRIES = 12
 class TopicReader:
     """One state for all who ask, brought forward by who needs more."""
 
-    def __init__(self, client: PartitionClient, *, horizon: float, kept: int = APPENDS_KEPT) -> None:
+    def __init__(self, client: PartitionClient, *, horizon: float, appends_kept: int = APPENDS_KEPT) -> None:
         """Know nothing yet. `horizon` is how many seconds the topic keeps what says that a row is gone."""
         self.state: CompactedState | None = None
         self._client = client
         self._load_seconds = horizon / 2
         """Seconds within which a load must end, and a state must have seen the end: half, since clocks are not one."""
-        self._kept = kept
+        self._kept = appends_kept
         self._loop = asyncio.get_running_loop()
         self._seen_end_at = 0.0
         self._request: asyncio.Task[None] | None = None
@@ -132,7 +132,7 @@ class TopicReader:
         if resume_point is None:
             return None
         ends = await self._fetch_range()
-        state = CompactedState.after(*resume_point, kept=self._kept)
+        state = CompactedState.after(*resume_point, appends_kept=self._kept)
         if ends.end <= state.offset:
             return None
         try:
@@ -153,7 +153,7 @@ class TopicReader:
         for _ in range(TRIES):
             began = self._loop.time()
             ends = await self._fetch_range()
-            state = CompactedState(ends.first, kept=self._kept)
+            state = CompactedState(ends.first, appends_kept=self._kept)
             state.orphan_rows = OrphanRowCollector() if watched else None
             try:
                 await self._fill(state, ends, began + self._load_seconds)

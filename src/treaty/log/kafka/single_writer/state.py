@@ -22,9 +22,9 @@ ValuesByKey = Mapping[bytes, bytes | None]
 class RecentAppends:
     """A run of appends, each on the one before. At most `kept` of them, and about `bytes_kept` bytes of records."""
 
-    def __init__(self, base: Position, kept: int, bytes_kept: int) -> None:
+    def __init__(self, base: Position, appends_kept: int, bytes_kept: int) -> None:
         """Know nothing but the position where the run begins."""
-        self._kept = kept
+        self._kept = appends_kept
         self._bytes_kept = bytes_kept
         self._bytes = 0
         self._appends: deque[tuple[Position, ValuesByKey, int]] = deque()
@@ -99,14 +99,14 @@ class CompactedState:
     record.
     """
 
-    def __init__(self, offset: int = 0, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES) -> None:
+    def __init__(self, offset: int = 0, *, appends_kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES) -> None:
         """Begin to load at an offset, which has to be the first one."""
         self.offset = offset
         """Where to read on."""
         self.loading = True
         self.position: Position = START
         """The last end of a transaction."""
-        self.recent = RecentAppends(START, kept, bytes_kept)
+        self.recent = RecentAppends(START, appends_kept, bytes_kept)
         self.values: dict[bytes, bytes | None] | None = {}
         """The last value of every key, as long as somebody may need it."""
         self._pending: dict[bytes, bytes | None] = {}
@@ -121,12 +121,17 @@ class CompactedState:
 
     @classmethod
     def after(
-        cls, position: Position, end_record_offset: int, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES
+        cls,
+        position: Position,
+        end_record_offset: int,
+        *,
+        appends_kept: int = APPENDS_KEPT,
+        bytes_kept: int = WINDOW_BYTES,
     ) -> "CompactedState":
         """Begin at the end record of a position, for somebody who has the rows there. It takes nothing but whole
         transactions, from the first one on; it is no good until it is `is_proven`.
         """
-        state = cls(end_record_offset, kept=kept, bytes_kept=bytes_kept)
+        state = cls(end_record_offset, appends_kept=appends_kept, bytes_kept=bytes_kept)
         state.loading, state.position, state.values = False, position, None
         state.recent.restart(position)
         return state
