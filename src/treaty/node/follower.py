@@ -169,7 +169,7 @@ class Follower:
             and self.wrong.tip.agrees(tip)
             and self._environment.now() - self._wrong_at < WRONG_SECONDS
         ):
-            raise WrongRootError(self._log.url, tip, self.wrong.found)
+            raise WrongRootError(self._log.url, tip, self.wrong.rows_root)
         if (
             self.tables.damaged
             or not self.proven

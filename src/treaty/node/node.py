@@ -335,7 +335,7 @@ class Node:
             digest=position.digest.hex(),
             state_root=as_root(self._tables.roots).hex(),
             root_stated="" if follower.wrong is None else follower.wrong.tip.root.hex(),
-            root_found="" if follower.wrong is None else follower.wrong.found.hex(),
+            root_found="" if follower.wrong is None else follower.wrong.rows_root.hex(),
             first_sequence=follower.first_sequence,
             behind=max(0, follower.tip.sequence - position.sequence),
             looked=looked,
