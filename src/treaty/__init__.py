@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from treaty.assemble import connect as connect
     from treaty.assemble import connect_async as connect_async
     from treaty.client.async_connection import AsyncConnection as AsyncConnection
-    from treaty.client.cache_policy import CachePolicy as CachePolicy
     from treaty.client.connection import Connection as Connection
     from treaty.client.groups.codecs import PayloadCodec as PayloadCodec
     from treaty.client.groups.deserializer import GroupDeserializer as GroupDeserializer
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from treaty.client.serializers.settings import UseId as UseId
     from treaty.client.serializers.settings import UseLatest as UseLatest
     from treaty.client.serializers.settings import UseLatestWith as UseLatestWith
+    from treaty.client.settings import CachePolicy as CachePolicy
     from treaty.client.settings import ClientSettings as ClientSettings
     from treaty.client.types.classes import class_of as class_of
     from treaty.client.types.typed import typed_avro as typed_avro

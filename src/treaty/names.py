@@ -6,7 +6,6 @@ from importlib import import_module
 MODULES: Mapping[str, tuple[str, ...]] = {
     "treaty.assemble": ("connect", "connect_async"),
     "treaty.client.async_connection": ("AsyncConnection",),
-    "treaty.client.cache_policy": ("CachePolicy",),
     "treaty.client.connection": ("Connection",),
     "treaty.client.groups.codecs": ("PayloadCodec",),
     "treaty.client.groups.deserializer": ("GroupDeserializer",),
@@ -29,7 +28,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "UseLatest",
         "UseLatestWith",
     ),
-    "treaty.client.settings": ("ClientSettings",),
+    "treaty.client.settings": ("CachePolicy", "ClientSettings"),
     "treaty.client.types.classes": ("class_of",),
     "treaty.client.types.typed": ("typed_avro", "typed_json"),
     "treaty.core.refusals": (

@@ -12,8 +12,8 @@ from tests.behaviours.test_registry import V1, V2
 from treaty.assemble import connect
 from treaty.client.async_cache import AsyncCachedRegistry, AsyncLoadingCache
 from treaty.client.cache import CachedRegistry, LoadingCache
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.connection import Connection
+from treaty.client.settings import CachePolicy
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound, SettingNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, CallOptions, Reply

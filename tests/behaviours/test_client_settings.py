@@ -15,10 +15,9 @@ import treaty
 from tests.behaviours.scripted import Say, scripted
 from tests.facades.authority import Authority
 from treaty.client.cache import CachedRegistry
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import PROPERTIES, resolve_registry, settings_of
-from treaty.client.settings import ClientSettings, tls_of
+from treaty.client.settings import CachePolicy, ClientSettings, tls_of
 from treaty.core.requests import ListSubjects
 
 NONE = Say(200, [])

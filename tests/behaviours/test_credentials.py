@@ -32,7 +32,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import answer_bytes
 
 FOUND = Say(200, {"schema": '"int"', "guid": "g", "subject": "s", "version": 3})

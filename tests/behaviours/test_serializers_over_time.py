@@ -10,11 +10,11 @@ from tests.csv_format import offer
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.cache import CachedRegistry
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.payloads import PayloadDeserializer, PayloadSerializer
 from treaty.client.serializers.settings import SerializerSettings, UseLatest, UseLatestWith
+from treaty.client.settings import CachePolicy
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import DeleteVersion, ListVersions

@@ -14,7 +14,6 @@ from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
 from treaty.client.adapters import bind_deserializer, bind_serializer, deserialize_part, serialize_part
 from treaty.client.cache import CachedRegistry
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
@@ -29,6 +28,7 @@ from treaty.client.serializers.settings import (
     UseId,
     UseLatest,
 )
+from treaty.client.settings import CachePolicy
 from treaty.core.refusals import Incompatible, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request

@@ -17,7 +17,7 @@ from treaty.core.names import subject_of
 from treaty.core.policy import word_of
 from treaty.core.requests import Request
 from treaty.core.schema import Draft
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import MEDIA, PATH, ask_bytes, read_answer
 
 FORMATS = {"AVRO": "Avro", "JSON": "Json", "PROTOBUF": "Protobuf"}

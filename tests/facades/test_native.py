@@ -30,7 +30,7 @@ from treaty.core.requests import Request
 from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.core.state.codec import encode_message
 from treaty.wire.confluent.errors import error_body, status_of
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import PATH, ask_bytes, read_answer
 from treaty.wire.peer.errors import encode_error
 

@@ -19,7 +19,7 @@ from treaty.core import requests as q
 from treaty.core.limits import REQUEST_BYTES
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotOffered, RegistryError
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import PATH, read_answer
 
 

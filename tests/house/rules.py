@@ -134,7 +134,7 @@ def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
             typing = isinstance(node, ast.If) and ast.unparse(node.test).removeprefix("not ") == "TYPE_CHECKING"
             is_lazy = module.path.parent.as_posix() in {
                 "src/treaty",
-                *(f"src/treaty/{name}" for name in ("arrow", "spark", "testing")),
+                *(f"src/treaty/{name}" for name in ("arrow", "metastore", "spark", "testing")),
             }
             if names != {"__all__"} and not (is_lazy and (late or typing or names == {"__version__"})):
                 yield f"{module.path}:{node.lineno}"

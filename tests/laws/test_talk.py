@@ -29,7 +29,7 @@ from treaty.core.registry import CALL, CallOptions
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.native import PATH, answer_bytes, error_members
 
 FOUND = b'{"schema": "\\"int\\"", "guid": "g", "subject": "s", "version": 3, "id": 7}'

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
 from treaty.core.requests import Request
 from treaty.wire.confluent.errors import INCOMPATIBLE, ErrorBody, error_body, status_of
-from treaty.wire.confluent.headers import ALWAYS, COMMAND, V1
+from treaty.wire.confluent.headers import ALWAYS, V1
+from treaty.wire.http_response import COMMAND
 from treaty.wire.native import UnknownOperationError, error_members
 
 log = logging.getLogger("treaty.api")

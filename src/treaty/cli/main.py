@@ -47,7 +47,7 @@ COMMANDS = {
     "association": CommandEntry(
         "treaty.cli.registry.association", "Associate topics with the subjects of their schemas."
     ),
-    "sql": CommandEntry("treaty.cli.registry.sql", "Describe streams, tables and types in SQL, and list them."),
+    "sql": CommandEntry("treaty.cli.metastore.sql", "Describe streams, tables and types in SQL, and list them."),
     "iglu": CommandEntry(
         "treaty.cli.iglu.group", "Publish, pull, lint and resolve Iglu schemas; validate self-describing values."
     ),

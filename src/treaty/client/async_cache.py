@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from treaty.client.cache_policy import (
     FOREVER,
-    CachePolicy,
     LruEntries,
     TimeToLive,
     is_cacheable,
@@ -18,6 +17,7 @@ from treaty.client.cache_policy import (
     unwrap_entry,
     weigh_reply,
 )
+from treaty.client.settings import CachePolicy
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply

@@ -27,7 +27,7 @@ from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 
 A = TypeVar("A")
 

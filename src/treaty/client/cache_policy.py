@@ -18,20 +18,6 @@ V = TypeVar("V")
 FOREVER = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class CachePolicy:
-    """Limits and times to live of a cache. Times are in seconds."""
-
-    schema_bytes: int = 64 * 2**20
-    """Characters of schemas by id and guid. They never change, so an entry is only removed as the least recently used."""
-    versions: int = 10_000
-    """The most entries of all other kinds."""
-    latest_ttl: float = 60.0
-    """Time to live of `latest`, of versions by number or metadata, and of look-ups."""
-    missing_ttl: float = 2.0
-    """Time to live of "not found"."""
-
-
 def is_immutable(request: Request[Any]) -> bool:
     """Return whether an answer is immutable: a schema by id or guid."""
     return isinstance(request, GetGuid) or (isinstance(request, GetSchema) and not request.max_id)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 
 A = TypeVar("A")
 

@@ -1,34 +1,18 @@
 """`HttpRegistry`: a registry over HTTP for synchronous programs. Thread-safe."""
 
-import inspect
 import random
-import threading
 import time
 import uuid
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
-
-from treaty.client.effects import (
-    CallProvider,
-    Conversation,
-    Effect,
-    EffectResult,
-    NoResponse,
-    RunExclusively,
-    SendRequest,
-    WaitSeconds,
-)
 from treaty.client.properties import settings_of
 from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
+from treaty.client.protocol.http_transport import HttpTransport
 from treaty.client.settings import ClientSettings
-from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
-from treaty.wire.confluent.http_responses import HttpResponse
 
 A = TypeVar("A")
 
@@ -41,87 +25,15 @@ class HttpRegistry:
         self._settings = settings if isinstance(settings, ClientSettings) else settings_of(settings)
         chance = random.Random().random  # noqa: S311 (jitter)
         self._state = make_client_state(self._settings, time.monotonic, chance, lambda: uuid.uuid4().hex)
-        self._exclusive = threading.Lock()
-        self._pool = urllib3.PoolManager(
-            num_pools=len(self._settings.urls) + 1,
-            maxsize=self._settings.connections,
-            retries=False,
-            ssl_context=self._settings.tls,
-        )
+        self._transport = HttpTransport(self._settings)
 
     def __repr__(self) -> str:
         return f"HttpRegistry({self._settings!r})"
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Send a request and return its reply; raises the errors of `Registry`."""
-        return self._run(ask_registry(request, call, self._settings, self._state))
+        return self._transport.run(ask_registry(request, call, self._settings, self._state))
 
     def close(self) -> None:
         """Close all connections."""
-        self._pool.clear()
-
-    def _run(self, conversation: Conversation[A]) -> A:
-        """Run a generator of effects; it receives what each effect returns or raises."""
-        event: EffectResult = None
-        error: RegistryError | None = None
-        try:
-            while True:
-                effect = conversation.send(event) if error is None else conversation.throw(error)
-                event, error = None, None
-                try:
-                    event = self._execute(effect)
-                except RegistryError as raised:
-                    error = raised
-        except StopIteration as done:
-            found: A = done.value
-            return found
-
-    def _execute(self, effect: Effect) -> EffectResult:
-        match effect:
-            case SendRequest():
-                return self._send(effect)
-            case WaitSeconds():
-                time.sleep(effect.seconds)
-                return None
-            case RunExclusively():
-                with self._exclusive:
-                    return self._run(effect.conversation())
-            case CallProvider():
-                value = effect.function()
-                if inspect.isawaitable(value):
-                    if inspect.iscoroutine(value):
-                        value.close()
-                    raise TypeError("a coroutine function as source of tokens needs an asyncio program")
-                return value
-
-    def _send(self, effect: SendRequest) -> HttpResponse | NoResponse:
-        try:
-            response = self._pool.request(
-                effect.method,
-                effect.url,
-                body=effect.body,
-                headers=effect.headers,
-                timeout=urllib3.Timeout(total=effect.timeout, connect=effect.connect),
-                redirect=False,
-                preload_content=False,
-            )
-            try:
-                body = response.read(self._settings.answer_bytes + 1, decode_content=True)
-            except BaseException:
-                response.close()
-                raise
-        except (NewConnectionError, ConnectTimeoutError) as error:
-            return NoResponse(_describe_error(error), was_sent=False)
-        except (ReadTimeoutError, TimeoutError) as error:
-            return NoResponse(_describe_error(error), timed_out=True)
-        except (HTTPError, OSError) as error:
-            return NoResponse(_describe_error(error))
-        if len(body) > self._settings.answer_bytes:
-            response.close()  # with the rest unread the connection is of no use any more
-            return NoResponse(f"an answer of more than {self._settings.answer_bytes} bytes")
-        response.release_conn()
-        return HttpResponse(response.status, response.headers.get, body)
-
-
-def _describe_error(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        self._transport.close()

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.credentials import Credentials, basic, bearer, bearer_from, bearer_headers, oauth
 from treaty.client.effects import Headers
-from treaty.client.settings import ClientSettings, credentials_in, settings_of_url, tls_in, tls_of
+from treaty.client.settings import CachePolicy, ClientSettings, credentials_in, settings_of_url, tls_in, tls_of
 
 PROPERTIES = (
     "url", "timeout", "max.retries", "retries.wait.ms", "retries.max.wait.ms", "cache.capacity", "cache.latest.ttl.sec",

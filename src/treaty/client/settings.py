@@ -6,9 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
 from treaty.core.schema import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """Limits and times to live of a cache. Times are in seconds."""
+
+    schema_bytes: int = 64 * 2**20
+    """Characters of schemas by id and guid. They never change, so an entry is only removed as the least recently used."""
+    versions: int = 10_000
+    """The most entries of all other kinds."""
+    latest_ttl: float = 60.0
+    """Time to live of `latest`, of versions by number or metadata, and of look-ups."""
+    missing_ttl: float = 2.0
+    """Time to live of "not found"."""
 
 
 @dataclass(frozen=True, slots=True)

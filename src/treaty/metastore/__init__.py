@@ -1,5 +1,18 @@
-"""The metastore: sources, types and queries by SQL."""
+"""The metastore: sources, types and queries by SQL. The names here are loaded when they are first used."""
 
-from treaty.metastore.metastore import AsyncMetastore, Metastore
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treaty.metastore.metastore import AsyncMetastore as AsyncMetastore
+    from treaty.metastore.metastore import Metastore as Metastore
 
 __all__ = ["AsyncMetastore", "Metastore"]
+
+
+if not TYPE_CHECKING:  # type checkers see the imports above, and no other name
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'treaty.metastore' has no attribute {name!r}")
+        return getattr(import_module("treaty.metastore.metastore"), name)

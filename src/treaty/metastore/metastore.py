@@ -60,7 +60,7 @@ class Metastore:
                 result = run_parsed(self, parsed, dry_run=dry_run, expected=expected, place=place)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
-            results.append(_with_warnings(result, script, parsed))
+            results.append(with_warnings(result, script, parsed))
         return ScriptOutcome(tuple(results))
 
 
@@ -108,11 +108,11 @@ class AsyncMetastore:
                 result = await run_exchange_async(recorder, statement, self.call)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
-            results.append(_with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
+            results.append(with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
         return ScriptOutcome(tuple(results))
 
 
-def _with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
+def with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
     """Return a result with the warnings of the parser about its statement."""
     own = tuple(str(one) for one in script.warnings if parsed.start <= one.start <= parsed.end)
     return replace(result, warnings=(*result.warnings, *own))

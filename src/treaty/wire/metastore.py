@@ -1,7 +1,6 @@
 """The bodies of the metastore's HTTP API, and the statuses of its errors."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct
 
@@ -11,61 +10,7 @@ from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages.metastore import Dependent, Dependents, SourceFound, TypeFound
 from treaty.core.refusals import Refusal, RegistryError, error_tag
 from treaty.core.sources import Source, SourcePart, StoredType
-
-
-class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing."""
-
-    sql: str
-    dry_run: bool = False
-    variables: dict[str, str] = {}
-
-
-class StatementResultBody(Struct, rename="camel"):
-    """What a statement came to. `columns` and `rows` are those of listings, `sequence` is that of the state it answers from."""
-
-    statement: str
-    kind: str
-    name: str = ""
-    message: str = ""
-    columns: list[str] = []
-    rows: list[list[Any]] = []
-    sequence: int = 0
-    warnings: list[str] = []
-
-
-class StatementResultsBody(Struct):
-    """The results of all statements, in order."""
-
-    results: list[StatementResultBody]
-
-
-class DiagnosticBody(Struct, omit_defaults=True):
-    """An error in a text: its code, place (offsets in code points, line and column from 1), what is expected, and a hint."""
-
-    code: str
-    message: str
-    start: int = 0
-    end: int = 0
-    line: int = 0
-    column: int = 0
-    expected: list[str] = []
-    hint: str = ""
-
-
-class MetastoreErrorBody(Struct, omit_defaults=True):
-    """An error: its code, a sentence, and the diagnostics of the text that was sent.
-
-    `results` are those of the statements before the one that failed, which stay; `failed` is that statement.
-    """
-
-    code: str
-    message: str
-    diagnostics: list[DiagnosticBody] = []
-    allowed: str = ""
-    details: list[str] = []
-    results: list[StatementResultBody] = []
-    failed: str = ""
+from treaty.wire.statements import DiagnosticBody, MetastoreErrorBody
 
 
 class PartBody(Struct, rename="camel", omit_defaults=True):

@@ -21,7 +21,8 @@ from treaty.core.state.codec import DecodeError, Json, decode_message, encode_me
 from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.drafts import refuse_members_of_apis
 from treaty.wire.confluent.headers import POSITION
-from treaty.wire.confluent.http_responses import NOWHERE, HttpResponse, decode_error_response
+from treaty.wire.confluent.http_responses import NOWHERE, decode_error_response
+from treaty.wire.http_response import HttpResponse
 from treaty.wire.peer.errors import decode_error, encode_error
 
 A = TypeVar("A")

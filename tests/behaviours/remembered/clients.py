@@ -12,7 +12,6 @@ from tests.behaviours.remembered.memory import MakeScene, Scene
 from treaty.assemble.runtime import connect, open_node
 from treaty.client.async_cache import AsyncCachedRegistry
 from treaty.client.cache import CachedRegistry
-from treaty.client.cache_policy import CachePolicy
 from treaty.client.connection import Connection
 from treaty.client.credentials import bearer_file, oauth
 from treaty.client.effects import Conversation, EffectResult, Headers, RunExclusively, SendRequest, TokenCache
@@ -25,6 +24,7 @@ from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.schema_heads import HEAD_SECONDS, SubjectHeads
 from treaty.client.serializers.settings import SerializerSettings, UseLatest
 from treaty.client.serializers.subject_names import AssociatedNameStrategy, SubjectNaming
+from treaty.client.settings import CachePolicy
 from treaty.core.answers import Resource
 from treaty.core.messages.associations import Associate, AssociationSpec
 from treaty.core.messages.groups import RemoveSubject
@@ -33,7 +33,7 @@ from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetVersion, Register
 from treaty.core.schema import Draft
-from treaty.wire.confluent.http_responses import HttpResponse
+from treaty.wire.http_response import HttpResponse
 
 INT, LONG, TEXT = '"int"', '"long"', '"string"'
 S = subject_of("s")

@@ -315,7 +315,7 @@ MEMORIES = (
     ),
     Memory(
         "a token that was issued to a client",
-        ("client.protocol.client_state:ClientState.tokens",),
+        ("client.protocol.client_state:ClientState.tokens", "client.protocol.statements:StatementClient._tokens"),
         "one for each client",
         "four fifths of its life",
         "its time",
@@ -325,7 +325,7 @@ MEMORIES = (
     ),
     Memory(
         "a token that was issued to a client, and is refused",
-        ("client.protocol.client_state:ClientState.tokens",),
+        ("client.protocol.client_state:ClientState.tokens", "client.protocol.statements:StatementClient._tokens"),
         "one for each client",
         "four fifths of its life",
         "a server refuses it",

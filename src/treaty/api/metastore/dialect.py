@@ -8,15 +8,14 @@ from starlette.responses import Response
 
 from treaty.api.dialects.dialect import ErrorPage, HttpDialect, RequestHead, refuse_other_than_json
 from treaty.api.errors import HttpError
-from treaty.api.metastore.exchange import MetastoreExchange, ScriptError, result_body
+from treaty.api.metastore.exchange import MetastoreExchange, ScriptError
 from treaty.api.metastore.routes import PREFIX, ROUTES
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import Request
-from treaty.metastore.execution.results import InvalidStatementError
+from treaty.metastore.execution.results import diagnostic_bodies, result_body
 from treaty.wire.confluent.headers import ALWAYS, POSITION
-from treaty.wire.metastore import DiagnosticBody, MetastoreErrorBody, error_body, status_of
-
-MEDIA = "application/json"
+from treaty.wire.metastore import error_body, status_of
+from treaty.wire.statements import MEDIA, MetastoreErrorBody
 
 
 def _read_request(head: RequestHead) -> MetastoreExchange:
@@ -34,7 +33,7 @@ def _print_answer(exchange: MetastoreExchange, answer: object) -> Response:
 def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object] | None) -> ErrorPage:
     error = failure.error if isinstance(failure, ScriptError) else failure
     if isinstance(error, RegistryError):
-        status, body = status_of(error), error_body(error, _diagnostics(error))
+        status, body = status_of(error), error_body(error, diagnostic_bodies(error))
     else:
         assert isinstance(error, HttpError), "a dialect has no other failures"
         phrase = HTTPStatus(error.status).phrase.lower().replace(" ", "-")
@@ -42,15 +41,6 @@ def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object]
     if isinstance(failure, ScriptError):
         body.results, body.failed = [*map(result_body, failure.outcome.results)], failure.outcome.failed
     return ErrorPage(status, msgspec.json.encode(body), MEDIA)
-
-
-def _diagnostics(error: RegistryError) -> list[DiagnosticBody]:
-    if not isinstance(error, InvalidStatementError):
-        return []
-    return [
-        DiagnosticBody(one.code, one.message, one.start, one.end, one.line, one.column, list(one.expected), one.hint)
-        for one in error.diagnostics
-    ]
 
 
 METASTORE = HttpDialect(

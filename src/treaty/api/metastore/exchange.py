@@ -27,10 +27,11 @@ from treaty.core.refusals import Invalid, NotFound, RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetOutcome, Request
 from treaty.core.sources import KINDS
-from treaty.metastore.execution.results import ScriptOutcome, StatementResult
+from treaty.metastore.execution.results import ScriptOutcome, result_body
 from treaty.metastore.metastore import AsyncMetastore, parse_statements
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
+from treaty.wire.statements import StatementResultsBody, StatementsBody
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -129,26 +130,18 @@ class _SharedRegistry:
         """Close nothing: the registry is everybody's."""
 
 
-async def post_statements(x: MetastoreExchange) -> w.StatementResultsBody:
+async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     """Carry out statements of SQL, one commit each, up to the first error. All errors of a text that can't be parsed are
     answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
     """
-    body = await x.body(w.StatementsBody)
+    body = await x.body(StatementsBody)
     expected = x.expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
     metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call)
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)
-    return w.StatementResultsBody([*map(result_body, outcome.results)])
-
-
-def result_body(result: StatementResult) -> w.StatementResultBody:
-    """Print the result of a statement."""
-    return w.StatementResultBody(
-        result.statement, result.kind, result.name, result.message, list(result.columns),
-        [list(row) for row in result.rows], result.sequence, list(result.warnings),
-    )  # fmt: skip
+    return StatementResultsBody([*map(result_body, outcome.results)])
 
 
 async def list_sources(x: MetastoreExchange) -> w.SourcesBody:

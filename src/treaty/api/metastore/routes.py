@@ -5,6 +5,7 @@ from treaty.api.dialects.router import build_routes
 from treaty.api.metastore import exchange as x
 from treaty.core.limits import SOURCES_PAGE
 from treaty.wire import metastore as w
+from treaty.wire.statements import MetastoreErrorBody, StatementResultsBody, StatementsBody
 
 PREFIX = "/metastore/v1"
 GROUPS = {
@@ -36,8 +37,8 @@ TABLE: Table = {
         "POST": ApiOperation(
             x.post_statements,
             "metastore",
-            ApiAnswer("The results", w.StatementResultsBody, example={"results": [_RESULT]}),
-            sent=w.StatementsBody,
+            ApiAnswer("The results", StatementResultsBody, example={"results": [_RESULT]}),
+            sent=StatementsBody,
             sent_example={"sql": "SHOW STREAMS"},
             errors=(409, 412, 417, 422),
             writes=True,
@@ -84,7 +85,7 @@ DESCRIPTION = ApiDescription(
     "metastore",
     GROUPS,
     TABLE,
-    w.MetastoreErrorBody,
+    MetastoreErrorBody,
     {"code": "SOURCE_NOT_FOUND", "message": "There is no stream or table flights"},
     {
         400: "The body, a text or a definition is not valid; `diagnostics` has all errors of a text",

@@ -24,8 +24,8 @@ from treaty.api.openapi.table import (
 )
 from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
-from treaty.wire.confluent.headers import COMMAND as COMMAND_NAME
 from treaty.wire.confluent.headers import MEDIA, POSITION, READ
+from treaty.wire.http_response import COMMAND as COMMAND_NAME
 
 ABOUT = (
     "Treaty's HTTP interface: Confluent's schema registry API, level {level}, and what Treaty adds to it, and other registries' interfaces. Members of bodies that "

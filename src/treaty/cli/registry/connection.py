@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
-from treaty.cli.terminal import registry_url, screen
+from treaty.cli.terminal import options, registry_url, screen
 from treaty.cli.terminal.errors import ReportedError, announce_stop
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.subject_completion import complete_lints, complete_subjects
@@ -31,16 +31,7 @@ MANY_NAMES = 10
 REFUSED = 1
 """Exit code of a refusal, also when something is not found."""
 
-registry = click.option(
-    "--registry",
-    required=True,
-    envvar="TREATY_REGISTRY",
-    show_envvar=True,
-    metavar="URL",
-    help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
-)
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+registry, as_json, yes = options.registry, options.as_json, options.yes
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
 own = click.option("--no-defaults", "own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")

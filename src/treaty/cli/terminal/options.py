@@ -56,6 +56,15 @@ def references(
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+registry = click.option(
+    "--registry",
+    required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
+    metavar="URL",
+    help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
+)
+yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 def parse_pairs(words: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

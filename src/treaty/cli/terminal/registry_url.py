@@ -5,29 +5,32 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 import click
 
-from treaty.assemble import connect
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.connection import Connection
 from treaty.client.credentials import basic
 from treaty.client.properties import resolve_registry
-from treaty.client.protocol.attempt import NoResponseError
+from treaty.client.protocol.delivery import NoResponseError
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
 from treaty.core.refusals import RegistryError
+
+if TYPE_CHECKING:
+    from treaty.client.connection import Connection
 
 MISSING = Literal["refuse", "create", "empty"]
 """How a missing SQLite file is handled: an error, a new registry, or an empty one in memory."""
 
 
-def connect_to(url: str, missing: MISSING = "refuse") -> Connection:
+def connect_to(url: str, missing: MISSING = "refuse") -> "Connection":
     """Connect to a registry. Raises what `connect` raises, and `UnusableError` without a password. A command that only
     reads creates no file and no folder.
     """
+    from treaty.assemble import connect  # noqa: PLC0415 (it brings a node, and most commands ask a server)
+
     if is_missing(url):
         if missing == "refuse":
             raise UnusableError(f"there is no registry at {url}: the file does not exist; check its path")

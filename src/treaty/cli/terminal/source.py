@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from treaty.cli.terminal.errors import ReportedError
 from treaty.core import limits
-from treaty.formats.format import Format
-from treaty.formats.registry import BUILT_IN, FormatRegistry
+
+if TYPE_CHECKING:
+    from treaty.formats.format import Format
+    from treaty.formats.registry import FormatRegistry
 
 STDIN = "-"
 
@@ -88,7 +90,7 @@ def refuse_second_stdin(paths: Sequence[str]) -> None:
 
 
 def read_sources(
-    paths: Sequence[str], format_: str | None, formats: FormatRegistry, likely: str | None = None
+    paths: Sequence[str], format_: str | None, formats: "FormatRegistry", likely: str | None = None
 ) -> list[SchemaSource]:
     """Read files. The format is found by the name, by the text, by the other files, or is the `likely` one."""
     refuse_second_stdin(paths)
@@ -106,18 +108,18 @@ def read_sources(
     return found
 
 
-def check_format_name(name: str, formats: FormatRegistry) -> str:
+def check_format_name(name: str, formats: "FormatRegistry") -> str:
     """Return the name of a format in the table; raises for an unknown one."""
     if name.upper() not in formats.names:
         raise UnusableError(f"unknown format {name!r}; known are {', '.join(formats.names)}")
     return name.upper()
 
 
-def _list_formats(formats: FormatRegistry) -> str:
+def _list_formats(formats: "FormatRegistry") -> str:
     return " or ".join(formats.names)
 
 
-def find_format(name: str, formats: FormatRegistry) -> Format[Any]:
+def find_format(name: str, formats: "FormatRegistry") -> "Format[Any]":
     """Return a format of the table; raises `UnusableError` if its package is broken."""
     try:
         found = formats.find(name)
@@ -127,7 +129,7 @@ def find_format(name: str, formats: FormatRegistry) -> Format[Any]:
     return found
 
 
-def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
+def guess_format_by_name(path: str, formats: "FormatRegistry") -> str | None:
     """Return the format by the suffix of a file; None for ``.json``, which Avro schemas use too."""
     for name in formats.names if path != STDIN else ():
         for suffix in find_format(name, formats).suffixes:
@@ -136,8 +138,10 @@ def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
     return None
 
 
-def guess_format_by_content(text: str, formats: FormatRegistry) -> str | None:
+def guess_format_by_content(text: str, formats: "FormatRegistry") -> str | None:
     """Guess the format of a text, valid or not; None if it may be more than one."""
+    from treaty.formats.registry import BUILT_IN  # noqa: PLC0415 (commands without schemas need no format)
+
     for name in sorted(formats.names, key=lambda one: one not in BUILT_IN):
         recognize = find_format(name, formats).recognize
         if recognize is not None and recognize(text):

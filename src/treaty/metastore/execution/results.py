@@ -6,6 +6,7 @@ from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
+from treaty.wire.statements import DiagnosticBody, StatementResultBody
 
 Cell = str | int | bool | None
 """A value in a row of a result."""
@@ -66,3 +67,21 @@ class ResultRows:
     def add(self, *cells: Any) -> None:
         """Add a row; its cells are in the order of the columns."""
         self.rows.append(cells)
+
+
+def result_body(result: StatementResult) -> StatementResultBody:
+    """Return a result as the body of an answer."""
+    return StatementResultBody(
+        result.statement, result.kind, result.name, result.message, list(result.columns),
+        [list(row) for row in result.rows], result.sequence, list(result.warnings),
+    )  # fmt: skip
+
+
+def diagnostic_bodies(error: RegistryError) -> list[DiagnosticBody]:
+    """Return the errors of a text as bodies of an answer; none for another error."""
+    if not isinstance(error, InvalidStatementError):
+        return []
+    return [
+        DiagnosticBody(one.code, one.message, one.start, one.end, one.line, one.column, list(one.expected), one.hint)
+        for one in error.diagnostics
+    ]

@@ -6,15 +6,10 @@ from functools import lru_cache
 from treaty.core.refusals import Invalid
 from treaty.core.registry import CallOptions, refuse_bad_call
 from treaty.core.state.commit import PositionToken
+from treaty.wire.http_response import COMMAND, RETRY
 
 POSITION = "Treaty-Position"
 """On an answer: the token of the position that it was read at. On a request: the answer must not be older."""
-COMMAND = "Treaty-Command"
-"""Id of a command; sent again with the same id it is the same command."""
-RETRY = "Treaty-Retry"
-"""``true`` with a command that was sent before and may still be pending: its outcome is stored even where it changes
-nothing.
-"""
 CONSISTENCY = "Treaty-Consistency"
 """``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"

@@ -1,7 +1,6 @@
 """Converts an HTTP response to an answer of core, or to its error."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,19 +25,11 @@ from treaty.wire.confluent.versions import (
     schema_of,
     version_of,
 )
+from treaty.wire.http_response import HttpResponse
 
 A = TypeVar("A")
 NOWHERE = PositionToken("", 0, "")
 """The token of an answer that carries none: of a registry that is not Treaty."""
-
-
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
-    """An HTTP answer: status, headers (names in any case are looked up with `header`), body."""
-
-    status: int
-    header: Callable[[str], str | None]
-    body: bytes
 
 
 def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:

@@ -1,0 +1,1 @@
+"""Commands of the metastore: statements of SQL from a terminal, files and programs."""

@@ -1,0 +1,62 @@
+"""Statements parsed in this process and carried out with requests of a registry: for a log, and for CASCADE."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+
+from treaty.cli.metastore.result_printer import describe_failure
+from treaty.cli.metastore.statement_session import ConfirmDrop
+from treaty.cli.registry.connection import open_registry
+from treaty.core.messages.metastore import DropSource, SourcesDropped
+from treaty.core.refusals import RegistryError
+from treaty.metastore.execution.results import diagnostic_bodies, result_body
+from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, with_warnings
+from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.script import ParsedStatement
+from treaty.metastore.sql.statements import DropSourceStatement
+from treaty.wire.metastore import error_body, status_of
+from treaty.wire.statements import StatementResultBody
+
+
+class RegistrySession:
+    """Statements over a connection, which is open until the session is closed."""
+
+    def __init__(self, url: str) -> None:
+        """Open the registry; a missing SQLite file becomes a new one."""
+        self._open = ExitStack()
+        connection = self._open.enter_context(open_registry(url, "create"))
+        self._metastore = Metastore(connection.registry)
+
+    def run(
+        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+    ) -> Iterator[StatementResultBody]:
+        """Yield the result of each statement as soon as it is carried out."""
+        failed = ""
+        try:
+            script = parse_statements(text, variables)
+            for place, parsed in enumerate(script.statements):
+                failed = parsed.text
+                statement = parsed if dry_run else self._confirm(parsed, confirm)
+                result = run_parsed(self._metastore, statement, dry_run=dry_run, place=place)
+                yield result_body(with_warnings(result, script, parsed))
+        except RegistryError as error:
+            body = error_body(error, diagnostic_bodies(error))
+            body.failed = failed
+            raise describe_failure(text, body, status_of(error)) from error
+
+    def close(self) -> None:
+        """Close the registry."""
+        self._open.close()
+
+    def _confirm(self, parsed: ParsedStatement, confirm: ConfirmDrop) -> ParsedStatement:
+        """Return a DROP with the digest of what goes along, after the user has seen it."""
+        drop = parsed.value
+        if not isinstance(drop, DropSourceStatement) or not drop.cascade or drop.digest:
+            return parsed
+        request = DropSource(drop.name, drop.kind, drop.if_exists, cascade=True, dry_run=True)
+        going: SourcesDropped = self._metastore.registry.ask(request, self._metastore.call).answer
+        if not going.names:
+            return parsed
+        confirm(going.names)
+        confirmed = replace(drop, digest=going.digest)
+        return replace(parsed, value=confirmed, head=print_statement(confirmed))

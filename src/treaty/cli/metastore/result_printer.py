@@ -1,0 +1,76 @@
+"""Printing the results and the errors of statements: lines, tables, and a caret below the place of an error."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.wire.statements import DiagnosticBody, MetastoreErrorBody, StatementResultBody
+
+_CHANGES = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
+UNAVAILABLE = 500
+"""Statuses from this on say nothing about the statement: its exit code is 2."""
+
+
+class FailedScriptError(ReportedError):
+    """A script was refused: each error of its text at its line with a caret, or a sentence and the remedy."""
+
+    exit_code = 1
+
+    def __init__(self, text: str, body: MetastoreErrorBody) -> None:
+        """Print the error of a script; `text` is what its places are of."""
+        self.body = body
+        lines = [line for one in body.diagnostics for line in caret_lines(text, one)]
+        listed = [msgspec.to_builtins(one) for one in body.diagnostics]
+        message = "\n".join(lines or [body.message, *(f"  {one}" for one in body.details)])
+        allowed = "" if lines else body.allowed
+        if allowed and allowed not in message:
+            message = f"{message}\nallowed: {allowed}"
+        facts = {"allowed": body.allowed, "details": body.details, "failed": body.failed, "diagnostics": listed}
+        super().__init__(message, body.code, **facts)
+
+
+class UnavailableScriptError(FailedScriptError):
+    """A script could not be carried out now, whatever it says."""
+
+    exit_code = 2
+
+
+def describe_failure(text: str, body: MetastoreErrorBody, status: int) -> FailedScriptError:
+    """Return the error of a script that was answered with a status."""
+    return UnavailableScriptError(text, body) if status >= UNAVAILABLE else FailedScriptError(text, body)
+
+
+def caret_lines(text: str, one: DiagnosticBody) -> Iterator[str]:
+    """Yield an error of a text: what is wrong, its line, and carets below the words that it is about."""
+    remedy = f"; {one.hint}" if one.hint else ""
+    yield f"line {one.line}, column {one.column}: {one.message}{remedy}"
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if 0 < one.line <= len(lines):
+        line = lines[one.line - 1]
+        width = max(1, min(one.end - one.start, len(line) - one.column + 1))
+        yield f"  {screen.escape_line(line)}"
+        yield f"  {' ' * len(screen.escape_line(line[: one.column - 1]))}{'^' * width}"
+
+
+def say_result(result: StatementResultBody) -> None:
+    """Print what a statement came to: notes and a message as lines, a listing as a table."""
+    for warning in result.warnings:
+        screen.say(f"note: {warning}", err=True)
+    if result.message:
+        screen.say(result.message, "green" if result.kind.partition(" ")[0] in _CHANGES else None)
+    if result.columns == ["statement"]:
+        for (statement,) in result.rows:
+            screen.say(f"{statement};")
+    elif result.rows:
+        screen.say_rows(result.columns, [[*map(cell_text, row)] for row in result.rows])
+    elif result.columns and not result.message:
+        screen.say("nothing to show", err=True)
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell of a listing as people read it; nothing for null, true and false in lower case as in SQL."""
+    if cell is None:
+        return ""
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)

@@ -1,0 +1,110 @@
+"""`treaty sql`: statements of the metastore, from the command line, a file, standard input, or typed one after the other."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+
+import click
+import msgspec
+
+from treaty.cli.metastore.result_printer import say_result
+from treaty.cli.metastore.statement_session import StatementSession, open_session
+from treaty.cli.metastore.wait_notice import show_wait
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.options import parse_pairs
+from treaty.cli.terminal.source import read_text
+from treaty.wire.statements import StatementResultBody
+
+
+@dataclass(frozen=True, slots=True)
+class SqlOptions:
+    """How scripts are carried out and what is printed."""
+
+    variables: Mapping[str, str]
+    dry_run: bool = False
+    yes: bool = False
+    as_json: bool = False
+
+    def confirm(self, names: Sequence[str], before: Callable[[], None] = lambda: None) -> None:
+        """Show what a CASCADE drops and ask for it, unless --yes; `before` takes a line that is drawn away."""
+        if self.yes:
+            return
+        before()
+        screen.say(f"CASCADE drops: {', '.join(names)}", err=True)
+        click.confirm("Drop them?", abort=True, err=True)
+
+
+@click.command("sql")
+@click.option("-e", "--execute", "texts", multiple=True, metavar="SQL", help="Statements. Repeatable.")
+@click.option(
+    "-f",
+    "--file",
+    "paths",
+    multiple=True,
+    metavar="FILE",
+    help="A file of statements. Repeatable; - is standard input.",
+)
+@click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Replaces ${NAME}. Repeatable.")
+@click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
+@options.yes
+@options.registry
+@options.as_json
+def command(
+    texts: tuple[str, ...],
+    paths: tuple[str, ...],
+    *,
+    variables: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    registry: str,
+    as_json: bool,
+) -> None:
+    """Describe streams, tables and types in SQL, and list what is there.
+
+    Without -e and -f statements are read from standard input; on a terminal they are typed, each up to its semicolon, with
+    completion by the tabulator key and a history. Each statement is one commit. The first error ends a script with exit code
+    1, or 2 where the registry does not answer; what was done before stays. A DROP with CASCADE shows what would go along, and asks.
+
+    \b
+    Examples:
+      treaty sql
+      treaty sql -e "SHOW STREAMS"
+      treaty sql -f streams.sql --var env=test
+      treaty sql -e "DROP STREAM flights CASCADE" --yes
+      treaty sql -e "SELECT name, place FROM treaty.sources" --json
+    """  # noqa: D301 - click wants the control character
+    settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json)
+    scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
+    is_typed = not scripts and sys.stdin.isatty()
+    if not scripts and not is_typed:
+        scripts = [read_text("-", "REQUEST_BYTES")]
+    session = open_session(registry)
+    try:
+        if is_typed:
+            import_module("treaty.cli.metastore.shell").SqlShell(session, settings, registry).run()
+        else:
+            run_scripts(session, scripts, settings)
+    finally:
+        session.close()
+
+
+def run_scripts(session: StatementSession, scripts: Sequence[str], settings: SqlOptions) -> None:
+    """Carry out scripts and print their results; as JSON they are one list. What was done before an error is printed."""
+    results: list[StatementResultBody] = []
+    try:
+        for text in scripts:
+            with show_wait(text) as notice:
+                confirm = partial(settings.confirm, before=notice.stop)
+                for result in session.run(text, settings.variables, confirm, dry_run=settings.dry_run):
+                    notice.stop()
+                    results.append(result)
+                    if not settings.as_json:
+                        say_result(result)
+    except BaseException:
+        if settings.as_json and results:
+            screen.say_json(msgspec.to_builtins(results))
+        raise
+    if settings.as_json:
+        screen.say_json(msgspec.to_builtins(results))

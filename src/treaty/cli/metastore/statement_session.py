@@ -1,0 +1,87 @@
+"""A session of statements with a registry: a server gets their text, a log in this process gets their requests.
+
+A server parses and carries out what it gets, so that the program needs nothing of the metastore and starts in a moment. Its
+parser is loaded for a log, and for CASCADE, which is shown and asked for before it is sent.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol
+
+from treaty.cli.metastore.result_printer import describe_failure
+from treaty.cli.terminal import registry_url
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.protocol.statements import ScriptRefusedError, StatementClient
+from treaty.client.settings import ClientSettings
+from treaty.core.refusals import RegistryError
+from treaty.wire.statements import StatementResultBody
+
+UNREACHABLE = "REGISTRY_UNREACHABLE"
+_CASCADE = re.compile(r"\bcascade\b", re.IGNORECASE)
+
+ConfirmDrop = Callable[[Sequence[str]], None]
+"""Shows the names of sources that a CASCADE drops, and raises where the user does not want that."""
+
+
+class StatementSession(Protocol):
+    """Carries out scripts, one after the other."""
+
+    def run(
+        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+    ) -> Iterator[StatementResultBody]:
+        """Yield the results of a script; raises `FailedScriptError` at its first error, and `UnusableError` without an answer."""
+
+    def close(self) -> None:
+        """Close connections and logs."""
+
+
+class ServerSession:
+    """Statements of a server."""
+
+    def __init__(self, url: str, settings: ClientSettings) -> None:
+        """Send nothing yet; the second session is opened for CASCADE alone."""
+        self._url = url
+        self._client = StatementClient(settings)
+        self._registry: StatementSession | None = None
+
+    def run(
+        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+    ) -> Iterator[StatementResultBody]:
+        """Yield the results of a script, which is one request."""
+        if _CASCADE.search(text) and not dry_run:
+            self._registry = self._registry or _open_registry(self._url)
+            yield from self._registry.run(text, variables, confirm)
+            return
+        try:
+            yield from self._client.run(text, dry_run=dry_run, variables=variables)
+        except ScriptRefusedError as refused:
+            yield from refused.body.results
+            raise describe_failure(text, refused.body, refused.status) from None
+        except RegistryError as error:
+            raise UnusableError(registry_url.describe_failure(error), UNREACHABLE) from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+        if self._registry is not None:
+            self._registry.close()
+
+
+def _open_registry(url: str) -> StatementSession:
+    """Open a session that parses statements itself. It is loaded late: it brings a node and the formats of schemas."""
+    session: StatementSession = import_module("treaty.cli.metastore.registry_session").RegistrySession(url)
+    return session
+
+
+def open_session(url: str) -> StatementSession:
+    """Open a session with a registry: a server by its URL, or the registry in a log."""
+    if not url.startswith(("http://", "https://")):
+        return _open_registry(url)
+    try:
+        settings = registry_url.read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
+    except ValueError as error:
+        raise UnusableError(f"{error}; give the registry with --registry http://host:port", UNREACHABLE) from error
+    assert isinstance(settings, ClientSettings), "a URL with http is a server's"
+    return ServerSession(url, settings)

@@ -1,0 +1,71 @@
+"""A line on the terminal while a statement takes long, and what remains where Ctrl-C ends the wait."""
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+FIRST_SECONDS = 1.0
+"""Seconds after which the line appears."""
+_QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
+_CHANGE = re.compile(r"\b(?:create|alter|drop|undrop|pause|resume|insert|update|delete)\b", re.IGNORECASE)
+
+
+class WaitNotice:
+    """The line, from its beginning until `stop`; it is drawn on a terminal alone."""
+
+    def __init__(self, text: str) -> None:
+        """Begin to wait for a script."""
+        self._done = threading.Event()
+        self._watch = threading.Thread(target=self._count, args=(describe_wait(text),), daemon=True)
+        if sys.stderr.isatty():
+            self._watch.start()
+
+    def stop(self) -> None:
+        """Take the line away: an answer is there, or a question is asked."""
+        self._done.set()
+        if self._watch.is_alive():
+            self._watch.join()
+
+    def _count(self, what: str) -> None:
+        began, is_drawn = time.monotonic(), False
+        while not self._done.wait(FIRST_SECONDS):
+            sys.stderr.write(f"\r{what}, {time.monotonic() - began:.0f} s")
+            sys.stderr.flush()
+            is_drawn = True
+        if is_drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextmanager
+def show_wait(text: str) -> Iterator[WaitNotice]:
+    """Show what the block waits for, with its seconds: ``planning, 3 s``. Ctrl-C says what may still happen."""
+    notice = WaitNotice(text)
+    try:
+        yield notice
+    except (KeyboardInterrupt, click.Abort) as stop:
+        notice.stop()
+        if isinstance(stop, KeyboardInterrupt) or isinstance(stop.__cause__, KeyboardInterrupt):
+            click.echo(describe_rest(text), err=True)
+        raise
+    finally:
+        notice.stop()
+
+
+def describe_wait(text: str) -> str:
+    """Return what a script waits for: a planner, where it has a query, else the registry."""
+    return "planning" if _QUERY.search(text) else "running"
+
+
+def describe_rest(text: str) -> str:
+    """Return what remains of a script after Ctrl-C."""
+    if _QUERY.search(text):
+        return "The source is there once it is planned, or never. SHOW QUERIES says whether it is; DROP takes it away."
+    if _CHANGE.search(text):
+        return "The registry may still carry out what it has: SHOW STREAMS, TABLES and TYPES say what is there."
+    return "Nothing was to be changed, and nothing remains."

@@ -1,0 +1,64 @@
+"""The bodies of statements of SQL over HTTP: a script, its results, and its error."""
+
+from typing import Any
+
+from msgspec import Struct
+
+PATH = "/metastore/v1/statements"
+"""Where statements are sent, with POST."""
+MEDIA = "application/json"
+
+
+class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True):
+    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing."""
+
+    sql: str
+    dry_run: bool = False
+    variables: dict[str, str] = {}
+
+
+class StatementResultBody(Struct, rename="camel"):
+    """What a statement came to. `columns` and `rows` are those of listings, `sequence` is that of the state it answers from."""
+
+    statement: str
+    kind: str
+    name: str = ""
+    message: str = ""
+    columns: list[str] = []
+    rows: list[list[Any]] = []
+    sequence: int = 0
+    warnings: list[str] = []
+
+
+class StatementResultsBody(Struct):
+    """The results of all statements, in order."""
+
+    results: list[StatementResultBody]
+
+
+class DiagnosticBody(Struct, omit_defaults=True):
+    """An error in a text: its code, place (offsets in code points, line and column from 1), what is expected, and a hint."""
+
+    code: str
+    message: str
+    start: int = 0
+    end: int = 0
+    line: int = 0
+    column: int = 0
+    expected: list[str] = []
+    hint: str = ""
+
+
+class MetastoreErrorBody(Struct, omit_defaults=True):
+    """An error: its code, a sentence, and the diagnostics of the text that was sent.
+
+    `results` are those of the statements before the one that failed, which stay; `failed` is that statement.
+    """
+
+    code: str
+    message: str
+    diagnostics: list[DiagnosticBody] = []
+    allowed: str = ""
+    details: list[str] = []
+    results: list[StatementResultBody] = []
+    failed: str = ""

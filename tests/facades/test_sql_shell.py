@@ -1,0 +1,162 @@
+"""`treaty sql` on a terminal: what is typed, completed, remembered and printed."""
+
+import os
+import pty
+import select
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.behaviours.served import served
+from treaty.cli.metastore.completion import NAMES_SECONDS, SourceNames, SqlCompleter
+from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, write_history
+from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
+from treaty.cli.metastore.wait_notice import describe_rest, describe_wait
+from treaty.wire.statements import StatementResultBody
+
+PROMPT = "treaty> "
+
+
+class TypedProgram:
+    """`treaty sql` on a pseudo-terminal."""
+
+    def __init__(self, url: str, state: Path) -> None:
+        self.near, far = pty.openpty()
+        settings = {**os.environ, "TREATY_REGISTRY": url, "XDG_STATE_HOME": str(state), "TERM": "dumb", "NO_COLOR": "1"}
+        words = [sys.executable, "-m", "treaty.cli.main", "sql"]
+        self.process = subprocess.Popen(words, stdin=far, stdout=far, stderr=far, env=settings, start_new_session=True)
+        os.close(far)
+
+    def read_until(self, text: str) -> str:
+        """Return what is printed up to a text; fails after a minute without it."""
+        printed = ""
+        deadline = time.monotonic() + 60
+        while text not in printed:
+            assert time.monotonic() < deadline, printed
+            if select.select([self.near], [], [], 1)[0]:
+                printed += os.read(self.near, 65_536).decode(errors="replace").replace("\r", "")
+        return printed
+
+    def answer(self, keys: str) -> str:
+        """Type keys and a line end, and return what is printed up to the next prompt."""
+        os.write(self.near, f"{keys}\n".encode())
+        return self.read_until(PROMPT)
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Iterator[TypedProgram]:
+    with served("memory:") as running:
+        program = TypedProgram(running.url, tmp_path)
+        try:
+            program.read_until(PROMPT)
+            yield program
+        finally:
+            program.process.kill()
+            program.process.wait()
+            os.close(program.near)
+
+
+def test_statements_are_typed_over_lines_and_errors_show_their_place(typed: TypedProgram, tmp_path: Path) -> None:
+    os.write(typed.near, b"CREATE STREAM flights (id INT)\n")
+    typed.read_until("   ...> ")
+    assert "Stream flights created" in typed.answer("WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO');")
+    assert "flights  STREAM  kafka      f" in typed.answer("\\d")
+    assert "id      INT   value  true" in typed.answer("\\d flights")
+    typed.answer("SET TRIGGER = '2 seconds'; DEFINE n = 'flights';")
+    refused = typed.answer("SHOW STREEMS;")
+    assert "line 1, column 6" in refused
+    assert "  SHOW STREEMS;\n       ^^^^^^^" in refused
+    assert "CREATE STREAM flights" in typed.answer("SHOW CREATE STREAM ${n};")
+    assert "DROP STREAM | TABLE [IF EXISTS] name" in typed.answer("\\h drop")
+    os.write(typed.near, b"DROP STREAM flights CASCADE;\n")
+    typed.read_until("Drop them? [y/N]: ")
+    assert "flights dropped" in typed.answer("y")
+    os.write(typed.near, b"\\q\n")
+    assert typed.process.wait(60) == 0
+    history = tmp_path / "treaty" / "sql_history"
+    assert (
+        read_history(history)[0] == "CREATE STREAM flights (id INT)\nWITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO');"
+    )
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+
+def test_a_statement_ends_with_a_semicolon_of_its_own() -> None:
+    assert [is_complete(text) for text in ("SHOW STREAMS", "SHOW STREAMS;", "a ';", "a /* ;", "-- ;", "a; -- b", "a; b")] == [
+        False, True, False, False, False, True, False,
+    ]  # fmt: skip
+    assert is_blank("  -- a comment\n")
+    assert not is_blank("/* open")
+
+
+def test_what_is_set_stands_before_later_scripts() -> None:
+    state = ScriptState({})
+    state.note("SET START = 'latest'; DEFINE a = 'b';")
+    assert (state.prefix(), dict(state.variables)) == ("SET START = 'latest'; \n", {"a": "b"})
+    state.note("SHO;")
+    state.note("UNSET START; UNDEFINE a;")
+    assert (state.prefix(), dict(state.variables)) == ("", {})
+
+
+class NamedSources:
+    """A session whose registry has so many sources."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.scripts: list[str] = []
+
+    def run(self, text: str, *_rest: object, **_options: object) -> Iterator[StatementResultBody]:
+        self.scripts.append(text)
+        rows: list[list[object]] = [[f"Source{number:05d}"] for number in range(self.count)]
+        yield StatementResultBody(text, "SELECT", columns=["name"], rows=[*rows, ["odd name"]])
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_names_keywords_and_properties_are_completed_where_they_belong() -> None:
+    session = NamedSources(10_000)
+    names = SourceNames(session)
+    completer = SqlCompleter(names)
+    assert names.find("source") == []
+    names.load()
+    names.wait()
+    assert list(completer.find("DESCRIBE ", "source0999")) == [f"Source0999{digit}" for digit in range(10)]
+    assert list(completer.find("\\d ", "odd")) == ["`odd name`"]
+    assert list(completer.find("CREATE STREAM s WITH (kafka_topic = 'a', ", "value_f")) == ["value_format"]
+    assert list(completer.find("SHOW STREAMS;\n", "undr")) == ["undrop"]
+    assert list(completer.find("SHOW ", "TAB")) == ["TABLES"]
+    assert "treaty.sources" in completer.find("SELECT * FROM ", "treaty.s")
+    assert list(completer.find("SET ", "TR")) == ["TRIGGER"]
+    assert len(session.scripts) == 1
+    assert NAMES_SECONDS > 1
+
+
+def test_a_history_keeps_the_newest_statements_and_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "history"
+    path.parent.mkdir()
+    path.write_text('"old";\n{"a": 1}\n' + '"x"\n' * (2 * HISTORY_STATEMENTS), "utf-8")
+    write_history(path, "SHOW\nSTREAMS;")
+    kept = read_history(path)
+    assert (len(kept), kept[-1]) == (HISTORY_STATEMENTS, "SHOW\nSTREAMS;")
+    assert len(path.read_text("utf-8").splitlines()) == HISTORY_STATEMENTS
+    write_history(tmp_path / "state" / "history" / "no-folder", "SHOW STREAMS;")
+
+
+def test_what_remains_after_ctrl_c_depends_on_the_statement() -> None:
+    query = "CREATE STREAM s AS\n  SELECT * FROM t"
+    assert (describe_wait(query), describe_wait("SHOW STREAMS")) == ("planning", "running")
+    assert "once it is planned" in describe_rest(query)
+    assert "may still carry out" in describe_rest("DROP STREAM s")
+    assert "nothing remains" in describe_rest("SHOW STREAMS")
+
+
+def test_the_program_loads_neither_a_node_nor_the_parser_for_a_server() -> None:
+    program = "import sys, treaty.cli.metastore.sql; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {".".join(name.split(".")[:2]) for name in run.stdout.split()}
+    assert not loaded & {"treaty.node", "treaty.log", "treaty.metastore", "treaty.assemble", "treaty.plan"}
