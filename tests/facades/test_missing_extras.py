@@ -72,6 +72,7 @@ NEEDS_NONE = (
     "fingerprint {folder}/e.avsc",
     "validate {folder}/e.avsc {folder}/value.json",
     "example {folder}/e.avsc",
+    "metastore export --registry {registry}",
     "subject list --registry {registry}",
     "subject get e --registry {registry}",
     "group list --registry {registry}",

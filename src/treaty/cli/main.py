@@ -48,6 +48,7 @@ COMMANDS = {
         "treaty.cli.registry.association", "Associate topics with the subjects of their schemas."
     ),
     "sql": CommandEntry("treaty.cli.metastore.sql", "Describe streams, tables and types in SQL, and list them."),
+    "metastore": CommandEntry("treaty.cli.metastore.group", "Export the metastore as SQL, and check it."),
     "iglu": CommandEntry(
         "treaty.cli.iglu.group", "Publish, pull, lint and resolve Iglu schemas; validate self-describing values."
     ),
@@ -59,7 +60,7 @@ COMMANDS = {
     ),
     "export": CommandEntry("treaty.cli.transfer.export", "Export the schemas of a registry to a dump or a topic."),
     "plan": CommandEntry("treaty.cli.transfer.desired_state:plan", "Show what `apply` would change."),
-    "apply": CommandEntry("treaty.cli.transfer.desired_state:apply_", "Apply a folder of schemas to a registry."),
+    "apply": CommandEntry("treaty.cli.transfer.desired_state:apply_", "Apply a folder of schemas, or files of SQL."),
     "promote": CommandEntry("treaty.cli.transfer.promotion", "Copy subjects to another context or registry."),
     "log": CommandEntry("treaty.cli.log.group", "Inspect, verify, back up, move and repair a log."),
     "completion": CommandEntry("treaty.cli.completion", "Print the completion script for your shell."),

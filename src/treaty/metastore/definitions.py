@@ -68,14 +68,22 @@ def create_source(
 def _create(
     statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
 ) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    request, notes = yield from define_source(statement, text)
+    return (yield from request_answer(replace(request, expected=expected, dry_run=dry_run))), notes
+
+
+def define_source(statement: CreateSourceStatement, text: str) -> Exchange[tuple[CreateSource, tuple[str, ...]]]:
+    """Return the command of a CREATE without a query, with notes about what the schema does not keep; nothing is written.
+
+    Raises `Invalid` for what does not go together, and `NotFound` for a type or a schema that is missing.
+    """
     refuse_misplaced(statement)
     sides = yield from _settle_sides(statement)
     request = CreateSource(
         _definition(statement, text, sides), _registration(sides.get("key")), _registration(sides.get("value")),
-        if_not_exists=statement.if_not_exists, replace=statement.or_replace, expected=expected, dry_run=dry_run,
+        if_not_exists=statement.if_not_exists, replace=statement.or_replace,
     )  # fmt: skip
-    notes = tuple(note for side in sides.values() for note in side.notes)
-    return (yield from request_answer(request)), notes
+    return request, tuple(note for side in sides.values() for note in side.notes)
 
 
 def _find_source(name: str) -> Exchange[Source | None]:

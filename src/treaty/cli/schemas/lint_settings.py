@@ -14,7 +14,7 @@ from treaty.formats.registry import FormatRegistry
 
 ALL, RECOMMENDED = "all", "recommended"
 """Values of `rules` for all lints of a format, and for the default ones."""
-TABLES = ("lint", "plan")
+TABLES = ("lint", "plan", "project")
 """The tables of treaty.toml."""
 KEY_CHARACTERS = 100
 """Characters of an unknown key that a message shows."""

@@ -1,11 +1,16 @@
-"""`treaty plan DIR` and `treaty apply DIR`: a folder of schemas as the desired state of a registry."""
+"""`treaty plan` and `treaty apply`: a folder of schemas as the desired state of a registry, or files of SQL as that of its metastore."""
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
 from treaty.assemble import connect
+from treaty.cli.metastore.project import ProjectOptions, apply_sql
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, registry_url, registry_warnings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
@@ -13,28 +18,51 @@ from treaty.cli.transfer.folder import read_folder
 from treaty.client.transfer.apply import ApplyResult, SubjectChange, apply
 from treaty.client.transfer.desired import order_subjects
 from treaty.formats.registry import find_formats
+from treaty.metastore.project.files import has_project_files
 
 FINE, REFUSED = 0, 1
 MARKS = {"unchanged": " ", "new subject": "+", "new version": "~", "refused": "!"}
 COLOURS = {"new subject": "green", "new version": "yellow", "refused": "red"}
 
-folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+folder = click.argument("folder", metavar="PATH", type=click.Path(exists=True))
+
+
+def _add_sql_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a project of SQL to a command, which receives them as `options`."""
+
+    @wraps(command)
+    def run(*args: Any, variables: tuple[str, ...], label: str, prune: bool, **rest: Any) -> Any:
+        return command(*args, options=ProjectOptions(variables, label, prune), **rest)
+
+    for option in (
+        click.option(
+            "--var", "variables", multiple=True, metavar="NAME=VALUE", help="SQL: replaces ${NAME}. Repeatable."
+        ),
+        click.option(
+            "--label", default="", metavar="NAME", help="SQL: the label of the project (default: that of treaty.toml)."
+        ),
+        click.option("--prune", is_flag=True, help="SQL: drop what has the label and is in no file."),
+    ):
+        run = option(run)
+    return run
 
 
 @click.command(
     "plan",
-    epilog="Exit code 0: `treaty apply` would succeed. 1: something would be refused, or warned of with --strict. 2: unusable input.",
+    epilog="Exit code 0: `treaty apply` would succeed; of SQL: nothing to do. 1: something would be refused, or warned of with --strict. "
+    "2: unusable input. 3, of SQL: `treaty apply` would change something.",
 )
 @folder
+@_add_sql_options
 @registry_warnings.strict
 @connection.registry
 @output_options
-def plan(folder: str, *, registry: str, strict: bool, output: OutputOptions) -> None:
-    """Show what `treaty apply DIR` would do. Nothing is written.
+def plan(folder: str, *, registry: str, strict: bool, output: OutputOptions, options: ProjectOptions) -> None:
+    """Show what `treaty apply PATH` would do. Nothing is written.
 
-    Every schema file in DIR is the desired latest version of a subject. The subject is the file's name without suffix,
+    PATH is a folder of schemas, or a file or folder of SQL. Every schema file in the folder is the desired latest version of a subject. The subject is the file's name without suffix,
     unless treaty.toml has another. References are found among the other files: by the full name of an Avro type, or by
-    the path of an import or $ref.
+    the path of an import or $ref. `treaty apply --help` describes SQL.
 
     \b
     Example of treaty.toml (optional):
@@ -49,27 +77,71 @@ def plan(folder: str, *, registry: str, strict: bool, output: OutputOptions) -> 
     Example:
       treaty plan schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
+    if _is_sql(folder, options):
+        apply_sql(folder, registry, output, replace(options, dry_run=True))
     _apply_folder(folder, registry, output, dry_run=True, strict=strict)
 
 
 @click.command(
-    "apply", epilog="Exit code 0: applied. 1: refused, nothing written; or warnings with --strict. 2: unusable input."
+    "apply",
+    epilog="Exit code 0: applied, or nothing to do. 1: refused, nothing written; or stopped on the way, or warnings with --strict. "
+    "2: unusable input. 3, of SQL with --dry-run: something would change.",
 )
 @folder
+@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
+@connection.yes
+@_add_sql_options
 @registry_warnings.strict
 @connection.registry
 @output_options
-def apply_(folder: str, *, registry: str, strict: bool, output: OutputOptions) -> None:
-    """Apply DIR to a registry: register new versions, referenced schemas first, and set levels.
+def apply_(
+    folder: str,
+    *,
+    registry: str,
+    strict: bool,
+    output: OutputOptions,
+    options: ProjectOptions,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Apply a folder of schemas to a registry, or files of SQL to its metastore.
 
-    Everything is tried in memory first; if anything is refused, nothing is written. Subjects that are not in DIR do not
-    change. `treaty plan --help` describes DIR.
+    Schemas: new versions are registered, referenced schemas first, and levels are set. Everything is tried in memory first;
+    if anything is refused, nothing is written. Subjects that are not in the folder do not change. `treaty plan --help`
+    describes the folder.
+
+    SQL: PATH is a file or a folder of files that end in .sql, in any order, one stream, table or type each. The plan is
+    shown with the difference of each definition, and carried out after a question. A second run changes nothing.
+    --prune drops what was applied under the project's label and is in no file.
 
     \b
-    Example:
+    Example of treaty.toml beside the files of SQL (optional):
+      [project]
+      label = "flights"
+      [project.variables]
+      env = "test"
+    \b
+    Examples:
       treaty apply schemas/ --registry http://127.0.0.1:8081
+      treaty apply streams/ --var env=test --yes
+      treaty apply streams/ --label flights --prune --dry-run
     """  # noqa: D301 - click wants the control character
-    _apply_folder(folder, registry, output, dry_run=False, strict=strict)
+    if _is_sql(folder, options):
+        apply_sql(folder, registry, output, replace(options, dry_run=dry_run, yes=yes))
+    _apply_folder(folder, registry, output, dry_run=dry_run, strict=strict)
+
+
+def _is_sql(folder: str, options: ProjectOptions) -> bool:
+    """Whether a path is a project of SQL. Raises `UsageError` for options and paths that don't go together."""
+    if has_project_files(folder):
+        return True
+    if not Path(folder).is_dir():
+        raise click.UsageError(
+            f"{folder} is no folder and no file of SQL: give a folder of schemas, or a file that ends in .sql"
+        )
+    if not options.is_default:
+        raise click.UsageError(f"--var, --label and --prune are about SQL, and {folder} has no file that ends in .sql")
+    return False
 
 
 def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool, strict: bool) -> None:

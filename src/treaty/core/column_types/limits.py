@@ -38,5 +38,9 @@ SCRIPT_STATEMENTS = 1_000
 """Statements of one script."""
 SCRIPT_DIAGNOSTICS = 1_000
 """Errors in one script that are listed; the rest of the script is not read."""
+PROJECT_FILES = 10_000
+"""Files of SQL in one project."""
+PLAN_ATTEMPTS = 5
+"""Times that a server plans its project, while other servers change what it was planned on."""
 RESULT_ROWS = 10_000
 """Rows in the result of one statement."""

@@ -24,7 +24,7 @@ def statement_of(source: Source) -> CreateSourceStatement:
     body = "" if source.query is None else source.query.plan.body
     columns = () if body else tuple(map(_head_column, source.columns))
     return CreateSourceStatement(
-        source.kind, source.name, columns, _properties_of(source), body, source.comment,
+        source.kind, source.name, columns, properties_of(source), body, source.comment,
         final=source.query is not None and source.query.plan.output_mode == "append" and bool(source.query.plan.key),
     )  # fmt: skip
 
@@ -34,7 +34,7 @@ def _head_column(column: SourceColumn) -> HeadColumn:
     return HeadColumn(column.name, parse_column_type(column.type), role, column.header, column.nullable, column.comment)
 
 
-def _properties_of(source: Source) -> Pairs:
+def properties_of(source: Source) -> Pairs:
     """Return the properties by canonical name: where the source stands, how it is encoded, and what it was given."""
     named = dict(source.properties)
     named["CONNECTOR"] = source.connector

@@ -153,6 +153,9 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     "KEY_SCHEMA_FULL_NAME": _property("the record or message inside a schema of several, of keys"),
     "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": _property("how Protobuf says null, in values", *_NULLABLE),
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": _property("how Protobuf says null, in keys", *_NULLABLE),
+    "LABEL": _property(
+        "the project that the source belongs to; `treaty apply --prune` drops only what has its label", alterable=True
+    ),
     "START": _property(
         "where a new query begins to read",
         "earliest",

@@ -1,0 +1,14 @@
+"""`treaty metastore`: the metastore as a whole."""
+
+import click
+
+from treaty.cli.metastore.export import command as export
+from treaty.cli.terminal.options import SubcommandGroup
+
+
+@click.group("metastore", cls=SubcommandGroup)
+def command() -> None:
+    """Export the metastore as SQL, and check what it is bound to."""
+
+
+command.add_command(export)

@@ -1,0 +1,80 @@
+"""How a plan of SQL is printed: as text with its differences, as findings of refused steps, and as JSON."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from treaty.cli.terminal import findings, screen
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
+from treaty.metastore.project.plan import CHANGE, CREATE, DROP, KEEP, PlannedStep, ProjectPlan
+
+MARKS = {CREATE: "+", CHANGE: "~", DROP: "-", KEEP: " "}
+COLOURS = {CREATE: "green", CHANGE: "yellow", DROP: "red", KEEP: None}
+DONE = {CREATE: "created", CHANGE: "changed", DROP: "dropped", KEEP: "unchanged"}
+LINE_COLOURS = {"+": "green", "-": "red", " ": None}
+
+
+def list_members(plan: ProjectPlan, path: str) -> dict[str, Any]:
+    """Return a plan as members of a JSON object."""
+    return {
+        "label": plan.label,
+        "fine": not plan.refused and not plan.waiting,
+        "counts": {DONE[action]: count for action, count in plan.counts.items()},
+        "steps": [_step_members(step, path) for step in plan.steps],
+    }
+
+
+def _step_members(step: PlannedStep, path: str) -> dict[str, Any]:
+    refusal = None
+    if step.refusal is not None:
+        reason = asdict(step.refusal)
+        refusal = {name: reason[name] for name in ("rule", "message", "path", "old", "new", "allowed")}
+    return {
+        "action": step.action,
+        "kind": step.kind,
+        "name": step.name,
+        "file": locate_file(path, step.file),
+        "line": step.line,
+        "statement": step.text,
+        "differences": list(step.differences),
+        "closure": list(step.closure),
+        "notes": list(step.notes),
+        "checked": step.is_checked,
+        "refusal": refusal,
+    }
+
+
+def locate_file(path: str, file: str) -> str:
+    """Return the path of a file of a project, which is relative to its folder."""
+    return str(Path(path, file)) if file and Path(path).is_dir() else file
+
+
+def say_problems(plan: ProjectPlan, path: str, output: OutputOptions) -> None:
+    """Print the refused steps as findings in their files."""
+    findings.print_findings((_locate(step, path) for step in (*plan.refused, *plan.waiting)), output)
+
+
+def _locate(step: PlannedStep, path: str) -> LocatedFinding:
+    assert step.refusal is not None, "the step is refused"
+    reason = step.refusal
+    facts = {"old": reason.old, "new": reason.new, "remedy": reason.allowed}
+    sentence = f"{reason.message}; {reason.allowed}" if reason.allowed else reason.message
+    file = locate_file(path, step.file) or f"{step.kind} {step.name}"
+    return LocatedFinding(file, reason.rule, sentence, step.line, 1 if step.line else 0, facts)
+
+
+def say_plan(plan: ProjectPlan) -> None:
+    """Print the steps that change something, with their differences, and how many of each there are."""
+    for step in plan.changes:
+        mark = "!" if step.refusal is not None else MARKS[step.action]
+        place = f" ({step.place})" if step.place else ""
+        screen.say(f"{mark} {step.kind.lower()} {step.name}{place}", COLOURS[step.action], bold=True)
+        for line in step.differences:
+            screen.say(f"    {line}", LINE_COLOURS[line[0]])
+        if step.closure:
+            effect = "goes along" if step.action == DROP else "read by" if step.kind != "TYPE" else "used by"
+            screen.say(f"    {effect}: {', '.join(step.closure)}")
+        for note in step.notes:
+            screen.say(f"    note: {note}")
+    counts = ", ".join(f"{count:,} {DONE[action]}" for action, count in plan.counts.items() if count)
+    screen.say(f"Plan: {counts or 'nothing to do'}." if plan.changes else f"Nothing to do: {counts or 'no objects'}.")

@@ -1,0 +1,156 @@
+"""`treaty plan` and `treaty apply` of SQL: a file or a folder of statements as the desired state of a metastore."""
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from treaty.cli.metastore.plan_output import DONE, list_members, say_plan, say_problems
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.findings import OutputOptions
+from treaty.cli.terminal.options import parse_pairs
+from treaty.metastore.metastore import Metastore
+from treaty.metastore.project.application import InterruptedProjectError, apply_plan, make_plan
+from treaty.metastore.project.files import InvalidProjectError, read_project_files
+from treaty.metastore.project.objects import SqlProject, parse_project
+from treaty.metastore.project.plan import PlannedStep, ProjectPlan
+from treaty.metastore.project.settings import read_project_settings
+from treaty.metastore.project.steps import ProjectChoices
+
+FINE, REFUSED, UNUSABLE, CHANGES = 0, 1, 2, 3
+SCHEMA_SUFFIXES = (".avsc", ".proto")
+"""Suffixes of files that are schemas for sure."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectOptions:
+    """The options of the command line about a project of SQL."""
+
+    variables: tuple[str, ...] = ()
+    label: str = ""
+    prune: bool = False
+    dry_run: bool = False
+    yes: bool = False
+
+    @property
+    def is_default(self) -> bool:
+        """Whether none is given that only a project of SQL has."""
+        return not (self.variables or self.label or self.prune)
+
+
+class InvalidFilesError(ReportedError):
+    """The files of a project have errors: each is shown with its file, line and column."""
+
+    exit_code = UNUSABLE
+
+    def __init__(self, wrong: InvalidProjectError) -> None:
+        """Print all problems."""
+        problems = [asdict(problem) for problem in wrong.problems]
+        super().__init__("\n".join(map(str, wrong.problems)), wrong.reason.rule, problems=problems)
+
+
+class StoppedApplyError(ReportedError):
+    """A step failed after others were carried out."""
+
+    exit_code = REFUSED
+
+    def __init__(self, stopped: InterruptedProjectError) -> None:
+        """Say what stays."""
+        reason = getattr(stopped.cause, "reason", None)
+        rule = reason.rule if reason is not None else "APPLY_INTERRUPTED"
+        super().__init__(str(stopped), rule, applied=stopped.done, allowed="treaty apply again")
+
+
+def read_project(path: str, options: ProjectOptions) -> tuple[SqlProject, ProjectChoices]:
+    """Return the project of a file or folder, and how it is applied. Errors of its files end the program."""
+    try:
+        settings = read_project_settings(path)
+        label = options.label or settings.label
+        if options.prune and not label:
+            raise click.UsageError(
+                "--prune drops what has the label of this project, and it has none: give --label NAME, or write it into "
+                'treaty.toml as label = "NAME" under [project]. Only what was applied under a label is ever dropped'
+            )
+        variables = {**settings.variables, **dict(parse_pairs(options.variables))}
+        project = parse_project(read_project_files(path), variables)
+    except InvalidProjectError as wrong:
+        raise InvalidFilesError(wrong) from wrong
+    return project, ProjectChoices(label, options.prune)
+
+
+def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectOptions) -> NoReturn:
+    """Plan a project of SQL, show the plan, ask, and carry it out; ends the program with its exit code."""
+    _refuse_schema_files(path)
+    project, choices = read_project(path, options)
+    for warning in project.warnings:
+        screen.say(f"warning: {warning}", "yellow", err=True)
+    with connection.open_registry(registry, "empty" if options.dry_run else "create") as target:
+        metastore = Metastore(target.registry)
+        try:
+            plan = make_plan(metastore, project, choices)
+        except InvalidProjectError as wrong:
+            raise InvalidFilesError(wrong) from wrong
+        if output.is_json:
+            code = _apply_as_json(metastore, plan, path, options)
+        else:
+            code = _apply_as_text(metastore, plan, path, output, options)
+    sys.exit(code)
+
+
+def _find_code(plan: ProjectPlan, options: ProjectOptions) -> int:
+    if plan.refused or plan.waiting:
+        return REFUSED
+    return CHANGES if options.dry_run and plan.changes else FINE
+
+
+def _apply_as_text(
+    metastore: Metastore, plan: ProjectPlan, path: str, output: OutputOptions, options: ProjectOptions
+) -> int:
+    say_problems(plan, path, output)
+    say_plan(plan)
+    code = _find_code(plan, options)
+    if code == REFUSED:
+        screen.say("Nothing is written.", "red")
+    if code != FINE or not plan.changes:
+        return code
+    connection.confirm("Apply this plan?", yes=options.yes)
+
+    def report(step: PlannedStep) -> None:
+        screen.say(f"{DONE[step.action]}: {step.kind.lower()} {step.name}")
+
+    _apply_steps(metastore, plan, report)
+    screen.say(f"Applied: {screen.format_count(len(plan.changes), 'statement')}.", "green")
+    return code
+
+
+def _apply_as_json(metastore: Metastore, plan: ProjectPlan, path: str, options: ProjectOptions) -> int:
+    code = _find_code(plan, options)
+    applied = 0
+    if code == FINE and plan.changes:
+        connection.confirm("Apply this plan?", yes=options.yes)
+        applied = len(_apply_steps(metastore, plan, lambda _: None))
+    screen.say_json({**list_members(plan, path), "dry_run": options.dry_run, "applied": applied})
+    return code
+
+
+def _apply_steps(metastore: Metastore, plan: ProjectPlan, report: Any) -> tuple[Any, ...]:
+    try:
+        return apply_plan(metastore, plan, report)
+    except InterruptedProjectError as stopped:
+        raise StoppedApplyError(stopped) from stopped
+
+
+def _refuse_schema_files(path: str) -> None:
+    """Raise the error of a folder with SQL and schemas in it: schemas are applied first, on their own."""
+    root = Path(path)
+    if not root.is_dir():
+        return
+    mixed = next((file for file in sorted(root.rglob("*")) if file.suffix in SCHEMA_SUFFIXES and file.is_file()), None)
+    if mixed is not None:
+        raise click.UsageError(
+            f"{path} has files of SQL and schemas, such as {mixed.relative_to(root)}: a folder of each, and `treaty apply` of the schemas first"
+        )

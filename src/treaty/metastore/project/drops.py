@@ -1,0 +1,93 @@
+"""What a folder lacks: sources that have its label and that no file describes, readers before what they read."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.messages.metastore import DropSource, ExpectedSource
+from treaty.core.refusals import Reason, Refusal
+from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import reads_of
+from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.execution.source_printer import print_source
+from treaty.metastore.project.comparison import LABEL, list_differences
+from treaty.metastore.project.objects import ObjectKey
+from treaty.metastore.project.plan import DROP, PlannedStep
+from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.statements import DropSourceStatement
+
+
+@dataclass(frozen=True, slots=True)
+class DropChoice:
+    """The label of a project, the keys of its objects, and those of them that a step changes."""
+
+    label: str
+    kept: Collection[ObjectKey]
+    changed: Collection[ObjectKey]
+
+
+def plan_drops(choice: DropChoice, sources: Mapping[str, Source]) -> Exchange[list[PlannedStep]]:
+    """Return the drops of what has the label and is not in the project; nothing without a label is ever dropped."""
+    if not choice.label:
+        return []
+    going = {
+        key: source
+        for key, source in sources.items()
+        if dict(source.properties).get(LABEL) == choice.label and ("source", key) not in choice.kept
+    }
+    steps = []
+    for key in order_drops(going):
+        steps.append((yield from _plan_drop(choice, sources, going, key)))
+    return steps
+
+
+def order_drops(going: Mapping[str, Source]) -> list[str]:
+    """Return the keys so that readers come before what they read."""
+    ordered: list[str] = []
+    left = dict(going)
+    while left:
+        read = {key_of_name(one.source) for source in left.values() for one in reads_of(source)}
+        free = sorted(key for key in left if key not in read) or sorted(left)[:1]
+        ordered += free
+        for key in free:
+            del left[key]
+    return ordered
+
+
+def _plan_drop(
+    choice: DropChoice, sources: Mapping[str, Source], going: Mapping[str, Source], key: str
+) -> Exchange[PlannedStep]:
+    source = going[key]
+    drop = DropSourceStatement(source.kind, source.name)
+    expected = ExpectedSource(source.generation, source.revision)
+    lines = list_differences(print_source(source), "")
+    step = PlannedStep(
+        DROP, source.kind, source.name, differences=lines, statement=drop, text=print_statement(drop), expected=expected
+    )
+    request = DropSource(source.name, source.kind, cascade=True, expected=expected, dry_run=True)
+    try:
+        closure = (yield from request_answer(request)).names
+    except Refusal as refused:
+        return replace(step, refusal=refused.reason)
+    along = [name for name in closure if key_of_name(name) != key]
+    step = replace(step, closure=tuple(name for name in along if key_of_name(name) not in going))
+    staying = [name for name in along if key_of_name(name) not in going and not _is_part(sources, name)]
+    if any(("source", key_of_name(name)) in choice.changed for name in staying):
+        return replace(step, is_checked=False)
+    return replace(step, refusal=_read_by(source, staying)) if staying else step
+
+
+def _is_part(sources: Mapping[str, Source], name: str) -> bool:
+    """Whether a source has the bad rows of another one, with which it goes."""
+    source = sources.get(key_of_name(name))
+    return source is not None and bool(source.origin)
+
+
+def _read_by(source: Source, readers: list[str]) -> Reason:
+    return Reason(
+        "SOURCE_READ",
+        f"{source.name} is read by {', '.join(readers)}, which stay",
+        path="/name",
+        old=source.name,
+        allowed="drop or change them first",
+    )

@@ -1,0 +1,344 @@
+"""The steps of a plan are found: each object of a project is compared with its row, and carried out dry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types import (
+    ColumnTypeError,
+    SqlType,
+    expand_type,
+    list_type_names,
+    parse_column_type,
+    print_column_type,
+)
+from treaty.core.messages.metastore import CreateSource, DescribeType, ExpectedSource, TypeFound
+from treaty.core.refusals import NotFound, Reason, Refusal, Unavailable
+from treaty.core.requests import Request
+from treaty.core.sources import RUNNING, Source, SourceColumn, StoredType
+from treaty.core.state.metastore.indexes import reads_of
+from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.definitions import create_source
+from treaty.metastore.execution.pages import list_sources, list_types
+from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.project.comparison import (
+    LABEL,
+    find_new_print,
+    find_property_changes,
+    is_same_query,
+    is_same_type,
+    list_differences,
+    pin_sides,
+    print_type_statement,
+    with_label,
+)
+from treaty.metastore.project.drops import DropChoice, plan_drops
+from treaty.metastore.project.objects import ObjectKey, ProjectObject, SqlProject
+from treaty.metastore.project.order import find_needs, order_objects
+from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, WAITING, PlannedStep, ProjectPlan, kind_of_object
+from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.statements import (
+    CreateSourceStatement,
+    CreateTypeStatement,
+    DropTypeStatement,
+    PauseStatement,
+    ProtectStatement,
+    ResumeStatement,
+    SetPropertiesStatement,
+    SqlStatement,
+)
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChoices:
+    """How a project is applied.
+
+    Sources get the `label`; with `prune` those that have it and that no file describes are dropped. A `strict` plan changes an
+    existing source only where its statement says OR REPLACE: a server that starts does so.
+    """
+
+    label: str = ""
+    prune: bool = False
+    strict: bool = False
+
+
+@dataclass(slots=True)
+class _MetastoreRows:
+    """What a plan is made on: the rows by key, and what the steps so far would change."""
+
+    choices: ProjectChoices
+    sources: Mapping[str, Source]
+    types: Mapping[str, StoredType]
+    needs: Mapping[ObjectKey, set[ObjectKey]]
+    coming: set[ObjectKey] = field(default_factory=set)
+    """Objects that a step creates or changes."""
+    waiting: set[ObjectKey] = field(default_factory=set)
+    planned_types: dict[str, StoredType] = field(default_factory=dict)
+
+    def expand(self, kind: SqlType) -> SqlType:
+        """Return a type with the names of planned types and of those that are there written out."""
+        return expand_type(kind, self._find_definition)
+
+    def _find_definition(self, key: str) -> SqlType | None:
+        row = self.planned_types.get(key) or self.types.get(key)
+        return None if row is None else parse_column_type(row.definition)
+
+    def list_readers(self, key: str) -> tuple[str, ...]:
+        """Return the names of the sources whose queries read a source."""
+        sources = self.sources.values()
+        return tuple(one.name for one in sources if any(key_of_name(read.source) == key for read in reads_of(one)))
+
+    def list_users(self, key: str) -> tuple[str, ...]:
+        """Return the names of the sources and types that use a type."""
+        rows: tuple[Source | StoredType, ...] = (*self.types.values(), *self.sources.values())
+        return tuple(row.name for row in rows if key in row.types)
+
+
+def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[ProjectPlan]:
+    """Return the plan of a project over a metastore; nothing is written.
+
+    Raises `InvalidProjectError` for objects that need each other, and what the registry refuses to list.
+    """
+    ordered = order_objects(project.objects)
+    sources = {key_of_name(source.name): source for source in (yield from list_sources())}
+    types = {key_of_name(type_.name): type_ for type_ in (yield from list_types())}
+    rows = _MetastoreRows(choices, sources, types, find_needs(project.objects))
+    steps: list[PlannedStep] = []
+    for described in ordered:
+        if isinstance(described.statement, CreateTypeStatement):
+            steps += _plan_type(rows, described, described.statement)
+        else:
+            steps += yield from _plan_source(rows, described, described.statement)
+    if choices.prune:
+        kept = {described.key for described in ordered}
+        steps += yield from plan_drops(DropChoice(choices.label, kept, rows.coming), rows.sources)
+    return ProjectPlan(tuple(steps), choices.label)
+
+
+# ----------------------------------------------------------------------------------------------------------- types
+
+
+def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: CreateTypeStatement) -> list[PlannedStep]:
+    key = described.key[1]
+    row = rows.types.get(key)
+    new = print_type_statement(statement)
+    create = replace(statement, if_not_exists=False)
+    step = _step(described, KEEP if row is not None else CREATE, "" if row is None else print_type(row), new)
+    if row is not None and is_same_type(statement, row):
+        return [_keep_step(step)]
+    definition = print_column_type(statement.type)
+    rows.planned_types[key] = StoredType(statement.name, definition, 0, comment=statement.comment)
+    rows.coming.add(described.key)
+    refusal = _refuse_type(rows, statement)
+    if row is None:
+        return [replace(step, statement=create, text=described.text, refusal=refusal, is_checked=False)]
+    users = rows.list_users(key)
+    if users:
+        refusal = Reason(
+            "TYPE_DIFFERS",
+            f"The type {row.name} is another one, and is used by {', '.join(users)}",
+            path=described.file,
+            old=row.definition,
+            new=definition,
+            allowed="the type as it is, or a type of another name for the new definition",
+        )
+    drop = replace(step, action=CHANGE, statement=DropTypeStatement(row.name), text=f"DROP TYPE {row.name}")
+    change = replace(step, action=CHANGE, statement=create, text=described.text, differences=(), is_checked=False)
+    return (
+        [replace(drop, refusal=refusal, closure=users), change]
+        if refusal is None
+        else [replace(drop, refusal=refusal, closure=users)]
+    )
+
+
+def _refuse_type(rows: _MetastoreRows, statement: CreateTypeStatement) -> Reason | None:
+    try:
+        rows.expand(statement.type)
+    except ColumnTypeError as wrong:
+        allowed = ", ".join(wrong.expected) or wrong.hint
+        return Reason(wrong.code, wrong.message, path="/definition", new=statement.name, allowed=allowed)
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------- sources
+
+
+def _plan_source(
+    rows: _MetastoreRows, described: ProjectObject, statement: CreateSourceStatement
+) -> Exchange[list[PlannedStep]]:
+    key = described.key[1]
+    row = rows.sources.get(key)
+    label = rows.choices.label or ("" if row is None else dict(row.properties).get(LABEL, ""))
+    labelled = with_label(statement, label)
+    old = "" if row is None else print_source(row)
+    create = _plain(labelled) if row is None else replace(_plain(pin_sides(labelled, row)), or_replace=True)
+    step = replace(
+        _step(described, CREATE if row is None else CHANGE, old, print_statement(_plain(labelled))),
+        statement=create, text=described.text, closure=rows.list_readers(key),
+        expected=None if row is None else ExpectedSource(row.generation, row.revision),
+    )  # fmt: skip
+    settings = _plan_settings(described, row)
+    if row is not None and is_same_query(labelled, row):
+        return [_keep_step(step), *settings]
+    try:
+        new, request, notes = yield from _with_planned_types(rows, find_new_print(labelled, described.text, row))
+    except (Refusal, Unavailable) as refused:
+        return [_refuse_step(rows, described, step, refused), *settings]
+    if new == old:
+        return [_keep_step(step), *settings]
+    rows.coming.add(described.key)
+    step = replace(step, differences=list_differences(old, new), notes=notes)
+    refusal = _refuse_label(rows, described, statement, row) or _refuse_difference(rows, described, row)
+    if refusal is not None:
+        return [replace(step, refusal=refusal)]
+    changes = () if row is None else find_property_changes(labelled, row)
+    if changes:
+        alter = SetPropertiesStatement(labelled.kind, labelled.name, changes)
+        return [replace(step, statement=alter, text=print_statement(alter), is_checked=False), *settings]
+    return [(yield from _check(rows, described, step, request)), *settings]
+
+
+def _keep_step(step: PlannedStep) -> PlannedStep:
+    """Return the step of an object that stays as it is."""
+    return replace(step, action=KEEP, differences=(), statement=None, text="", expected=None, closure=())
+
+
+def _plain(statement: CreateSourceStatement) -> CreateSourceStatement:
+    return replace(statement, or_replace=False, if_not_exists=False)
+
+
+def _check(
+    rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, request: CreateSource | None
+) -> Exchange[PlannedStep]:
+    """Return a step with what the registry says of its statement, which it carries out dry."""
+    waiting = rows.needs[described.key] & rows.waiting
+    if waiting:
+        name = min(name for _, name in waiting)
+        return _waiting(rows, described, step, f"{described.name} needs {name}, which waits for a planner")
+    try:
+        if request is not None:
+            dry = replace(_written_out(rows, request), replace=step.action == CHANGE, expected=step.expected)
+            stored = yield from request_answer(replace(dry, if_not_exists=False, dry_run=True))
+            notes = stored.notes
+        else:
+            assert isinstance(step.statement, CreateSourceStatement)
+            _, notes = yield from create_source(step.statement, step.text, dry_run=True, expected=step.expected)
+    except (Refusal, Unavailable) as refused:
+        return _refuse_step(rows, described, step, refused)
+    return replace(step, notes=(*step.notes, *notes))
+
+
+def _refuse_step(
+    rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, refused: Refusal | Unavailable
+) -> PlannedStep:
+    """Return a step that is refused, or that can be checked only when what it needs is there."""
+    if isinstance(refused, Unavailable):
+        if isinstance(described.statement, CreateSourceStatement) and described.statement.body:
+            return _waiting(rows, described, step, str(refused))
+        raise refused
+    rows.coming.add(described.key)
+    if isinstance(refused, NotFound) and rows.needs[described.key] & rows.coming:
+        return replace(step, is_checked=False)
+    return replace(step, refusal=refused.reason)
+
+
+def _waiting(rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, message: str) -> PlannedStep:
+    rows.waiting.add(described.key)
+    reason = Reason(WAITING, message, path=described.file, new=described.name, allowed="a planner that runs")
+    return replace(step, refusal=reason)
+
+
+def _refuse_label(
+    rows: _MetastoreRows, described: ProjectObject, statement: CreateSourceStatement, row: Source | None
+) -> Reason | None:
+    label = rows.choices.label
+    own = statement.property(LABEL)
+    if label and own and own != label:
+        message = f"{described.name} says LABEL = '{own}', and the project has the label {label}"
+        allowed = "the statement without LABEL, or the project with this label"
+        return Reason("LABEL_DIFFERS", message, path=described.file, old=own, new=label, allowed=allowed)
+    earlier = "" if row is None else dict(row.properties).get(LABEL, "")
+    if label and earlier and earlier != label:
+        message = f"{described.name} belongs to the project with the label {earlier}"
+        allowed = f"ALTER {kind_of_object(described)} {described.name} SET (LABEL = '{label}') first, where it shall belong to this one"
+        return Reason("LABEL_DIFFERS", message, path=described.file, old=earlier, new=label, allowed=allowed)
+    return None
+
+
+def _refuse_difference(rows: _MetastoreRows, described: ProjectObject, row: Source | None) -> Reason | None:
+    if row is None or not rows.choices.strict or getattr(described.statement, "or_replace", False):
+        return None
+    return Reason(
+        "PROJECT_DIFFERS",
+        f"{row.name} is there and is another one than the file says",
+        path=described.file,
+        old=f"generation {row.generation}, revision {row.revision}",
+        allowed="the file as the metastore has it, CREATE OR REPLACE in the file, or `treaty apply`, which shows and asks",
+    )
+
+
+def _plan_settings(described: ProjectObject, row: Source | None) -> list[PlannedStep]:
+    """Return the steps for what stands beside a CREATE: protection, and the state of a query."""
+    kind, name = kind_of_object(described), described.name
+    old = False if row is None else row.protected
+    statements: list[SqlStatement] = []
+    if described.protect is not None and described.protect != old:
+        statements.append(ProtectStatement(kind, name, described.protect))
+    state = RUNNING if row is None else row.desired
+    if described.state and described.state != state:
+        statements.append(ResumeStatement(name) if described.state == RUNNING else PauseStatement(name))
+    base = PlannedStep(CHANGE, kind, name, described.file, described.line, is_checked=False)
+    texts = [(statement, print_statement(statement)) for statement in statements]
+    return [replace(base, differences=(f"+ {text}",), statement=statement, text=text) for statement, text in texts]
+
+
+# ---------------------------------------------------------------------------------------------------------- shared
+
+
+def _step(described: ProjectObject, action: str, old: str, new: str) -> PlannedStep:
+    lines = list_differences(old, new)
+    return PlannedStep(action, kind_of_object(described), described.name, described.file, described.line, lines)
+
+
+def _written_out(rows: _MetastoreRows, request: CreateSource) -> CreateSource:
+    """Return a command whose columns name no planned types: the registry does not have them yet."""
+    if not rows.planned_types:
+        return request
+
+    def write_out(column: SourceColumn) -> SourceColumn:
+        kind = parse_column_type(column.type)
+        is_planned = any(name in rows.planned_types for name in list_type_names(kind))
+        return replace(column, type=print_column_type(rows.expand(kind))) if is_planned else column
+
+    defined = request.definition
+    return replace(request, definition=replace(defined, columns=tuple(map(write_out, defined.columns))))
+
+
+def _with_planned_types(rows: _MetastoreRows, exchange: Exchange[A]) -> Exchange[A]:
+    """Run an exchange to which planned types are there already."""
+    try:
+        request: Request[Any] = next(exchange)
+        while True:
+            planned = _find_planned(rows, request)
+            if planned is not None:
+                request = exchange.send(planned)
+                continue
+            try:
+                answer = yield request
+            except (Refusal, Unavailable) as refused:
+                request = exchange.throw(refused)
+            else:
+                request = exchange.send(answer)
+    except StopIteration as done:
+        value: A = done.value
+        return value
+
+
+def _find_planned(rows: _MetastoreRows, request: Request[Any]) -> TypeFound | None:
+    if not isinstance(request, DescribeType):
+        return None
+    row = rows.planned_types.get(key_of_name(request.name))
+    return None if row is None else TypeFound(row, print_column_type(rows.expand(parse_column_type(row.definition))))

@@ -1,0 +1,118 @@
+"""`treaty apply`, `treaty plan` and `treaty metastore export` of SQL as a person and a CI job use them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treaty.cli.main import group
+
+Run = Callable[..., Result]
+STREAM = "CREATE STREAM flights (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '${env}-flights', VALUE_FORMAT = 'AVRO');\n"
+SETTINGS = '[project]\nlabel = "flights"\n[project.variables]\nenv = "test"\n'
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def run_words(*words: str, stdin: str | None = None, code: int = 0, log: str = "log.db") -> Result:
+        url = f"sqlite://{tmp_path / log}"
+        done = CliRunner().invoke(group, list(words), input=stdin, env={"TREATY_REGISTRY": url})
+        assert done.exit_code == code, done.output
+        return done
+
+    return run_words
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "sql"
+    folder.mkdir()
+    folder.joinpath("flights.sql").write_text(STREAM, "utf-8")
+    folder.joinpath("treaty.toml").write_text(SETTINGS, "utf-8")
+    return folder
+
+
+def test_a_folder_is_planned_shown_applied_and_then_has_nothing_to_do(run: Run, folder: Path) -> None:
+    shown = run("plan", str(folder), code=3).output
+    assert "+ stream flights (flights.sql:1)\n    + CREATE STREAM flights (" in shown
+    assert "Plan: 1 created." in shown
+    assert "there is no terminal to confirm on; add --yes" in run("apply", str(folder), code=2).output
+    assert "Applied: 1 statement." in run("apply", str(folder), "--yes").output
+    assert "Nothing to do: 1 unchanged." in run("apply", str(folder)).output
+    assert "'test-flights'" in run("metastore", "export").output
+    plan = json.loads(run("apply", str(folder), "--dry-run", "--var", "env=prod", "--json", code=3).stdout)
+    (step,) = plan["steps"]
+    assert (step["action"], step["kind"], step["name"], step["line"]) == ("change", "STREAM", "flights", 1)
+    assert any("prod-flights" in line for line in step["differences"] if line.startswith("+"))
+    assert (plan["label"], plan["dry_run"], plan["applied"], plan["fine"]) == ("flights", True, 0, True)
+
+
+def test_what_the_folder_lacks_is_dropped_within_its_label_alone(run: Run, folder: Path) -> None:
+    folder.joinpath("old.sql").write_text(STREAM.replace("flights", "old"), "utf-8")
+    run("apply", str(folder), "--yes")
+    run("sql", "-e", STREAM.replace("flights", "byhand"), "--var", "env=x")
+    folder.joinpath("old.sql").unlink()
+    assert "Nothing to do" in run("apply", str(folder)).output
+    assert "- stream old\n    - CREATE STREAM old (" in run("apply", str(folder), "--prune", "--yes").output
+    assert "byhand" in run("metastore", "export").output
+    folder.joinpath("treaty.toml").unlink()
+    told = run("apply", str(folder), "--prune", "--var", "env=test", code=2).output
+    assert "--prune drops what has the label of this project, and it has none: give --label NAME" in told
+
+
+def test_what_is_refused_has_its_file_and_line_and_nothing_is_written(run: Run, folder: Path) -> None:
+    folder.joinpath("a.sql").write_text("\nCREATE STREAM a WITH (KAFKA_TOPIC = 'nobody');", "utf-8")
+    told = run("apply", str(folder), "--yes", code=1).output
+    assert f"{folder / 'a.sql'}:2:1: SUBJECT_NOT_FOUND nobody-value has no schema here" in told
+    assert "Nothing is written." in told
+    assert run("metastore", "export", code=0).output.strip() == ""
+    annotated = run("plan", str(folder), "--output-format", "github", code=1).output
+    assert f"::error file={folder / 'a.sql'},line=2,col=1,title=SUBJECT_NOT_FOUND::" in annotated
+    folder.joinpath("a.sql").write_text("CREATE STREEM a;\nSHOW STREAMS", "utf-8")
+    error = json.loads(run("apply", str(folder), "--json", code=2).stdout)["error"]
+    assert [(one["file"], one["line"], one["rule"]) for one in error["problems"]] == [
+        ("a.sql", 1, "SYNTAX"),
+        ("a.sql", 2, "PROJECT_STATEMENT"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("[project]\nlable = 'x'", "[project] has no member lable (known are label, variables)"),
+        ("[project]\nlabel = 1", "the label is no text, or too long"),
+        ("[project.variables]\nenv = 1", "variables are texts"),
+        ("project = 1", "project is no table"),
+        ("[", "it can't be read"),
+    ],
+)
+def test_settings_that_are_wrong_are_refused(run: Run, folder: Path, settings: str, told: str) -> None:
+    folder.joinpath("treaty.toml").write_text(settings, "utf-8")
+    assert told in run("plan", str(folder), code=2).output
+
+
+def test_an_export_is_applied_to_another_registry_and_is_the_same_there(run: Run, folder: Path, tmp_path: Path) -> None:
+    run("apply", str(folder), "--yes")
+    text = run("metastore", "export").output
+    file = tmp_path / "all.sql"
+    file.write_text(text, "utf-8")
+    run("apply", str(file), "--yes", log="other.db")
+    assert run("metastore", "export", log="other.db").output == text
+    out = tmp_path / "out"
+    assert "1 file written" in run("metastore", "export", "--folder", str(out)).output
+    assert "Nothing to do" in run("apply", str(out)).output
+    assert "is not empty" in run("metastore", "export", "--folder", str(out), code=2).output
+    (one,) = json.loads(run("metastore", "export", "--json").stdout)
+    assert (one["kind"], one["name"], one["file"]) == ("STREAM", "flights", "streams/flights.sql")
+
+
+def test_paths_and_options_that_do_not_go_together_are_refused(run: Run, folder: Path, tmp_path: Path) -> None:
+    folder.joinpath("order.avsc").write_text('"string"', "utf-8")
+    assert "has files of SQL and schemas, such as order.avsc" in run("apply", str(folder), code=2).output
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "are about SQL" in run("apply", str(empty), "--prune", code=2).output
+    empty.joinpath("x.txt").write_text("", "utf-8")
+    assert "is no folder and no file of SQL" in run("plan", str(empty / "x.txt"), code=2).output
