@@ -217,6 +217,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     m.ListTypes: (lambda it: [one.name for one in it.ask(m.ListTypes()).answer.types], ["Point"]),
     m.CreateSource: (created_sources, [("clicks", True), ("counts", True)]),
     m.DescribeSource: (described_source, (("counts",), ("clicks-value", 0))),
+    m.GetDestination: (lambda it: it.ask(m.GetDestination("Clicks")).answer.source.place, "clicks"),
     m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
     m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
     m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
@@ -241,7 +242,7 @@ WITHOUT_CONFLUENT = {
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin,
-    m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.ListSources, m.ListDropped,
+    m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""

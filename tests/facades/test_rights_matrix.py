@@ -152,7 +152,7 @@ ELSEWHERE = {
     "check-reading", "get-pin", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
     "create-source", "change-source", "set-source-state", "drop-source", "undrop-source", "create-type", "drop-type",
-    "describe-source", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
+    "describe-source", "get-destination", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

@@ -308,6 +308,7 @@ COMMANDS: Sequence[tuple[float, type, Made]] = (
 """What writes: how often, and what."""
 QUERIES: Sequence[tuple[float, type, Made]] = (
     (3, m.DescribeSource, lambda a: m.DescribeSource(a.name())),
+    (1, m.GetDestination, lambda a: m.GetDestination(a.name())),
     (2, m.ListSources, lambda a: listed(a, m.ListSources)),
     (1, m.ListDropped, lambda a: listed(a, m.ListDropped)),
     (1, m.DescribeType, lambda a: m.DescribeType(a.chance.choice(TYPES))),

@@ -10,7 +10,7 @@ from treaty.api.dialects.dialect import DialectApplication
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
-from treaty.api.metastore.dialect import METASTORE
+from treaty.api.metastore.dialect import make_metastore_dialect
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import make_native_dialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
@@ -22,6 +22,7 @@ from treaty.api.response_cache import ResponseCache
 from treaty.api.schemarepo.dialect import CONFIG, SCHEMA_REPO
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
@@ -48,12 +49,13 @@ def build_application(
     hosts: AllowedHosts = ANY_HOST,
     iglu: IgluSettings = DEFAULT_IGLU,
     validate_value: ValidateCall = validate_on_thread,
+    destination: RecordDestination | None = None,
 ) -> ServerApplication:
     """Build the application over a running node; commits of the node clear the response cache.
 
     With `protection`, dialects use the node through it. `incompatible` is the error code for incompatible schemas.
     `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests. `iglu` has the settings of Iglu's
-    API, and `validate_value` validates values for it: a server does it in its pool.
+    API, and `validate_value` validates values for it: a server does it in its pool. `destination` takes the records of INSERT.
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)
@@ -77,7 +79,7 @@ def build_application(
         mounted=(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
-            DialectApplication(METASTORE, registry),
+            DialectApplication(make_metastore_dialect(destination or RecordDestinations()), registry),
             repository,
             DialectApplication(make_iglu_dialect(iglu, validate_value), registry),
         ),

@@ -22,7 +22,7 @@ from treaty.client.connection import Connection
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
+from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, list_log_topics, open_log
 from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, read_keys
 from treaty.node.environment import real_environment
@@ -131,8 +131,9 @@ async def open_node(
     state_files = StateFileManager(state, tables, writer, waits=state is not None)
     state_files.open()
     node = Node(
-        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport
-    )
+        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport,
+        log_topics=list_log_topics(url),
+    )  # fmt: skip
     await node.start()
     try:
         yield node
@@ -194,4 +195,6 @@ async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataC
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
     state_files = StateFileManager(state, tables)
     state_files.open()
-    return Node(log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher)
+    return Node(
+        log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher, log_topics=list_log_topics(url)
+    )  # fmt: skip

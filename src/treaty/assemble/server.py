@@ -4,6 +4,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,9 +22,11 @@ from treaty.api.tls import TlsError, TlsFiles
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
+from treaty.core.kafka import KafkaCluster
 from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
+from treaty.metastore.records.destinations import RecordDestinations
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
@@ -85,6 +88,10 @@ class ServerOptions:
     metadata_keys: Path | None = None
     peering: PeerSettings = NO_PEERS
     iglu: IgluSettings = DEFAULT_IGLU
+    clusters: tuple[tuple[str, KafkaCluster], ...] = ()
+    """Kafka clusters of sources by name."""
+    files: Path | None = None
+    """The root of folders of files."""
 
 
 DEFAULT_OPTIONS = ServerOptions()
@@ -124,6 +131,7 @@ async def serve(
         transport=transport_of(peering, tls),
         alone=sharing.board is None and is_loopback(place[0]),
     )
+    destination = RecordDestinations(dict(manner.clusters), manner.files)
     async with open_protection(protection) as active, opened as node:
         metrics = ServerMetrics(sharing.board, sharing.worker)
         internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
@@ -137,11 +145,13 @@ async def serve(
             hosts=hosts,
             iglu=manner.iglu,
             validate_value=node.validate_value,
+            destination=destination,
         )
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again
-        await serve_application(app, listening)
+        with closing(destination):
+            await serve_application(app, listening)
     return 0
 
 

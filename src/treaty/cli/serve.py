@@ -30,6 +30,7 @@ from treaty.assemble.server import (
     serve,
 )
 from treaty.cli import logging_setup
+from treaty.cli.cluster_options import add_cluster_options, cluster_flags, read_clusters
 from treaty.cli.iglu_options import add_iglu_options, iglu_flags
 from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
@@ -66,6 +67,8 @@ class ServeSettings:
     """Arguments for opening the log, beside its URL."""
     log_config: tuple[str, ...] = ()
     """The arguments of ``--log-config``."""
+    clusters: tuple[str, ...] = ()
+    """The arguments of ``--cluster``."""
 
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
         """Return how a worker listens."""
@@ -106,6 +109,8 @@ class ServeOptions(TypedDict):
     iglu_body_bytes: int
     iglu_depth: int
     iglu_patches: bool
+    clusters: tuple[str, ...]
+    files: Path | None
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -155,6 +160,7 @@ class ServeOptions(TypedDict):
 @add_security_options
 @add_peer_options
 @add_iglu_options
+@add_cluster_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -207,24 +213,17 @@ def command(**options: Unpack[ServeOptions]) -> None:
             hsts=options["hsts"],
         ),
     )
-    peering = PeerSettings(
-        options["advertise"],
-        options["peer_secret_file"],
-        options["peer_names"],
-        options["peer_ca"],
-        options["peer_port"],
-        options["peer_plaintext"],
-    )
-    iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
-    manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu)
+    manner = _read_manner(options)
     terms = LogOptions(log_config.parse_log_config(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
-    serving = replace(serving, state=state, manner=manner, log_options=terms, log_config=options["log_config"])
+    serving = replace(
+        serving, state=state, manner=manner, log_options=terms, log_config=options["log_config"], clusters=options["clusters"]
+    )  # fmt: skip
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         shared, own = socket.socket(fileno=descriptor), None
-        if peering:  # others must reach this very worker, and not any that shares its port
-            own = open_listener(serving.host, peering.port + index if peering.port else 0)
+        if manner.peering:  # others must reach this very worker, and not any that shares its port
+            own = open_listener(serving.host, manner.peering.port and manner.peering.port + index)
         listening = serving.listen_on(shared, parent, own)
         sharing = WorkerSlot(index, options["board"])
         protection = serving.security.protection
@@ -234,9 +233,21 @@ def command(**options: Unpack[ServeOptions]) -> None:
         sys.exit(_run_server(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("workers cannot share a log in memory; use --workers 1, or a SQLite log")
-    refuse_unsafe_options(peering, serving.host, serving.security.tls)
+    refuse_unsafe_options(manner.peering, serving.host, serving.security.tls)
     with open_listener(serving.host, serving.port) as listener:
         sys.exit(_serve_alone(serving, listener) if serving.workers == 1 else _serve_with_workers(serving, listener))
+
+
+def _read_manner(options: ServeOptions) -> ServerOptions:
+    peering = PeerSettings(
+        options["advertise"], options["peer_secret_file"], options["peer_names"], options["peer_ca"], options["peer_port"],
+        options["peer_plaintext"],
+    )  # fmt: skip
+    iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
+    return ServerOptions(
+        int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu, tuple(read_clusters(options["clusters"]).items()),
+        options["files"],
+    )  # fmt: skip
 
 
 def make_default_url(home: Path) -> str:
@@ -361,6 +372,7 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
             flags += ["--metadata-key-file", str(keys)] if keys else []
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
             command += ["--host", serving.host, *peer_flags(peering), *iglu_flags(serving.manner.iglu)]
+            command += cluster_flags(serving.clusters, serving.manner.files)
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(format_banner(serving, listener), err=True)

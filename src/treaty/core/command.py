@@ -32,6 +32,8 @@ class Command(Generic[R]):
     access: Access | None = None
     again: bool = False
     """Whether another node may be executing it too."""
+    log_topics: tuple[str, ...] = ()
+    """Topics that the log itself is in, which no statement writes to. The node that decides adds them."""
 
     @property
     def outcome_key(self) -> OutcomeKey:

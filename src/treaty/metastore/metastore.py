@@ -1,8 +1,9 @@
 """`Metastore`: statements of SQL over any registry, embedded or behind HTTP; `AsyncMetastore` is the same for asyncio."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
@@ -13,8 +14,10 @@ from treaty.core.operations import is_command
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 A = TypeVar("A")
@@ -23,10 +26,13 @@ A = TypeVar("A")
 class Metastore:
     """The metastore of a registry."""
 
-    def __init__(self, registry: Registry, call: CallOptions = CALL) -> None:
-        """Carry statements out with the requests of `registry`."""
+    def __init__(
+        self, registry: Registry, call: CallOptions = CALL, destination: RecordDestination | None = None
+    ) -> None:
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
         self.registry = registry
         self.call = call
+        self.destination: RecordDestination = destination or RecordDestinations()
 
     def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -67,10 +73,13 @@ class Metastore:
 class AsyncMetastore:
     """The metastore of an asynchronous registry."""
 
-    def __init__(self, registry: AsyncRegistry, call: CallOptions = CALL) -> None:
-        """Carry statements out with the requests of `registry`."""
+    def __init__(
+        self, registry: AsyncRegistry, call: CallOptions = CALL, destination: RecordDestination | None = None
+    ) -> None:
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
         self.registry = registry
         self.call = call
+        self.destination: RecordDestination = destination or RecordDestinations()
 
     async def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -102,7 +111,7 @@ class AsyncMetastore:
         """Carry out the statements of a script that `parse_statements` has returned."""
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
-            recorder = _AsyncSequenceRecorder(self.registry, place)
+            recorder = _AsyncSequenceRecorder(self.registry, place, self.destination)
             statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected))
             try:
                 result = await run_exchange_async(recorder, statement, self.call)
@@ -143,14 +152,21 @@ def statement_call(call: CallOptions, request: Request[Any], place: int) -> Call
 class _SequenceRecorder:
     """A registry that remembers the sequence of its last answer, for the statement at a place of its script."""
 
-    def __init__(self, registry: Registry, place: int) -> None:
+    def __init__(self, registry: Registry, place: int, destination: RecordDestination) -> None:
         self.registry = registry
         self.place = place
-        self.sequence = 0
+        self.destination = destination
+        self.token = PositionToken("", 0, "")
+
+    @property
+    def sequence(self) -> int:
+        return self.token.sequence
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        if isinstance(request, WriteRecords):
+            return Reply(cast("A", request.run(self.destination)), self.token)
         reply = self.registry.ask(request, statement_call(call, request, self.place))
-        self.sequence = reply.token.sequence
+        self.token = reply.token
         return reply
 
     def close(self) -> None:
@@ -160,14 +176,21 @@ class _SequenceRecorder:
 class _AsyncSequenceRecorder:
     """An asynchronous registry that remembers the sequence of its last answer, as `_SequenceRecorder` does."""
 
-    def __init__(self, registry: AsyncRegistry, place: int) -> None:
+    def __init__(self, registry: AsyncRegistry, place: int, destination: RecordDestination) -> None:
         self.registry = registry
         self.place = place
-        self.sequence = 0
+        self.destination = destination
+        self.token = PositionToken("", 0, "")
+
+    @property
+    def sequence(self) -> int:
+        return self.token.sequence
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        if isinstance(request, WriteRecords):
+            return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))
-        self.sequence = reply.token.sequence
+        self.token = reply.token
         return reply
 
     async def close(self) -> None:
@@ -183,7 +206,7 @@ def run_parsed(
     place: int = 0,
 ) -> StatementResult:
     """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
-    recorder = _SequenceRecorder(metastore.registry, place)
+    recorder = _SequenceRecorder(metastore.registry, place, metastore.destination)
     context = StatementContext(parsed.text, dry_run, expected)
     result = run_exchange(recorder, run_statement(parsed, context), metastore.call)
     return replace(result, sequence=recorder.sequence)

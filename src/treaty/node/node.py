@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -68,10 +69,12 @@ class Node:
         *,
         cipher: MetadataCipher = NO_KEYS,
         transport: PeerTransport | None = None,
+        log_topics: tuple[str, ...] = (),
     ) -> None:
         """Take a log, a schema service and the environment. Optional: the manager of a state file, the cipher of
-        sensitive metadata, and the transport to other nodes.
+        sensitive metadata, the transport to other nodes, and the topics that the log is in.
         """
+        self._log_topics = log_topics
         self.counts = NodeCounts()
         self._log = log
         self._schemas = schemas
@@ -130,7 +133,9 @@ class Node:
         """Answer a request; raises the errors of `Registry`."""
         command_id = call.command_id or self._environment.random(16).hex()
         refuse_bad_call(call)
-        command = Command(request, command_id, self._environment.wall(), call.principal, call.access, call.again)
+        command = Command(
+            request, command_id, self._environment.wall(), call.principal, call.access, call.again, self._log_topics
+        )
         if not is_command(request):
             self.counts.queries += 1
             return await self._in_time(self._query(command, call), call)
@@ -162,7 +167,8 @@ class Node:
             if isinstance(forwarded.command.request, ReadBarrier):
                 await self._in_time(self._barrier(for_peer=True), CallOptions(timeout=left))
                 return DecidedReply(Reply(BarrierPassed(), self.follower.position.token))
-            return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
+            command = replace(forwarded.command, log_topics=self._log_topics)
+            return DecidedReply(await self._queue.submit(command, left, forwarded))
         except NotLeaderError as moved:
             return NotLeaderReply(moved.address)
         except SequenceExceededError:

@@ -102,6 +102,7 @@ def queries() -> Iterator[Request[Any]]:
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
     yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
+    yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))

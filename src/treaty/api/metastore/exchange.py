@@ -29,6 +29,7 @@ from treaty.core.requests import GetOutcome, Request
 from treaty.core.sources import KINDS
 from treaty.metastore.execution.results import ScriptOutcome, result_body
 from treaty.metastore.metastore import AsyncMetastore, parse_statements
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 from treaty.wire.statements import StatementResultsBody, StatementsBody
@@ -59,6 +60,8 @@ class MetastoreExchange:
     query: Mapping[str, str]
     headers: dict[str, str] = field(default_factory=dict)
     """Further headers of the answer."""
+    destination: RecordDestination = field(default_factory=RecordDestinations)
+    """What takes the records of INSERT, UPDATE and DELETE."""
 
     async def body(self, kind: type[B]) -> B:
         """Read the body as JSON of this kind. Raises `Invalid` where it is not."""
@@ -137,7 +140,7 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     body = await x.body(StatementsBody)
     expected = x.expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
-    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call)
+    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, x.destination)
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)

@@ -30,6 +30,8 @@ PLANNING_WAITING = 1_000
 """Statements that wait for a planner."""
 PLANNING_SECONDS = 60
 """Seconds for which a statement waits for a planner."""
+INSERT_SECONDS = 10
+"""Seconds for which INSERT, UPDATE and DELETE wait until all replicas have their records."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304

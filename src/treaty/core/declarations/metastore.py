@@ -4,7 +4,7 @@ from typing import Any
 
 from treaty.core.access import source_permissions as permissions
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
-from treaty.core.handlers.metastore import changes, creation, drops, queries, types
+from treaty.core.handlers.metastore import changes, creation, drops, places, queries, types
 from treaty.core.messages import metastore as m
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
@@ -43,6 +43,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
+    Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),
     Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
     Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
     Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),

@@ -281,6 +281,16 @@ class DescribeSource(Request[SourceFound]):
 
 
 @dataclass(frozen=True, slots=True)
+class GetDestination(Request[SourceFound]):
+    """A source that records are to be written to, for who may insert; the answer has no readers.
+
+    Refused where a query writes it, where its connector takes no records, and where its topic is that of a log or a registry.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListSources(Request[Sources]):
     """Sources by key, of this `kind` unless it is empty; at most `limit` (one at least) after the key `after`."""
 

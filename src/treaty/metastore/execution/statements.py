@@ -29,6 +29,7 @@ from treaty.metastore.definitions import create_source, source_column
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
+from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
 
 Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
@@ -243,6 +244,21 @@ def _has_schema(statement: s.AssertSchemaStatement) -> Exchange[bool]:
     return not statement.subject or any(subject_of(name) == subject for name, _ in uses.uses)
 
 
+def _insert(statement: s.InsertStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.insert(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
+def _update(statement: s.UpdateStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.update(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
+def _delete(statement: s.DeleteStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.delete(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
 def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
     """DEFINE, UNDEFINE, SET and UNSET: the parser has carried them out."""
     yield from ()
@@ -256,9 +272,6 @@ def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
-    s.InsertStatement: ("INSERT", "a producer with Treaty's serializers"),
-    s.UpdateStatement: ("UPDATE", "a producer with Treaty's serializers"),
-    s.DeleteStatement: ("DELETE", "a producer with Treaty's serializers"),
     s.PrintStatement: ("PRINT", "`treaty consume`"),
     s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
     s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
@@ -285,6 +298,9 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.DescribeStatement: ("DESCRIBE", _describe),
     s.SelectStatement: ("SELECT", _select),
     s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
+    s.InsertStatement: ("INSERT", _insert),
+    s.UpdateStatement: ("UPDATE", _update),
+    s.DeleteStatement: ("DELETE", _delete),
     s.DefineStatement: ("DEFINE", _set),
     s.UndefineStatement: ("UNDEFINE", _set),
     s.SetStatement: ("SET", _set),

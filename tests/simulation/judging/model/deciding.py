@@ -140,6 +140,7 @@ RULES: Mapping[type, Rule] = {
     m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
     m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
+    m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),
     m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
     m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),

@@ -19,7 +19,7 @@ from treaty.core.handlers.metastore.names import (
     source_not_found,
 )
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows, topic_with
+from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query
 from treaty.core.handlers.metastore.types import refuse_unfit_columns
 from treaty.core.handlers.registration.register import register
@@ -41,6 +41,8 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     request = command.request
     defined, key = request.definition, source_key(request.definition.name)
     refuse_bad_definition(defined)
+    if defined.connector == KAFKA:
+        refuse_reserved_topic(command, defined.place, "/definition/place")
     there = view.get(SOURCE, key)
     if there is not None and request.if_not_exists:
         return Decision((), describe_stored(there, notes=(f"There is a {there.kind.lower()} {there.name} already",)))

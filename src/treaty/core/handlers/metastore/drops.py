@@ -26,7 +26,7 @@ from treaty.core.handlers.metastore.creation import (
 )
 from treaty.core.handlers.metastore.names import find_source, refuse_taken_source, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows, topic_of, topic_with
+from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.types import refuse_unfit_columns
 from treaty.core.messages.metastore import (
     CreateSource,
@@ -196,6 +196,7 @@ def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> N
             old=drop.source.connector,
             allowed="DROP without DELETE TOPIC",
         )
+    refuse_reserved_topic(command, topic.topic, "/delete_topic")
     if command.access is not None:
         need = RequiredPermission(("delete",), TOPIC_KIND, TopicPart(topic.topic, "", "value"), "/delete_topic")
         refuse_unless_met(command.access, command.principal, (need,), OPERATION)
