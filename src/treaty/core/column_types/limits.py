@@ -16,6 +16,8 @@ SOURCE_PROPERTIES = 100
 """Properties of one source."""
 BODY_READS = 64
 """Sources that the body of one query reads."""
+BODY_NODES = 10_000
+"""Parts of the body of one query: clauses, expressions and names."""
 SOURCES_PAGE = 1_000
 """Sources, types or dropped sources in one page of a list."""
 CLOSURE = 20_000
@@ -32,6 +34,12 @@ PLANNING_SECONDS = 60
 """Seconds for which a statement waits for a planner."""
 INSERT_SECONDS = 10
 """Seconds for which INSERT, UPDATE and DELETE wait until all replicas have their records."""
+PLANNER_BODY_BYTES = 100_000
+"""Bytes of the body of one query in UTF-8 that a planner takes."""
+PLANNER_HEAP = 1_024
+"""Megabytes of memory of the JVM of a planner."""
+PLAN_SECONDS = 20
+"""Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304
