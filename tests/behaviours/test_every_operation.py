@@ -14,6 +14,7 @@ from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
@@ -75,6 +76,15 @@ def pinned(it: Connection) -> tuple[int, bool]:
     first = it.version("orders", 1)
     by_id = it.ask(n.GetPin(subject_of("orders"), schema_id=first.schema_id)).answer
     return by_id.version.number, by_id == it.ask(n.GetPin(subject_of("orders"), 1)).answer and by_id.generation > 0
+
+
+def compared(it: Connection) -> tuple[list[str], bool, int]:
+    """What differs between a version and a text, whether it may follow, and the line of the new field."""
+    (told,) = [one for one in it.diff("orders@1", Draft(V2)).differences if one.harm == "none"]
+    change = it.try_change("orders", V2).change
+    assert change is not None
+    assert told.new_place is not None
+    return [told.rule], change.compatible, told.new_place.line
 
 
 def imported(it: Connection, request: q.Request[Any]) -> Any:
@@ -152,6 +162,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     q.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
     q.Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
     n.GetPin: (pinned, (1, True)),
+    d.CompareVersions: (compared, (["FIELD_ADDED"], True, 10)),
     q.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
     q.ListSubjects: (lambda it: it.subjects(), ("orders",)),
     q.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
@@ -241,7 +252,7 @@ WITHOUT_CONFLUENT = {
     s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
-    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin,
+    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
+from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.answers import RegisteredVersion, SchemaFound, VersionFound
 from treaty.core.messages.names import PinFound
@@ -102,6 +102,8 @@ class AsyncConnection:
     derive = _as_coroutine(exchanges.derive)
     lookup = _as_coroutine(exchanges.lookup)
     check = _as_coroutine(exchanges.check)
+    diff = _as_coroutine(comparison_exchanges.diff)
+    try_change = _as_coroutine(comparison_exchanges.try_change)
     version = _as_coroutine(exchanges.version)
     named_version = _as_coroutine(exchanges.named_version)
     find = _as_coroutine(exchanges.find)
@@ -162,9 +164,9 @@ class AsyncConnection:
     policy = _as_coroutine(policy_exchanges.policy)
     policies = _as_coroutine(policy_exchanges.policies)
 
-    add_api_keys = _as_coroutine(key_exchanges.add_api_keys)
-    remove_api_key = _as_coroutine(key_exchanges.remove_api_key)
-    api_keys = _as_coroutine(key_exchanges.api_keys)
+    add_api_keys = _as_coroutine(publication_exchanges.add_api_keys)
+    remove_api_key = _as_coroutine(publication_exchanges.remove_api_key)
+    api_keys = _as_coroutine(publication_exchanges.api_keys)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

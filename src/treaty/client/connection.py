@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
+from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
@@ -73,6 +73,8 @@ class Connection:
     derive = _blocking(exchanges.derive)
     lookup = _blocking(exchanges.lookup)
     check = _blocking(exchanges.check)
+    diff = _blocking(comparison_exchanges.diff)
+    try_change = _blocking(comparison_exchanges.try_change)
     version = _blocking(exchanges.version)
     named_version = _blocking(exchanges.named_version)
     find = _blocking(exchanges.find)
@@ -133,9 +135,9 @@ class Connection:
     policy = _blocking(policy_exchanges.policy)
     policies = _blocking(policy_exchanges.policies)
 
-    add_api_keys = _blocking(key_exchanges.add_api_keys)
-    remove_api_key = _blocking(key_exchanges.remove_api_key)
-    api_keys = _blocking(key_exchanges.api_keys)
+    add_api_keys = _blocking(publication_exchanges.add_api_keys)
+    remove_api_key = _blocking(publication_exchanges.remove_api_key)
+    api_keys = _blocking(publication_exchanges.api_keys)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

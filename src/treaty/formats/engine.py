@@ -1,19 +1,23 @@
 """Answers to the questions of the handlers about schemas."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from treaty.core.finding import Diagnostic, Finding, shorten_text
-from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.finding import Diagnostic, ExplainedDifference, Finding, shorten_text
+from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS, FINDINGS_CHARACTERS, PARSE_STEPS
 from treaty.core.policy import LINT
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeDifferences,
     DescribeValidators,
+    DifferencesDescribed,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -31,15 +35,26 @@ from treaty.core.schema_engine import (
     VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
+from treaty.formats.differences import (
+    compare_both_ways,
+    count_by_level,
+    describe_change_of_format,
+    list_differences,
+    list_harmless,
+    place_differences,
+)
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
+from treaty.formats.text_layout import lay_out
 from treaty.formats.validators.inspection import NoElementsError, describe_validators, run_validator
 from treaty.formats.validators.registry import ValidatorRegistry, find_validators
 from treaty.formats.validators.validator import ValidatedSchema
+
+T = TypeVar("T", Finding, ExplainedDifference)
 
 
 def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
@@ -106,6 +121,8 @@ class FormatEngine:
                     return self._parsed(question)
                 case CompareSchemas():
                     return self._compared(question)
+                case DescribeDifferences():
+                    return self._differing(question)
                 case InspectSchema():
                     return self._inspected(question)
                 case DescribeValidators():
@@ -138,6 +155,21 @@ class FormatEngine:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
         return ComparisonResult(shorten_findings(form.compare(reader, writer, question.policy)))
+
+    def _differing(self, question: DescribeDifferences) -> DifferencesDescribed:
+        old, new = question.old, question.new
+        texts = lay_out(old.text), lay_out(new.text)
+        spend((count_characters(old) + count_characters(new)) >> 2)
+        if old.format != new.format:
+            told, levels = describe_change_of_format(old.format, new.format)
+            return DifferencesDescribed(*texts, (told,), levels=levels)
+        (form, before), (_, after) = self.model(old, strict=False), self.model(new, strict=False)
+        compared = compare_both_ways(form, before, after)
+        found = list_differences(form, before, after, compared)
+        found += list_harmless(form, before, after, found)
+        shown = shorten_differences(sorted(found, key=lambda one: one.harm == "none"))
+        placed = place_differences(form, shown, *texts, question.sent)
+        return DifferencesDescribed(*texts, tuple(placed), len(found) - len(shown), count_by_level(compared))
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         """Run the validators, in their order; a text of a format without a plug-in has no elements and no lints."""
@@ -192,6 +224,8 @@ class FormatEngine:
 
 TEXTS = ("path", "sentence", "detail", "writer", "reader", "remedy")
 """The texts of a finding."""
+TEXTS_OF_DIFFERENCE = ("path", "sentence", "detail", "old", "new", "remedy")
+"""The texts of a difference."""
 
 
 def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -199,14 +233,23 @@ def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
     In a deep schema each finding has a long path, names have any length, and all are printed.
     """
-    left, kept = FINDINGS_CHARACTERS, list[Finding]()
-    for one in findings:
-        texts = {name: getattr(one, name) for name in TEXTS}
+    return _shorten(findings, TEXTS)
+
+
+def shorten_differences(differences: Iterable[ExplainedDifference]) -> tuple[ExplainedDifference, ...]:
+    """Leave out differences past FINDINGS and FINDINGS_CHARACTERS, and of each text what is longer than FAULT_CHARACTERS."""
+    return _shorten(islice(differences, FINDINGS), TEXTS_OF_DIFFERENCE)
+
+
+def _shorten(listed: Iterable[T], names: tuple[str, ...]) -> tuple[T, ...]:
+    left, kept = FINDINGS_CHARACTERS, list[T]()
+    for one in listed:
+        texts: dict[str, str] = {name: getattr(one, name) for name in names}
         long = {
             name: shorten_text(text, FAULT_CHARACTERS) for name, text in texts.items() if len(text) > FAULT_CHARACTERS
         }
         left -= sum(map(len, (texts | long).values()))
         if left < 0:
             break
-        kept.append(replace(one, **long) if long else one)
+        kept.append(replace(one, **long) if long else one)  # type: ignore[arg-type]  # texts alone
     return tuple(kept)

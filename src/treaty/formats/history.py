@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.policy import ALL, LEVELS, NONE
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, ResolvedSchema
+from treaty.formats.differences import FORMAT_CHANGED
 from treaty.formats.engine import FormatEngine
-from treaty.formats.rule import CompatibilityRule
-
-FORMAT_CHANGED = CompatibilityRule(
-    "FORMAT_CHANGED",
-    "Schemas that follow each other have one format.",
-    "Incompatible because of different schema type",
-    "register it under another subject, or under NONE",
-)
-"""The one rule above all formats."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tests.facades.iglu.test_private import FAMILY, SECRET, answers, registry
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
@@ -40,6 +41,7 @@ GONE, USER = Subject(".", "com.acme/secretgone/jsonschema"), Subject(".", "com.a
 NICK, FREE = Subject(".", "com.acme/nick/jsonschema"), Subject(".", "com.acme/free/jsonschema")
 """An alias of the hidden subject, and an alias of a subject that everybody may read."""
 TEXT = Draft(json.dumps(SECRET), "JSON")
+PLAIN = Draft('{"type":"string"}', "JSON")
 CALLERS = ("admin", "other", "anonymous")
 BARE = m.SourceDefinition("opened", "STREAM", "", (SourceColumn("a", "Word"),))
 """A source that everybody may read."""
@@ -89,10 +91,24 @@ def queries_about(one: Subject) -> Iterator[Request[Any]]:
     yield from (GetPin(one), GetPin(one, 1), GetPin(one, schema_id=3), t.ListAssociations(t.OfSubject(one)))
 
 
+def comparisons(one: Subject) -> Iterator[Request[Any]]:
+    """Each way in which a comparison can name a subject."""
+    text, named = d.ComparisonSide(draft=PLAIN), d.ComparisonSide(one)
+    refers = Draft('{"$ref":"a"}', "JSON", (Reference("a", one.name, 1),))
+    yield from (d.CompareVersions(named, text), d.CompareVersions(text, d.ComparisonSide(one, 1)))
+    yield from (d.CompareVersions(text, None, one), d.CompareVersions(d.ComparisonSide(draft=refers), text))
+    yield d.CompareVersions(d.ComparisonSide(draft=refers), subject=OPEN)
+
+
 def queries() -> Iterator[Request[Any]]:
     every = Subject("*", "")
     for one in (HIDDEN, GONE, USER, NICK):
         yield from queries_about(one)
+        yield from comparisons(one)
+    yield from (
+        d.CompareVersions(d.ComparisonSide(draft=PLAIN), None, OPEN),
+        d.CompareVersions(d.ComparisonSide(guid="0" * 32), d.ComparisonSide(OPEN)),
+    )
     yield from (q.ListSubjects(visible="all"), q.ListSubjects(Subject("*", "com.acme/s")), q.ListSettings())
     yield from (q.ListSchemas(visible="all", aliases=True), q.ListSchemas(latest=True), q.ListContexts())
     yield from (s.ListPublished(), s.ListPublished("com.acme", "secret"), g.ListGroups(), ListApiKeys())

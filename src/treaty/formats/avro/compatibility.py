@@ -316,12 +316,12 @@ def _make_finding(rule: CompatibilityRule, path: ValuePath, detail: str, reader:
 
 def _mismatch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
-    return _make_finding(TYPE_MISMATCH, path, words, _describe_type(reader), _describe_type(writer))
+    return _make_finding(TYPE_MISMATCH, path, words, describe_type(reader), describe_type(writer))
 
 
 def _no_branch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader union lacking writer type: {_word(writer)}"
-    return _make_finding(MISSING_UNION_BRANCH, path, words, _describe_type(reader), _describe_type(writer))
+    return _make_finding(MISSING_UNION_BRANCH, path, words, describe_type(reader), describe_type(writer))
 
 
 def _no_default(field: Field, writer: AvroRecord, path: ValuePath) -> Finding:
@@ -362,12 +362,13 @@ def _word(node: ResolvedType) -> str:
     return node.kind.upper()
 
 
-def _describe_type(node: AvroType) -> str:
+def describe_type(node: AvroType) -> str:
+    """Return a type in a few words: its kind, its full name, or its first ten branches."""
     if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
         return f"{node.kind} {node.full}"
     if isinstance(node, AvroReference):
         return node.full
     if isinstance(node, AvroUnion):
-        text = ", ".join(map(_describe_type, node.branches[:10]))
+        text = ", ".join(map(describe_type, node.branches[:10]))
         return f"[{text}, …]" if len(node.branches) > 10 else f"[{text}]"
     return node.kind

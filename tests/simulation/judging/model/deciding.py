@@ -10,6 +10,7 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model import (
     associating,
     changing,
+    differing,
     encodings,
     formats_left_open,
     grouping,
@@ -38,6 +39,7 @@ from treaty.core import answers
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
@@ -118,6 +120,7 @@ RULES: Mapping[type, Rule] = {
     q.GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),
     q.Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
     q.Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
+    d.CompareVersions: Rule(differing.compare_versions, rights.of_compare, follows_alias=True),
     q.GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
     q.FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
     q.ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),
@@ -205,6 +208,8 @@ def same_answer(mine: Any, told: Any) -> bool:
         return all(map(_same_entry, mine.results, told.results))
     if isinstance(mine, answers.CompatibilityResult):
         return _same_check(mine, told)
+    if isinstance(mine, d.SchemasCompared):
+        return differing.same_comparison(mine, told)
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
         return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))

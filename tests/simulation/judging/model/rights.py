@@ -11,6 +11,7 @@ from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
@@ -239,6 +240,18 @@ def of_drafted(request: q.Lookup | q.Check | g.FindSameVersion | g.CheckReading)
     anywhere = isinstance(request, q.Lookup)
     references = _references(request.subject, request.draft, anywhere=anywhere)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
+
+
+def of_compare(request: d.CompareVersions) -> list[Need]:
+    needed = [Need(("read",))]
+    if request.subject is not None:
+        needed.append(Need(("read",), *request.subject))
+    for side in (request.new, request.old):
+        if side is not None and side.draft is not None:
+            needed += _references(request.subject or side.subject or Subject(".", ""), side.draft)
+        elif side is not None and side.subject is not None:
+            needed.append(Need(("read",), side.subject.context, side.subject.name, True))
+    return needed
 
 
 def of_make_context(request: q.MakeContext) -> list[Need]:
