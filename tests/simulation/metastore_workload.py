@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tests.simulation.asker import SUBJECTS, Asker
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
-from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources
+from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.texts import TOY
 from treaty.core import requests as q
@@ -103,6 +103,13 @@ class SourceAsker:
         """How a key or value is encoded; mostly by a version."""
         return SourcePart("AVRO", pin=self.pin() if self.often(0.8) else None) if self.often(0.6) else None
 
+    def types(self, columns: Sequence[SourceColumn]) -> tuple[m.ExpectedType, ...]:
+        """The types of columns as they were when the statement was read: now, or one or two commits ago."""
+        at = max(0, len(self.pasts) - 1 - len(self.pasts) % 3)
+        there = types(self.pasts[at])
+        named = [key for key in ("point", "line") if any(key in column.type.lower() for column in columns)]
+        return tuple(m.ExpectedType(there[key].name, there[key].generation) for key in named if key in there)
+
     def expected(self, name: str) -> m.ExpectedSource | None:
         if self.often(0.85):
             return None
@@ -133,7 +140,15 @@ class SourceAsker:
         pins = own_pins(source)
         value = self.chance.choice(pins) if pins and self.often(0.6) else None
         value = self.pin() if self.often(0.03) else value
-        return SourceRead(key, source.generation, key, self.chance.choice(["changes", "table"]), chosen, value=value)
+        return SourceRead(
+            key,
+            source.generation,
+            key,
+            self.chance.choice(["changes", "table"]),
+            chosen,
+            value=value,
+            revision=source.revision,
+        )
 
 
 # -------------------------------------------------------------------------------------------------------- commands
@@ -184,7 +199,8 @@ def create_source(ask: SourceAsker) -> Request[Any]:
     if key is not None and ask.often(0.9):
         defined = replace(defined, key=SourcePart("AVRO"))
     return m.CreateSource(
-        defined, key, value, ask.often(0.2), ask.often(0.4), ask.expected(name), dry_run=ask.often(0.06)
+        defined, key, value, ask.often(0.2), ask.often(0.4), ask.expected(name), dry_run=ask.often(0.06),
+        types=ask.types(defined.columns),
     )  # fmt: skip
 
 
@@ -225,6 +241,7 @@ def change_source(ask: SourceAsker) -> Request[Any]:
         comment=ask.chance.choice(["", "noted"]) if ask.often(0.2) else None,
         expected=ask.expected(name),
         dry_run=ask.often(0.05),
+        types=ask.types([change.column for change in columns]),
     )
 
 

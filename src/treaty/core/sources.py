@@ -59,7 +59,8 @@ class SourcePart:
 class SourceRead:
     """A source that a query reads: `spelling` is the name of the view in the body, `mode` is changes or table.
 
-    `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then.
+    `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then, and
+    `revision` is its revision: a plan over another one is refused.
     """
 
     source: str
@@ -69,6 +70,7 @@ class SourceRead:
     columns: tuple[str, ...] = ()
     key: SchemaPin | None = None
     value: SchemaPin | None = None
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ class Incarnation:
 class Source:
     """A stream or a table, with its query if it was made with AS.
 
-    `generation` is the sequence of the commit that created it, and stays when it is replaced; `revision` counts its
-    bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
+    `generation` is the sequence of the commit that created it, and stays when it is replaced; `former` are the generations
+    that it had before it was dropped and brought back, the newest first. `revision` counts its bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
     the topic or path. `types` are the keys of the named types that its columns use. `origin` is the key of the source whose
     bad rows it has.
     """
@@ -141,16 +143,22 @@ class Source:
     time: int = 0
     changed_by: str = ""
     changed: int = 0
+    former: tuple[int, ...] = ()
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedSource:
-    """A source that was dropped, as it was. Only the newest of a name is kept."""
+    """A source that was dropped, as it was. Only the newest of a name is kept.
+
+    `reads` has a digest for each read of its query: of the leaf columns that it read, with their types. A source that has
+    other ones since is not read by it again.
+    """
 
     source: Source
     author: str = ""
     time: int = 0
+    reads: tuple[str, ...] = ()
     extra: Extra = ()
 
 

@@ -78,10 +78,11 @@ def define_source(statement: CreateSourceStatement, text: str) -> Exchange[tuple
     Raises `Invalid` for what does not go together, and `NotFound` for a type or a schema that is missing.
     """
     refuse_misplaced(statement)
-    sides = yield from _settle_sides(statement)
+    types = yield from read_user_types(column.type for column in statement.columns)
+    sides = yield from _settle_sides(statement, types.expanded)
     request = CreateSource(
         _definition(statement, text, sides), _registration(sides.get("key")), _registration(sides.get("value")),
-        if_not_exists=statement.if_not_exists, replace=statement.or_replace,
+        if_not_exists=statement.if_not_exists, replace=statement.or_replace, types=types.expected,
     )  # fmt: skip
     return request, tuple(note for side in sides.values() for note in side.notes)
 
@@ -99,9 +100,8 @@ def _registration(side: SettledSide | None) -> Register | None:
     return Register(side.subject, side.draft)
 
 
-def _settle_sides(statement: CreateSourceStatement) -> Exchange[dict[Side, SettledSide]]:
+def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]) -> Exchange[dict[Side, SettledSide]]:
     """Return key and value as the source has them; none of a lake table, whose rows are columns."""
-    types = yield from read_user_types(column.type for column in statement.columns)
     if connector_of(statement) in TABLES:
         return {}
     value = yield from settle_side(_side(statement, "value", types))

@@ -24,6 +24,8 @@ CLOSURE = 20_000
 """Steps of one closure of dependents."""
 INCARNATIONS = 8
 """Former queries that the row of a source keeps."""
+FORMER_GENERATIONS = 16
+"""Generations that a source keeps of the times before it was dropped and brought back."""
 DROP_GRACE = 604_800_000
 """Milliseconds for which a dropped source can come back."""
 DROPPED_EXPIRED = 8

@@ -4,7 +4,7 @@ from typing import Any
 
 from treaty.core.access import source_permissions as permissions
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
-from treaty.core.handlers.metastore import changes, creation, drops, places, queries, types
+from treaty.core.handlers.metastore import changes, creation, drops, places, queries, restoration, types
 from treaty.core.messages import metastore as m
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
@@ -30,8 +30,8 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="sources-dropped", query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
-        "undrop-source", m.UndropSource, m.SourceStored, drops.undrop_source, permissions.of_source("register"),
-        ("SOURCES", "DROP_GRACE"), writes=True, answer_name="source-stored",
+        "undrop-source", m.UndropSource, m.SourceStored, restoration.undrop_source, permissions.of_source("register"),
+        ("SOURCES", "DROP_GRACE", "FORMER_GENERATIONS"), writes=True, answer_name="source-stored",
     ),
     Operation(
         "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.of_source("register"),

@@ -24,7 +24,7 @@ from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
 from treaty.core.requests import GetVersion, UsesOf
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
-from treaty.metastore.columns.source_refresh import refresh_source
+from treaty.metastore.columns.source_refresh import read_user_types, refresh_source
 from treaty.metastore.definitions import create_source, source_column
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.results import Cell, ResultRows
@@ -132,7 +132,8 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
     changes = tuple(SourceColumnChange("add", source_column(column)) for column in statement.columns)
-    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run)
+    types = yield from read_user_types(column.type for column in statement.columns)
+    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run, types=types.expected)
     return (yield from _change(request, context))
 
 

@@ -32,7 +32,7 @@ from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.metastore import changing as source_changing
 from tests.simulation.judging.model.metastore import comparing as source_comparing
-from tests.simulation.judging.model.metastore import creating, dropping, telling, typing_names
+from tests.simulation.judging.model.metastore import creating, dropping, restoring, telling, typing_names
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
@@ -139,7 +139,7 @@ RULES: Mapping[type, Rule] = {
     m.ChangeSource: Rule(source_changing.change_source, rights.of_change_source, writes=True),
     m.SetSourceState: Rule(source_changing.set_source_state, rights.on_source("pause"), writes=True),
     m.DropSource: Rule(dropping.drop_source, rights.on_source("delete"), writes=True),
-    m.UndropSource: Rule(dropping.undrop_source, rights.on_source("register"), writes=True),
+    m.UndropSource: Rule(restoring.undrop_source, rights.on_source("register"), writes=True),
     m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
     m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),

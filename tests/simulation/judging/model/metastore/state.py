@@ -110,7 +110,7 @@ def streams_of_bad_rows(past: Past, key: str) -> list[str]:
 
 
 def reaches(past: Past, start: str, wanted: str) -> bool:
-    """Whether a source reads another one, directly or by what it reads."""
+    """Whether a source is made of another one: by what it reads, or as the stream of its bad rows."""
     waiting, seen = [start], set[str]()
     there = sources(past)
     while waiting:
@@ -119,7 +119,7 @@ def reaches(past: Past, start: str, wanted: str) -> bool:
             return True
         if key not in seen and key in there:
             seen.add(key)
-            waiting += reads_of(there[key])
+            waiting += [*reads_of(there[key]), *filter(None, [there[key].origin])]
     return False
 
 
