@@ -59,8 +59,8 @@ def read_schema(name: str, *, dry_run: bool = False) -> Exchange[RecordSchema]:
     found: SourceFound = yield from request_answer(GetDestination(name))
     source = found.source
     types = yield from read_user_types(parse_column_type(column.type) for column in source.columns)
-    key = yield from read_side(source, "key", types, writes=not dry_run)
-    value = yield from read_side(source, "value", types, writes=not dry_run)
+    key = yield from read_side(source, "key", types.expanded, writes=not dry_run)
+    value = yield from read_side(source, "value", types.expanded, writes=not dry_run)
     if value is None:
         raise Invalid.of(
             "SOURCE_FORMAT", f"{source.name} has no format of values, so no record is written to it", path="/sql",

@@ -203,4 +203,13 @@ def _refuse_streams_of_tables(tree: TreeNode, query: QueryBody) -> None:
 def _read(query: QueryBody, name: str, leaves: dict[str, tuple[str, ...]], *, is_table: bool) -> SourceRead:
     source = next(one for one in query.sources if one.name == name)
     mode = "changes" if source.kind == STREAM or is_table else "table"
-    return SourceRead(source.name, source.generation, source.name, mode, leaves[name.lower()], source.key, source.value)
+    return SourceRead(
+        source.name,
+        source.generation,
+        source.name,
+        mode,
+        leaves[name.lower()],
+        source.key,
+        source.value,
+        source.revision,
+    )

@@ -25,6 +25,8 @@ class ReadableSource:
     is_joinable: bool = False
     key: SchemaPin | None = None
     value: SchemaPin | None = None
+    revision: int = 1
+    """Of the row: a plan over another one is refused."""
 
 
 @dataclass(frozen=True, slots=True)
