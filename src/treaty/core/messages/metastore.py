@@ -282,6 +282,10 @@ class DropType(Request[TypeDropped]):
     if_exists: bool = False
 
 
+DEFINITION_COMMANDS = (CreateSource, ChangeSource, SetSourceState, DropSource, UndropSource, CreateType, DropType)
+"""Commands of statements that change sources and types."""
+
+
 # -------------------------------------------------------------------------------------------------------- queries
 
 
