@@ -1,5 +1,6 @@
 """Bodies of queries planned by Spark: what is planned, what is refused, and which states are the same."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from pyspark.sql import SparkSession
 from tests.query_bodies import NAMES, SOURCES, describe, list_refused, make_body, read_body
 from treaty.core.limits import PLANNER_BODY_BYTES
 from treaty.core.sources import SourceColumn
+from treaty.spark import planner as planner_room
 from treaty.spark.planner.bodies import BodyPlanner
+from treaty.spark.planner.codes import BODY_CODES
 from treaty.spark.planner.functions import ALLOWED_FUNCTIONS, REFUSED_FUNCTIONS
 from treaty.spark.planner.questions import BodyRefusedError
 
@@ -135,3 +138,11 @@ def test_every_function_of_the_lists_is_one_of_spark(spark: SparkSession) -> Non
     assert ALLOWED_FUNCTIONS - there - words == set()
     assert set(REFUSED_FUNCTIONS) - there - words == set()
     assert not ALLOWED_FUNCTIONS & set(REFUSED_FUNCTIONS)
+
+
+def test_every_code_of_a_refusal_is_on_the_page() -> None:
+    folder = Path(planner_room.__file__).parent
+    texts = [one.read_text() for one in folder.glob("*.py") if one.name != "codes.py"]
+    raised = {code for text in texts for code in re.findall(r'BodyRefusedError\(\s*"([A-Z_]+)"', text)}
+    assert raised | {one.code for one in list_refused()} <= set(BODY_CODES)
+    assert [code for code in BODY_CODES if not any(f'"{code}"' in text for text in texts)] == []

@@ -40,7 +40,7 @@ PLANNER_BODY_BYTES = 100_000
 """Bytes of the body of one query in UTF-8 that a planner takes."""
 PLANNER_HEAP = 1_024
 """Megabytes of memory of the JVM of a planner."""
-PLAN_SECONDS = 20
+PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-_ALLOWED_BY_GROUP: Mapping[str, str] = {
+ALLOWED_BY_GROUP: Mapping[str, str] = {
     "predicates": "equal_null ilike in isnan isnotnull isnull like not or and regexp regexp_like rlike",
     "numbers": (
         "abs acos acosh asin asinh atan atan2 atanh bin bround cbrt ceil ceiling conv cos cosh cot csc "
@@ -70,7 +70,7 @@ _ALLOWED_BY_GROUP: Mapping[str, str] = {
 }
 """Names with blanks between, by what they are about. Their results depend on their arguments alone."""
 
-_REFUSED_BY_REASON: Mapping[str, str] = {
+REFUSED_BY_REASON: Mapping[str, str] = {
     "the machine and its files": (
         "input_file_block_length input_file_block_start input_file_name java_method reflect try_reflect "
         "spark_partition_id monotonically_increasing_id version python_worker_logs from_protobuf to_protobuf "
@@ -84,17 +84,17 @@ _REFUSED_BY_REASON: Mapping[str, str] = {
 }
 """Functions of Spark that are refused, by what their result depends on."""
 
-ALLOWED_FUNCTIONS = frozenset(name for names in _ALLOWED_BY_GROUP.values() for name in names.split())
+ALLOWED_FUNCTIONS = frozenset(name for names in ALLOWED_BY_GROUP.values() for name in names.split())
 """Names of the functions that a query may call, in small letters."""
-AGGREGATE_FUNCTIONS = frozenset(_ALLOWED_BY_GROUP["aggregates"].split())
+AGGREGATE_FUNCTIONS = frozenset(ALLOWED_BY_GROUP["aggregates"].split())
 """Those of them that make one value of many rows."""
 GENERATORS = frozenset(
-    (*_ALLOWED_BY_GROUP["generators"].split(), "variant_explode", "variant_explode_outer", "json_tuple")
+    (*ALLOWED_BY_GROUP["generators"].split(), "variant_explode", "variant_explode_outer", "json_tuple")
 )
 """Those of them that make many rows of one; they may be in FROM."""
-TIMES_OF_AN_ARGUMENT = frozenset(_ALLOWED_BY_GROUP["times of an argument"].split())
+TIMES_OF_AN_ARGUMENT = frozenset(ALLOWED_BY_GROUP["times of an argument"].split())
 """Those of them that return the time of the machine when they are called without an argument."""
 REFUSED_FUNCTIONS: Mapping[str, str] = {
-    name: reason for reason, names in _REFUSED_BY_REASON.items() for name in names.split()
+    name: reason for reason, names in REFUSED_BY_REASON.items() for name in names.split()
 }
 """By name, what the result of a refused function depends on."""
