@@ -43,8 +43,8 @@ def _build_classes(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescr
     for one in files:
         if one.name != own.name:
             pool.AddSerializedFile(_without_defaults(one).SerializeToString())
-    found = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
-    file, many = found
+    classes = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
+    file, many = classes
     return cast("type[FileDescriptorProto]", file), cast("type[FileDescriptorSet]", many)
 
 
