@@ -71,17 +71,17 @@ def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
     return ProtoOption(name, value)
 
 
-def _values(field: FieldDescriptor, found: Any, unpack: Unpack | None) -> Iterator[Constant]:
+def _values(field: FieldDescriptor, content: Any, unpack: Unpack | None) -> Iterator[Constant]:
     """The values of a field; entries of a map in the order of their keys."""
     if not field.is_repeated:
-        yield _constant(field, found, unpack)
+        yield _constant(field, content, unpack)
     elif field.message_type is not None and field.message_type.GetOptions().map_entry:
         key, value = field.message_type.fields
-        for name in sorted(found):
-            item = _constant(value, found[name], unpack)
+        for name in sorted(content):
+            item = _constant(value, content[name], unpack)
             yield AggregateValue((("key", _constant(key, name, unpack)), ("value", item)))
     else:
-        for item in found:
+        for item in content:
             yield _constant(field, item, unpack)
 
 

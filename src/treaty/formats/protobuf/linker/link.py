@@ -192,10 +192,10 @@ class _Linker:
         other_symbols = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
         for table in (self.pool, *other_symbols):
             for full in schema.symbols.keys() & table.keys():
-                own, there = schema.symbols[full], table[full]
-                if own.kind != "package" or there.kind != "package":
+                own, other_symbol = schema.symbols[full], table[full]
+                if own.kind != "package" or other_symbol.kind != "package":
                     node = own.node
-                    message = f"the name {full!r} of this {own.kind} is that of a {there.kind} in {there.path!r}"
+                    message = f"the name {full!r} of this {own.kind} is that of a {other_symbol.kind} in {other_symbol.path!r}"
                     faults.add("NAME_DUPLICATE", full, message, NOWHERE if node is None else node.place)
 
 
