@@ -64,8 +64,8 @@ def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
     native = ResolvedSchema(schema.format, form.from_logical(schema.text), schema.bindings)
     try:
         return form.parse(native, strict)
-    except InvalidSchemaError as wrong:
-        raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in wrong.faults)) from wrong
+    except InvalidSchemaError as error:
+        raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in error.faults)) from error
 
 
 def _read_bounded(form: Format[Any], schema: ResolvedSchema) -> Any:
@@ -95,17 +95,17 @@ class FormatEngine:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
         form = self.formats.find(schema.format)
         if form is None:
-            known = ", ".join(self.formats.names)
-            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {known}")
+            names = ", ".join(self.formats.names)
+            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {names}")
             raise InvalidSchemaError((unknown,))
         strict_key, stored_key = ((schema.format, schema.digest, strictly) for strictly in (True, False))
-        found = self.cache.get(strict_key)
-        if found is None and not strict:
-            found = self.cache.get(stored_key)
-        if found is None:
-            found = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
-            self.cache.keep(strict_key if strict else stored_key, found, count_characters(schema))
-        return form, found
+        model = self.cache.get(strict_key)
+        if model is None and not strict:
+            model = self.cache.get(stored_key)
+        if model is None:
+            model = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
+            self.cache.keep(strict_key if strict else stored_key, model, count_characters(schema))
+        return form, model
 
     def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:
         """Answer a question; a text that is not valid is an answer too, never an exception.
@@ -140,15 +140,15 @@ class FormatEngine:
                     form, model = self.model(schema, strict=False)
                     spend(count_characters(schema) >> 1)
                     return RetaggedSchema(edit_tags(form, model, add=add, remove=remove, lenient=lenient))
-        except InvalidSchemaError as wrong:
-            return InvalidText(wrong.faults)
+        except InvalidSchemaError as error:
+            return InvalidText(error.faults)
 
     def _parsed(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
         spend(count_characters(question.meaning) >> 4)
-        shown = form.show(model, question.normalize)
-        resolved = hashlib.sha256((shown.same or shown.resolved).encode()).hexdigest()
-        texts = (shown.canonical, resolved, shown.type_name, shown.fields, shown.type_names)
+        printed = form.show(model, question.normalize)
+        resolved = hashlib.sha256((printed.same or printed.resolved).encode()).hexdigest()
+        texts = (printed.canonical, resolved, printed.type_name, printed.fields, printed.type_names)
         return ParsedSchema(*texts, finding_form=form.finding_form)
 
     def _compared(self, question: CompareSchemas) -> ComparisonResult:
@@ -242,14 +242,14 @@ def shorten_differences(differences: Iterable[ExplainedDifference]) -> tuple[Exp
 
 
 def _shorten(listed: Iterable[T], names: tuple[str, ...]) -> tuple[T, ...]:
-    left, kept = FINDINGS_CHARACTERS, list[T]()
-    for one in listed:
-        texts: dict[str, str] = {name: getattr(one, name) for name in names}
+    left, shortened = FINDINGS_CHARACTERS, list[T]()
+    for item in listed:
+        texts: dict[str, str] = {name: getattr(item, name) for name in names}
         long = {
             name: shorten_text(text, FAULT_CHARACTERS) for name, text in texts.items() if len(text) > FAULT_CHARACTERS
         }
         left -= sum(map(len, (texts | long).values()))
         if left < 0:
             break
-        kept.append(replace(one, **long) if long else one)  # type: ignore[arg-type]  # texts alone
-    return tuple(kept)
+        shortened.append(replace(item, **long) if long else item)  # type: ignore[arg-type]  # texts alone
+    return tuple(shortened)

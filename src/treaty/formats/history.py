@@ -150,15 +150,15 @@ def _findings(answer: Answer) -> tuple[Finding, ...]:
     return answer.findings if isinstance(answer, ComparisonResult) else ()
 
 
-def _explain_backward(found: Finding) -> ExplainedFinding:
-    said = found.message(reader="new", writer="old")
+def _explain_backward(finding: Finding) -> ExplainedFinding:
+    message = finding.message(reader="new", writer="old")
     return ExplainedFinding(
-        "backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy
+        "backward", finding.rule, finding.path, message, finding.detail, finding.writer, finding.reader, finding.remedy
     )
 
 
-def _explain_forward(found: Finding) -> ExplainedFinding:
-    said = found.message(reader="old", writer="new")
+def _explain_forward(finding: Finding) -> ExplainedFinding:
+    message = finding.message(reader="old", writer="new")
     return ExplainedFinding(
-        "forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy
+        "forward", finding.rule, finding.path, message, finding.detail, finding.reader, finding.writer, finding.remedy
     )

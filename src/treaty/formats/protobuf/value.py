@@ -74,18 +74,22 @@ def check_value(schema: ProtoSchema, text: str) -> tuple[Diagnostic, ...]:
 def _faults(root: Descriptor, value: Json) -> Iterator[Violation]:
     waiting: list[tuple[Descriptor, Json, ValuePath]] = [(root, value, None)]
     while waiting:
-        descriptor, here, path = waiting.pop()
+        descriptor, content, path = waiting.pop()
         if descriptor.full_name in ENCODED:
-            if (why := _refusal(descriptor, here)) is not None:
+            if (why := _refusal(descriptor, content)) is not None:
                 yield path, ("VALUE_TYPE_MISMATCH", why, f"the JSON encoding of {descriptor.full_name}")
-        elif not isinstance(here, dict):
+        elif not isinstance(content, dict):
             yield (
                 path,
-                ("VALUE_TYPE_MISMATCH", _describe_value(here), f"an object with the fields of {descriptor.full_name}"),
+                (
+                    "VALUE_TYPE_MISMATCH",
+                    _describe_value(content),
+                    f"an object with the fields of {descriptor.full_name}",
+                ),
             )
         else:
             inside: Inside = []
-            yield from _members(descriptor, here, path, inside)
+            yield from _members(descriptor, content, path, inside)
             waiting += reversed(inside)
 
 
@@ -122,9 +126,9 @@ def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, in
             oneofs[oneof.name] = name
         yield from _field(field, member, at, (inside, units))
     yield from _unread(descriptor, units)
-    for one in descriptor.fields:
-        if one.is_required and one.number not in met:
-            message = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
+    for descriptor_field in descriptor.fields:
+        if descriptor_field.is_required and descriptor_field.number not in met:
+            message = f"the required field {descriptor_field.json_name!r} of {descriptor.full_name} is missing"
             yield path, ("VALUE_FIELD_MISSING", message, "a value for every required field")
 
 
