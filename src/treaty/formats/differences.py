@@ -52,11 +52,11 @@ def count_by_level(compared: Compared) -> tuple[LevelResult, ...]:
 def describe_change_of_format(old: str, new: str) -> tuple[ExplainedDifference, tuple[LevelResult, ...]]:
     """Return the one difference of schemas of two formats, and the results of the levels."""
     changed = FORMAT_CHANGED.finding("/", writer=old, reader=new)
-    told = ExplainedDifference(
+    difference = ExplainedDifference(
         changed.rule, "/", FORMAT_CHANGED.harm, changed.sentence, old=old, new=new, remedy=changed.remedy
     )
     refused = (LevelResult(level, policy, int(level != "NONE")) for policy in POLICIES for level in PLAIN)
-    return told, tuple(refused)
+    return difference, tuple(refused)
 
 
 def list_differences(form: Format[Any], old: Any, new: Any, compared: Compared) -> list[ExplainedDifference]:
@@ -67,41 +67,52 @@ def list_differences(form: Format[Any], old: Any, new: Any, compared: Compared) 
     """
     backward, forward = list(compared[POLICIES[0], False]), list(compared[POLICIES[0], True])
     listed = {_key(one, old_reads=False) for one in backward} | {_key(one, old_reads=True) for one in forward}
-    found: list[ExplainedDifference] = []
-    for one in backward if form.differences is None else form.differences(new, old):
-        same = next((each for each in backward if (each.rule, each.path) == (one.rule, one.path)), None)
+    listed_differences: list[ExplainedDifference] = []
+    for finding in backward if form.differences is None else form.differences(new, old):
+        same = next((each for each in backward if (each.rule, each.path) == (finding.rule, finding.path)), None)
         mirrored = None
         if form.differences is not None and not same:
-            mirrored = next((each for each in forward if each.path == one.path), None)
+            mirrored = next((each for each in forward if each.path == finding.path), None)
         if same:
             backward = _remove_first(backward, same)
         elif mirrored:
             forward = _remove_first(forward, mirrored)
         harm = "backward" if same else "forward" if mirrored else "none"
-        found.append(explain_finding(one, old_reads=False, harm=harm))
-    found += [explain_finding(one, old_reads=False) for one in backward]
-    found += [explain_finding(one, old_reads=True) for one in forward]
-    return found + list(_under_other_policies(compared, listed))
+        listed_differences.append(explain_finding(finding, old_reads=False, harm=harm))
+    listed_differences += [explain_finding(one, old_reads=False) for one in backward]
+    listed_differences += [explain_finding(one, old_reads=True) for one in forward]
+    return listed_differences + list(_under_other_policies(compared, listed))
 
 
-def _remove_first(findings: Sequence[Finding], one: Finding) -> list[Finding]:
-    """The findings without the first that is `one`."""
-    at = findings.index(one)
+def _remove_first(findings: Sequence[Finding], finding: Finding) -> list[Finding]:
+    """The findings without the first that is `finding`."""
+    at = findings.index(finding)
     return [*findings[:at], *findings[at + 1 :]]
 
 
-def _key(one: Finding, *, old_reads: bool) -> tuple[bool, str, str, str]:
+def _key(finding: Finding, *, old_reads: bool) -> tuple[bool, str, str, str]:
     """What makes a finding the same under two policies."""
-    return old_reads, one.rule, one.path, one.sentence
+    return old_reads, finding.rule, finding.path, finding.sentence
 
 
-def explain_finding(one: Finding, *, old_reads: bool, harm: str = "", policy: str = "") -> ExplainedDifference:
+def explain_finding(finding: Finding, *, old_reads: bool, harm: str = "", policy: str = "") -> ExplainedDifference:
     """Return a finding as a difference; without `harm` it is that of its direction."""
     reader, writer = ("old", "new") if old_reads else ("new", "old")
-    old, new = (one.reader, one.writer) if old_reads else (one.writer, one.reader)
+    old, new = (finding.reader, finding.writer) if old_reads else (finding.writer, finding.reader)
     direction = harm or ("forward" if old_reads else "backward")
-    sentence = one.message(reader=reader, writer=writer)
-    facts = (one.rule, one.path or "/", direction, sentence, one.detail, old, new, one.remedy, policy, reader)
+    sentence = finding.message(reader=reader, writer=writer)
+    facts = (
+        finding.rule,
+        finding.path or "/",
+        direction,
+        sentence,
+        finding.detail,
+        old,
+        new,
+        finding.remedy,
+        policy,
+        reader,
+    )
     return ExplainedDifference(*facts)
 
 
@@ -109,11 +120,11 @@ def _under_other_policies(compared: Compared, listed: set[tuple[bool, str, str, 
     """Return the findings that only a stricter policy has, each under the first one that has it."""
     for policy in POLICIES[1:]:
         for old_reads in (False, True):
-            for one in compared[policy, old_reads]:
-                key = _key(one, old_reads=old_reads)
+            for finding in compared[policy, old_reads]:
+                key = _key(finding, old_reads=old_reads)
                 if key not in listed:
                     listed.add(key)
-                    yield explain_finding(one, old_reads=old_reads, policy=policy)
+                    yield explain_finding(finding, old_reads=old_reads, policy=policy)
 
 
 def list_harmless(
@@ -122,13 +133,13 @@ def list_harmless(
     """Return the harmless differences that the format lists apart, without those that a harmful one is about."""
     if form.harmless is None:
         return []
-    taken = {
+    paths = {
         side: {path for one in harmful if one.reader == side for path in _around(one.path)} for side in ("new", "old")
     }
     return [
         _explain_harmless(one)
         for one in form.harmless(new, old)
-        if one.reader_path not in taken["new"] and one.writer_path not in taken["old"]
+        if one.reader_path not in paths["new"] and one.writer_path not in paths["old"]
     ]
 
 
@@ -140,12 +151,12 @@ def _around(path: str) -> Iterator[str]:
         pointer = pointer.rpartition("/")[0]
 
 
-def _explain_harmless(one: HarmlessChange) -> ExplainedDifference:
-    reader = "new" if one.reader_path is not None else "old"
-    path = one.reader_path if one.reader_path is not None else one.writer_path
-    sentence = one.rule.sentence.replace("{detail}", one.detail)
+def _explain_harmless(change: HarmlessChange) -> ExplainedDifference:
+    reader = "new" if change.reader_path is not None else "old"
+    path = change.reader_path if change.reader_path is not None else change.writer_path
+    sentence = change.rule.sentence.replace("{detail}", change.detail)
     return ExplainedDifference(
-        one.rule.id, path or "/", "none", sentence, one.detail, one.writer, one.reader, reader=reader
+        change.rule.id, path or "/", "none", sentence, change.detail, change.writer, change.reader, reader=reader
     )
 
 
@@ -167,23 +178,23 @@ def place_differences(
 
 
 def _find_places(
-    differences: Sequence[ExplainedDifference], side: str, other: PlaceFinder, here: PlaceFinder, text: PlaceFinder
+    differences: Sequence[ExplainedDifference], side: str, other: PlaceFinder, own: PlaceFinder, text: PlaceFinder
 ) -> list[TextPlace | None]:
     """Return the places of differences in a text of a side: of their own paths, or of the same parts there."""
-    paths = [_path_in(one, side, other, here) for one in differences]
-    found = text.find([path for path, _ in paths])
+    paths = [_path_in(one, side, other, own) for one in differences]
+    places = text.find([path for path, _ in paths])
     return [
         replace(one, exact=False) if one is not None and not whole else one
-        for one, (_, whole) in zip(found, paths, strict=True)
+        for one, (_, whole) in zip(places, paths, strict=True)
     ]
 
 
-def _path_in(one: ExplainedDifference, side: str, other: PlaceFinder, here: PlaceFinder) -> tuple[str, bool]:
+def _path_in(difference: ExplainedDifference, side: str, other: PlaceFinder, own: PlaceFinder) -> tuple[str, bool]:
     """Return the path of a difference in the text of a side, and whether that is the same part, and not what would hold it."""
-    if one.reader == side or not (here.has_value and other.has_value):
-        return one.path, True
-    pointer = as_pointer(one.path)
-    found = translate_pointer(pointer, other.value, here.value)
-    if found.count("/") == pointer.count("/"):
-        return found, True
-    return found, False
+    if difference.reader == side or not (own.has_value and other.has_value):
+        return difference.path, True
+    pointer = as_pointer(difference.path)
+    own_pointer = translate_pointer(pointer, other.value, own.value)
+    if own_pointer.count("/") == pointer.count("/"):
+        return own_pointer, True
+    return own_pointer, False

@@ -161,15 +161,15 @@ class FormatEngine:
         texts = lay_out(old.text), lay_out(new.text)
         spend((count_characters(old) + count_characters(new)) >> 2)
         if old.format != new.format:
-            told, levels = describe_change_of_format(old.format, new.format)
-            return DifferencesDescribed(*texts, (told,), levels=levels)
+            difference, levels = describe_change_of_format(old.format, new.format)
+            return DifferencesDescribed(*texts, (difference,), levels=levels)
         (form, before), (_, after) = self.model(old, strict=False), self.model(new, strict=False)
         compared = compare_both_ways(form, before, after)
-        found = list_differences(form, before, after, compared)
-        found += list_harmless(form, before, after, found)
-        shown = shorten_differences(sorted(found, key=lambda one: one.harm == "none"))
-        placed = place_differences(form, shown, *texts, question.sent)
-        return DifferencesDescribed(*texts, tuple(placed), len(found) - len(shown), count_by_level(compared))
+        differences = list_differences(form, before, after, compared)
+        differences += list_harmless(form, before, after, differences)
+        shortened = shorten_differences(sorted(differences, key=lambda one: one.harm == "none"))
+        placed = place_differences(form, shortened, *texts, question.sent)
+        return DifferencesDescribed(*texts, tuple(placed), len(differences) - len(shortened), count_by_level(compared))
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         """Run the validators, in their order; a text of a format without a plug-in has no elements and no lints."""

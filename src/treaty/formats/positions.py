@@ -60,7 +60,7 @@ def _translate(pointer: str, old: str, new: str, *, is_certain: bool) -> str:
 
 def translate_pointer(pointer: str, before: Any, after: Any, *, is_certain: bool = True) -> str:
     """Translate a JSON pointer into one value into a pointer into another one, as far as that has the same members."""
-    found = ""
+    translated = ""
     for step in split_pointer(pointer):
         before, other = _enter(before, step), step
         if isinstance(after, list) and isinstance(before, dict) and "name" in before:
@@ -68,9 +68,9 @@ def translate_pointer(pointer: str, before: Any, after: Any, *, is_certain: bool
             other = str(names.index(before["name"])) if before["name"] in names else ""
         after = _enter(after, other)
         if after is None or (other != step and not is_certain):
-            return found
-        found = f"{found}/{escape_step(other)}"
-    return found
+            return translated
+        translated = f"{translated}/{escape_step(other)}"
+    return translated
 
 
 def _enter(value: Any, step: str) -> Any:
@@ -102,8 +102,8 @@ class PlaceFinder:
     def find(self, paths: Sequence[str]) -> list[TextPlace | None]:
         """Return the places of paths into this text, in their order; None where there is none, or past PLACED_CHARACTERS."""
         if self.form.locate is not None:
-            most = PLACED_CHARACTERS // (2 * len(self.text) + 1)
-            return [self._locate(path) if at < most else None for at, path in enumerate(paths)]
+            max_places = PLACED_CHARACTERS // (2 * len(self.text) + 1)
+            return [self._locate(path) if at < max_places else None for at, path in enumerate(paths)]
         if not self.has_value:
             return [self._place((1, 1), exact=True) for _ in paths]
         pointers = [self._find_pointer(as_pointer(path)) for path in paths]
@@ -122,14 +122,14 @@ class PlaceFinder:
         """Return the part of a pointer that the text has, and whether that is all of it. An item of an array of strings may be
         named by itself, as those of ``required`` are.
         """
-        value, found = self.value, ""
+        value, known_part = self.value, ""
         for step in split_pointer(pointer):
             named = str(value.index(step)) if isinstance(value, list) and step in value else step
             inside = _enter(value, named)
             if inside is None and not (isinstance(value, dict) and named in value):
-                return found, False
-            value, found = inside, f"{found}/{escape_step(named)}"
-        return found, True
+                return known_part, False
+            value, known_part = inside, f"{known_part}/{escape_step(named)}"
+        return known_part, True
 
     def _place(self, position: tuple[int, int], *, exact: bool) -> TextPlace:
         line, column = position

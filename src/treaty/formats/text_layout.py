@@ -27,8 +27,8 @@ def lay_out_lines(text: str) -> Iterator[str]:
         yield from text.splitlines()
         return
     line, depth = "", 0
-    for found in TOKEN.finditer(text):
-        word = found[0]
+    for token in TOKEN.finditer(text):
+        word = token[0]
         if word in ("]", "}"):
             depth -= 1
             if line.endswith(("[", "{")):  # an empty one stays on its line
@@ -40,7 +40,7 @@ def lay_out_lines(text: str) -> Iterator[str]:
         elif word in ("[", "{"):
             depth += 1
             line += word
-            if text[found.end()] not in "]}":
+            if text[token.end()] not in "]}":
                 yield line
                 line = "  " * depth
         elif word == ",":

@@ -69,37 +69,37 @@ def list_harmless(reader: AvroSchema, writer: AvroSchema) -> Iterator[HarmlessCh
     A change reported here may be what a finding is about: its place is then the same, or around it.
     """
     waiting: deque[Pair] = deque([(reader.root, writer.root, (None, None), "the schema")])
-    seen: set[tuple[int, int]] = set()
+    visited: set[tuple[int, int]] = set()
     while waiting:
         new, old, paths, what = waiting.popleft()
         spend(12)
-        one, other = reader.resolve(new), writer.resolve(old)
-        if isinstance(one, NamedType) and isinstance(other, NamedType):
-            if (id(one), id(other)) in seen:
+        new_type, other = reader.resolve(new), writer.resolve(old)
+        if isinstance(new_type, NamedType) and isinstance(other, NamedType):
+            if (id(new_type), id(other)) in visited:
                 continue
-            seen.add((id(one), id(other)))
-        if one.kind != other.kind:
-            yield from _compare_kinds(one, other, paths, what, waiting)
+            visited.add((id(new_type), id(other)))
+        if new_type.kind != other.kind:
+            yield from _compare_kinds(new_type, other, paths, what, waiting)
             continue
-        if isinstance(one, NamedType) and isinstance(other, NamedType):
-            yield from _compare_names(one, other, paths)
-        if not isinstance(one, AvroUnion) and not isinstance(other, AvroUnion):
-            yield from _compare_props(one.props, other.props, paths, what)
-        match one, other:
+        if isinstance(new_type, NamedType) and isinstance(other, NamedType):
+            yield from _compare_names(new_type, other, paths)
+        if not isinstance(new_type, AvroUnion) and not isinstance(other, AvroUnion):
+            yield from _compare_props(new_type.props, other.props, paths, what)
+        match new_type, other:
             case AvroRecord(), AvroRecord():
-                yield from _compare_fields(one, other, paths, waiting)
+                yield from _compare_fields(new_type, other, paths, waiting)
             case AvroArray(), AvroArray():
-                waiting.append((one.items, other.items, _step(paths, "items"), f"the items of {what}"))
+                waiting.append((new_type.items, other.items, _step(paths, "items"), f"the items of {what}"))
             case AvroMap(), AvroMap():
-                waiting.append((one.values, other.values, _step(paths, "values"), f"the values of {what}"))
+                waiting.append((new_type.values, other.values, _step(paths, "values"), f"the values of {what}"))
             case AvroUnion(), AvroUnion():
-                yield from _compare_unions(one, other, paths, what, waiting)
+                yield from _compare_unions(new_type, other, paths, what, waiting)
 
 
 def _step(paths: Paths, *steps: str | int) -> Paths:
     new, old = paths
-    for one in steps:
-        new, old = (new, one), (old, one)
+    for step in steps:
+        new, old = (new, step), (old, step)
     return new, old
 
 
@@ -109,18 +109,18 @@ def _change(rule: CompatibilityRule, what: str, values: tuple[str, str], paths: 
 
 
 def _compare_kinds(
-    one: ResolvedType, other: ResolvedType, paths: Paths, what: str, waiting: deque[Pair]
+    new: ResolvedType, other: ResolvedType, paths: Paths, what: str, waiting: deque[Pair]
 ) -> Iterator[HarmlessChange]:
     """Report another type; where one is a union that has the other, look inside too."""
-    yield _change(TYPE_CHANGED, what, (describe_type(other), describe_type(one)), paths)
-    if isinstance(one, AvroUnion):
-        at = next((at for at, each in enumerate(one.branches) if _word(each) == _word(other)), None)
+    yield _change(TYPE_CHANGED, what, (describe_type(other), describe_type(new)), paths)
+    if isinstance(new, AvroUnion):
+        at = next((at for at, each in enumerate(new.branches) if _word(each) == _word(other)), None)
         if at is not None:
-            waiting.append((one.branches[at], other, ((paths[0], at), paths[1]), what))
+            waiting.append((new.branches[at], other, ((paths[0], at), paths[1]), what))
     elif isinstance(other, AvroUnion):
-        at = next((at for at, each in enumerate(other.branches) if _word(each) == _word(one)), None)
+        at = next((at for at, each in enumerate(other.branches) if _word(each) == _word(new)), None)
         if at is not None:
-            waiting.append((one, other.branches[at], (paths[0], (paths[1], at)), what))
+            waiting.append((new, other.branches[at], (paths[0], (paths[1], at)), what))
 
 
 def _word(node: AvroType) -> str:
@@ -131,33 +131,33 @@ def _word(node: AvroType) -> str:
 
 
 def _compare_unions(
-    one: AvroUnion, other: AvroUnion, paths: Paths, what: str, waiting: deque[Pair]
+    new_union: AvroUnion, other: AvroUnion, paths: Paths, what: str, waiting: deque[Pair]
 ) -> Iterator[HarmlessChange]:
     before = {_word(each): at for at, each in enumerate(other.branches)}
-    if [*map(_word, one.branches)] != [*before]:
-        yield _change(TYPE_CHANGED, what, (describe_type(other), describe_type(one)), paths)
-    for at, branch in enumerate(one.branches):
+    if [*map(_word, new_union.branches)] != [*before]:
+        yield _change(TYPE_CHANGED, what, (describe_type(other), describe_type(new_union)), paths)
+    for at, branch in enumerate(new_union.branches):
         was = before.get(_word(branch))
         if was is not None:
             waiting.append((branch, other.branches[was], ((paths[0], at), (paths[1], was)), what))
 
 
-def _compare_names(one: NamedType, other: NamedType, paths: Paths) -> Iterator[HarmlessChange]:
-    what = f"{one.kind} {one.full}"
-    if one.full != other.full:
-        yield _change(NAMESPACE_CHANGED, what, (other.full, one.full), _step(paths, "name"))
-    yield from _compare_leaf(DOC_CHANGED, what, (other.doc or "", one.doc or ""), _step(paths, "doc"))
+def _compare_names(new: NamedType, other: NamedType, paths: Paths) -> Iterator[HarmlessChange]:
+    what = f"{new.kind} {new.full}"
+    if new.full != other.full:
+        yield _change(NAMESPACE_CHANGED, what, (other.full, new.full), _step(paths, "name"))
+    yield from _compare_leaf(DOC_CHANGED, what, (other.doc or "", new.doc or ""), _step(paths, "doc"))
     yield from _compare_leaf(
-        ALIASES_CHANGED, what, (", ".join(other.aliases), ", ".join(one.aliases)), _step(paths, "aliases")
+        ALIASES_CHANGED, what, (", ".join(other.aliases), ", ".join(new.aliases)), _step(paths, "aliases")
     )
-    if isinstance(one, AvroEnum) and isinstance(other, AvroEnum):
-        symbols = ", ".join(other.symbols), ", ".join(one.symbols)
+    if isinstance(new, AvroEnum) and isinstance(other, AvroEnum):
+        symbols = ", ".join(other.symbols), ", ".join(new.symbols)
         yield from _compare_leaf(SYMBOLS_CHANGED, what, symbols, _step(paths, "symbols"))
         yield from _compare_leaf(
-            DEFAULT_CHANGED, what, (other.default or "", one.default or ""), _step(paths, "default")
+            DEFAULT_CHANGED, what, (other.default or "", new.default or ""), _step(paths, "default")
         )
-    if isinstance(one, AvroFixed) and isinstance(other, AvroFixed) and one.size != other.size:
-        yield from _compare_leaf(TYPE_CHANGED, what, (str(other.size), str(one.size)), _step(paths, "size"))
+    if isinstance(new, AvroFixed) and isinstance(other, AvroFixed) and new.size != other.size:
+        yield from _compare_leaf(TYPE_CHANGED, what, (str(other.size), str(new.size)), _step(paths, "size"))
 
 
 def _compare_leaf(
@@ -178,26 +178,28 @@ def _compare_props(
         yield from _compare_leaf(PROPERTY_CHANGED, f"'{name}' of {what}", (values[0], values[1]), _step(paths, name))
 
 
-def _compare_fields(one: AvroRecord, other: AvroRecord, paths: Paths, waiting: deque[Pair]) -> Iterator[HarmlessChange]:
-    spend((len(one.fields) + len(other.fields)) >> 1)
+def _compare_fields(
+    new_record: AvroRecord, other: AvroRecord, paths: Paths, waiting: deque[Pair]
+) -> Iterator[HarmlessChange]:
+    spend((len(new_record.fields) + len(other.fields)) >> 1)
     new, old = _step(paths, "fields")
     before = {each.name: (at, each) for at, each in enumerate(other.fields)}
-    after = {each.name for each in one.fields}
-    for at, each in enumerate(one.fields):
-        names = (each.name, *(name for name in each.aliases if name not in after))
+    after = {each.name for each in new_record.fields}
+    for at, field in enumerate(new_record.fields):
+        names = (field.name, *(name for name in field.aliases if name not in after))
         was = next((before[name] for name in names if name in before), None)
         if was is None:
-            yield HarmlessChange(FIELD_ADDED, each.name, "", each.name, None, format_pointer((new, at)))
+            yield HarmlessChange(FIELD_ADDED, field.name, "", field.name, None, format_pointer((new, at)))
             continue
         inside = (new, at), (old, was[0])
-        yield from _compare_leaf(FIELD_RENAMED, each.name, (was[1].name, each.name), _step(inside, "name"))
-        yield from _compare_field(each, was[1], inside)
-        waiting.append((each.type, was[1].type, _step(inside, "type"), f"the field '{each.name}'"))
-    renamed = {name for each in one.fields for name in each.aliases}
-    for at, each in enumerate(other.fields):
-        if each.name not in after and each.name not in renamed:
-            yield HarmlessChange(FIELD_REMOVED, each.name, each.name, "", format_pointer((old, at)), None)
-    yield from _find_moved([each.name for each in one.fields], [each.name for each in other.fields], (new, old))
+        yield from _compare_leaf(FIELD_RENAMED, field.name, (was[1].name, field.name), _step(inside, "name"))
+        yield from _compare_field(field, was[1], inside)
+        waiting.append((field.type, was[1].type, _step(inside, "type"), f"the field '{field.name}'"))
+    renamed = {name for each in new_record.fields for name in each.aliases}
+    for at, field in enumerate(other.fields):
+        if field.name not in after and field.name not in renamed:
+            yield HarmlessChange(FIELD_REMOVED, field.name, field.name, "", format_pointer((old, at)), None)
+    yield from _find_moved([each.name for each in new_record.fields], [each.name for each in other.fields], (new, old))
 
 
 def _find_moved(new: list[str], old: list[str], paths: Paths) -> Iterator[HarmlessChange]:
@@ -211,13 +213,13 @@ def _find_moved(new: list[str], old: list[str], paths: Paths) -> Iterator[Harmle
         yield _change(FIELD_MOVED, name, (f"place {was + 1}", f"place {at + 1}"), _step(inside, "name"))
 
 
-def _compare_field(one: Field, other: Field, paths: Paths) -> Iterator[HarmlessChange]:
-    what = f"the field '{one.name}'"
-    yield from _compare_leaf(DOC_CHANGED, what, (other.doc or "", one.doc or ""), _step(paths, "doc"))
-    defaults = tuple("" if each.default is ABSENT else print_json(each.default) for each in (other, one))
+def _compare_field(new: Field, other: Field, paths: Paths) -> Iterator[HarmlessChange]:
+    what = f"the field '{new.name}'"
+    yield from _compare_leaf(DOC_CHANGED, what, (other.doc or "", new.doc or ""), _step(paths, "doc"))
+    defaults = tuple("" if each.default is ABSENT else print_json(each.default) for each in (other, new))
     yield from _compare_leaf(DEFAULT_CHANGED, what, (defaults[0], defaults[1]), _step(paths, "default"))
-    yield from _compare_leaf(ORDER_CHANGED, what, (other.order, one.order), _step(paths, "order"))
+    yield from _compare_leaf(ORDER_CHANGED, what, (other.order, new.order), _step(paths, "order"))
     yield from _compare_leaf(
-        ALIASES_CHANGED, what, (", ".join(other.aliases), ", ".join(one.aliases)), _step(paths, "aliases")
+        ALIASES_CHANGED, what, (", ".join(other.aliases), ", ".join(new.aliases)), _step(paths, "aliases")
     )
-    yield from _compare_props(one.props, other.props, paths, what)
+    yield from _compare_props(new.props, other.props, paths, what)
