@@ -1,13 +1,14 @@
 """`Metastore`: statements of SQL over any registry, embedded or behind HTTP; `AsyncMetastore` is the same for asyncio."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
-from treaty.client.exchanges import Exchange
+from treaty.client.exchanges import Exchange, method_signature
 from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import ExpectedSource
 from treaty.core.operations import is_command
@@ -15,12 +16,38 @@ from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.metastore import calls
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 A = TypeVar("A")
+P = ParamSpec("P")
+
+
+def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Metastore", P], A]:
+    """Make a method that runs the exchange and returns its value."""
+
+    @wraps(exchange)
+    def method(self: "Metastore", /, *args: P.args, **kwargs: P.kwargs) -> A:
+        return run_exchange(self.registry, exchange(*args, **kwargs), self.call)
+
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
+    return method
+
+
+def _as_coroutine(
+    exchange: Callable[P, Exchange[A]],
+) -> Callable[Concatenate["AsyncMetastore", P], Coroutine[Any, Any, A]]:
+    """Make a coroutine method that runs the exchange and returns its value."""
+
+    @wraps(exchange)
+    async def method(self: "AsyncMetastore", /, *args: P.args, **kwargs: P.kwargs) -> A:
+        return await run_exchange_async(self.registry, exchange(*args, **kwargs), self.call)
+
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
+    return method
 
 
 class Metastore:
@@ -68,6 +95,33 @@ class Metastore:
                 return ScriptOutcome(tuple(results), error, parsed.text)
             results.append(with_warnings(result, script, parsed))
         return ScriptOutcome(tuple(results))
+
+    def run_one(
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+    ) -> StatementResult:
+        """Carry out one statement. Raises `Invalid` for a text with none or several, of which none is carried out."""
+        return self.run(_refuse_several(sql, variables or {}), dry_run=dry_run, variables=variables)[0]
+
+    create_stream = _blocking(calls.create_stream)
+    create_table = _blocking(calls.create_table)
+    create_type = _blocking(calls.create_type)
+    add_columns = _blocking(calls.add_columns)
+    rename = _blocking(calls.rename)
+    set_properties = _blocking(calls.set_properties)
+    set_comment = _blocking(calls.set_comment)
+    protect = _blocking(calls.protect)
+    refresh_schema = _blocking(calls.refresh_schema)
+    drop = _blocking(calls.drop)
+    undrop = _blocking(calls.undrop)
+    drop_type = _blocking(calls.drop_type)
+    pause = _blocking(calls.pause)
+    resume = _blocking(calls.resume)
+    describe = _blocking(calls.describe)
+    describe_type = _blocking(calls.describe_type)
+    sources = _blocking(calls.sources)
+    queries = _blocking(calls.queries)
+    types = _blocking(calls.types)
+    dependencies = _blocking(calls.dependencies)
 
 
 class AsyncMetastore:
@@ -119,6 +173,42 @@ class AsyncMetastore:
                 return ScriptOutcome(tuple(results), error, parsed.text)
             results.append(with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
         return ScriptOutcome(tuple(results))
+
+    async def run_one(
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+    ) -> StatementResult:
+        """Carry out one statement. Raises `Invalid` for a text with none or several, of which none is carried out."""
+        return (await self.run(_refuse_several(sql, variables or {}), dry_run=dry_run, variables=variables))[0]
+
+    create_stream = _as_coroutine(calls.create_stream)
+    create_table = _as_coroutine(calls.create_table)
+    create_type = _as_coroutine(calls.create_type)
+    add_columns = _as_coroutine(calls.add_columns)
+    rename = _as_coroutine(calls.rename)
+    set_properties = _as_coroutine(calls.set_properties)
+    set_comment = _as_coroutine(calls.set_comment)
+    protect = _as_coroutine(calls.protect)
+    refresh_schema = _as_coroutine(calls.refresh_schema)
+    drop = _as_coroutine(calls.drop)
+    undrop = _as_coroutine(calls.undrop)
+    drop_type = _as_coroutine(calls.drop_type)
+    pause = _as_coroutine(calls.pause)
+    resume = _as_coroutine(calls.resume)
+    describe = _as_coroutine(calls.describe)
+    describe_type = _as_coroutine(calls.describe_type)
+    sources = _as_coroutine(calls.sources)
+    queries = _as_coroutine(calls.queries)
+    types = _as_coroutine(calls.types)
+    dependencies = _as_coroutine(calls.dependencies)
+
+
+def _refuse_several(sql: str, variables: Mapping[str, str]) -> str:
+    """Return a text of one statement. Raises `Invalid` for another number of them, and `InvalidStatementError`."""
+    count = len(parse_statements(sql, variables).statements)
+    if count != 1:
+        message = f"one statement is expected here, and the text has {count}"
+        raise Invalid.of("ONE_STATEMENT", message, path="/sql", new=str(count), allowed="run, for several statements")
+    return sql
 
 
 def with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
