@@ -23,11 +23,9 @@ class ProtectionSettings:
     auth: Path | None = None
     audit: Path | None = None
     read_only: bool = False
-    ddl: bool = True
-    """Whether statements of clients may change sources and types."""
 
     def __bool__(self) -> bool:
-        return self.auth is not None or self.audit is not None or self.read_only or not self.ddl
+        return self.auth is not None or self.audit is not None or self.read_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,6 @@ class ActiveProtection:
     authenticator: RequestAuthenticator | None = None
     audit_file: AuditFile | None = None
     read_only: bool = False
-    ddl: bool = True
 
     @property
     def authenticate(self) -> Authenticate:
@@ -47,7 +44,7 @@ class ActiveProtection:
     def protect(self, member: RunningNode) -> AuthorizedRegistry:
         """Return the member as those see it who were let in."""
         scribe = None if self.audit_file is None else AuditLog(member, self.audit_file)
-        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, self.ddl, scribe)
+        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, scribe)
 
 
 @asynccontextmanager
@@ -69,7 +66,7 @@ async def open_protection(protection: ProtectionSettings) -> AsyncIterator[Activ
             raise AuthFileError(protection.audit, 0, fault, "give a file that can be written") from None
     following = asyncio.create_task(admission.follow()) if admission is not None else None
     try:
-        yield ActiveProtection(admission, lines, protection.read_only, protection.ddl)
+        yield ActiveProtection(admission, lines, protection.read_only)
     finally:
         if following is not None:
             following.cancel()

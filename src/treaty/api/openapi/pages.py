@@ -20,15 +20,7 @@ _STATUS = _object(
 )
 _READY: Schema = {
     "type": "object",
-    "properties": {
-        "status": _TEXT,
-        "sequence": {"type": "integer"},
-        "reason": _TEXT,
-        "open": {
-            "type": "array",
-            "items": {"type": "object", "properties": {"name": _TEXT, "reason": _TEXT}, "required": ["name", "reason"]},
-        },
-    },
+    "properties": {"status": _TEXT, "sequence": {"type": "integer"}, "reason": _TEXT},
     "required": ["status"],
     "additionalProperties": False,
 }

@@ -111,13 +111,13 @@ class _LogicalTypeReader:
             raise logical_error(
                 "LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
             )
-        logical_type = self._made(node, path)
+        made = self._made(node, path)
         self._depth -= 1
-        return logical_type
+        return made
 
     def _made(self, node: AvroType, path: str) -> NullableLogicalType:
-        resolved = self._schema.resolve(node)
-        match resolved:
+        found = self._schema.resolve(node)
+        match found:
             case AvroArray(items):
                 return model.LogicalArray(*self._type(items, path)), False
             case AvroMap(values):
@@ -130,10 +130,10 @@ class _LogicalTypeReader:
                     )
                 return self._made(parts[0], path)[0], len(branches) > 1
             case AvroRecord():
-                return self.struct(resolved, path, self._name(resolved.full, path)), False
+                return self.struct(found, path, self._name(found.full, path)), False
             case AvroEnum():
-                return model.LogicalEnum(self._name(resolved.full, path), resolved.symbols), False
-        return _read_leaf(resolved, path), False
+                return model.LogicalEnum(self._name(found.full, path), found.symbols), False
+        return _read_leaf(found, path), False
 
 
 def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
@@ -149,15 +149,8 @@ def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
         return LogicalScalar("DATE")
     if logical in _LOGICAL_CLOCKS:
         name, digits = _LOGICAL_CLOCKS[logical]
-        stated_precision = members.get(PRECISION)
-        return LogicalScalar(
-            name,
-            (
-                stated_precision
-                if type(stated_precision) is int and digits - 3 <= stated_precision <= digits
-                else digits,
-            ),
-        )
+        asked = members.get(PRECISION)
+        return LogicalScalar(name, (asked if type(asked) is int and digits - 3 <= asked <= digits else digits,))
     if isinstance(node, AvroFixed):
         return LogicalScalar("BINARY", (node.size,)) if node.size else LogicalScalar("BYTES")
     if node.kind == "null":
@@ -165,10 +158,10 @@ def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
     if node.kind == "int" and (small := _SMALL.get(str(members.get("connect.type")))):
         return LogicalScalar(small)
     if node.kind in ("string", "bytes"):
-        min_length, max_length = members.get(LENGTHS[0]), members.get(LENGTHS[1])
-        if type(max_length) is int and 0 < max_length < model.LONGEST:
+        least, most = members.get(LENGTHS[0]), members.get(LENGTHS[1])
+        if type(most) is int and 0 < most < model.LONGEST:
             names = ("CHAR", "VARCHAR") if node.kind == "string" else ("BINARY", "VARBINARY")
-            return LogicalScalar(names[min_length != max_length], (max_length,))
+            return LogicalScalar(names[least != most], (most,))
     return LogicalScalar(_LOGICAL_NAMES[node.kind])
 
 
@@ -236,12 +229,12 @@ class _LogicalTypeWriter:
         first = default is None or default.value is None
         if member.nullable:
             kind = ["null", kind] if first else [kind, "null"]
-        field: dict[str, Json] = {"name": member.name, "type": kind}
+        found: dict[str, Json] = {"name": member.name, "type": kind}
         if member.comment:
-            field["doc"] = member.comment
+            found["doc"] = member.comment
         if default is not None:
-            field["default"] = to_json(default.value, member.type)
-        return field
+            found["default"] = to_json(default.value, member.type)
+        return found
 
     def _type(self, kind: LogicalType, path: str, name: str) -> Json:
         match kind:

@@ -90,9 +90,9 @@ class _LogicalTypeReader:
                 "LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
             )
         self._open.append(node.key)
-        logical_type = self._place(node, path)
+        made = self._place(node, path)
         self._open.pop()
-        return logical_type
+        return made
 
     def _place(self, node: SchemaNode, path: str) -> NullableLogicalType:
         words = node.value
@@ -182,9 +182,9 @@ class _LogicalTypeReader:
 
 def _read_length(words: Words, names: tuple[str, str], kinds: tuple[str, str, str]) -> LogicalScalar:
     """Of exactly so many characters or bytes, of at most so many, or of any number."""
-    minimum, maximum = (words.get(one) for one in names)
-    if type(maximum) is int and 0 < maximum < LONGEST:
-        return LogicalScalar(kinds[0] if minimum == maximum else kinds[1], (maximum,))
+    least, most = (words.get(one) for one in names)
+    if type(most) is int and 0 < most < LONGEST:
+        return LogicalScalar(kinds[0] if least == most else kinds[1], (most,))
     return LogicalScalar(kinds[2])
 
 
@@ -210,16 +210,11 @@ def _read_number(words: Words, kind: str, title: str) -> LogicalScalar:
         return LogicalScalar(clock, (digits if type(digits) is int and 0 <= digits <= 9 else CLOCKS[clock],))
     if title == DATE:
         return LogicalScalar("DATE")
-    parameters = words.get(PARAMETERS)
-    if title == DECIMAL and size == "bytes" and isinstance(parameters, dict):
-        precision_and_scale = (str(parameters.get(DIGITS, "")), str(parameters.get("scale", "0")))
-        if (
-            all(one.isascii() and one.isdigit() and len(one) < 3 for one in precision_and_scale)
-            and 0 < int(precision_and_scale[0]) <= 38
-        ):
-            return LogicalScalar(
-                "DECIMAL", (int(precision_and_scale[0]), min(int(precision_and_scale[1]), int(precision_and_scale[0])))
-            )
+    said = words.get(PARAMETERS)
+    if title == DECIMAL and size == "bytes" and isinstance(said, dict):
+        given = (str(said.get(DIGITS, "")), str(said.get("scale", "0")))
+        if all(one.isascii() and one.isdigit() and len(one) < 3 for one in given) and 0 < int(given[0]) <= 38:
+            return LogicalScalar("DECIMAL", (int(given[0]), min(int(given[1]), int(given[0]))))
     return LogicalScalar(_SIZES.get(str(size), "BIGINT" if kind == "integer" else "DOUBLE"))
 
 
@@ -236,28 +231,28 @@ def from_logical(text: str) -> str:
 
 
 def _write_struct(struct: LogicalStruct, path: str) -> dict[str, PlainJson]:
-    schema: dict[str, PlainJson] = {"title": struct.name} if struct.name else {}
-    schema["type"] = "object"
-    schema["properties"] = {one.name: _write_member(one, f"{path}/{one.name}") for one in struct.members}
+    found: dict[str, PlainJson] = {"title": struct.name} if struct.name else {}
+    found["type"] = "object"
+    found["properties"] = {one.name: _write_member(one, f"{path}/{one.name}") for one in struct.members}
     required: list[PlainJson] = [one.name for one in struct.members if not one.nullable]
     if required:
-        schema["required"] = required
-    schema["additionalProperties"] = False
-    return schema
+        found["required"] = required
+    found["additionalProperties"] = False
+    return found
 
 
 def _write_member(member: StructMember, path: str) -> PlainJson:
-    schema = _write_place(member.type, path, nullable=member.nullable)
+    found = _write_place(member.type, path, nullable=member.nullable)
     if member.comment:
-        schema["description"] = member.comment
+        found["description"] = member.comment
     if member.default is not None:
-        schema["default"] = to_json(member.default.value, member.type)
-    return schema
+        found["default"] = to_json(member.default.value, member.type)
+    return found
 
 
 def _write_place(kind: LogicalType, path: str, *, nullable: bool) -> dict[str, PlainJson]:
-    schema = _write_type(kind, path)
-    return {"oneOf": [{"type": "null"}, schema]} if nullable else schema
+    found = _write_type(kind, path)
+    return {"oneOf": [{"type": "null"}, found]} if nullable else found
 
 
 def _write_type(kind: LogicalType, path: str) -> dict[str, PlainJson]:
@@ -294,15 +289,15 @@ def _write_scalar(kind: LogicalScalar) -> dict[str, PlainJson]:
         case "DATE":
             return {"type": "number", CONNECT: "int32", "title": DATE}
         case "DECIMAL":
-            parameters: PlainJson = {"scale": str(kind.numbers[1]), DIGITS: str(kind.numbers[0])}
-            return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: parameters}
-    schema: dict[str, PlainJson] = {"type": "string"}
+            said: PlainJson = {"scale": str(kind.numbers[1]), DIGITS: str(kind.numbers[0])}
+            return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: said}
+    found: dict[str, PlainJson] = {"type": "string"}
     names = LENGTHS
     if kind.name in ("BYTES", "BINARY", "VARBINARY"):
-        schema[CONNECT] = "bytes"
+        found[CONNECT] = "bytes"
         names = BYTES
     if kind.name in ("CHAR", "BINARY"):
-        schema[names[0]] = kind.numbers[0]
+        found[names[0]] = kind.numbers[0]
     if kind.numbers:
-        schema[names[1]] = kind.numbers[0]
-    return schema
+        found[names[1]] = kind.numbers[0]
+    return found

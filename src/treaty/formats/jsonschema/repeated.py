@@ -66,28 +66,28 @@ def _list_names(document: JsonSchema, node: SchemaNode, to: str) -> Iterator[tup
 def _find_pair(schemas: Sequence[SchemaNode], digests: dict[int, str]) -> tuple[SchemaNode, SchemaNode] | None:
     """Two schemas that are not copies of each other; None if all are."""
     first = schemas[0]
-    digest = _digest(first.value, digests)
+    wanted = _digest(first.value, digests)
     for other in schemas[1:]:
-        if other.draft != first.draft or _digest(other.value, digests) != digest:
+        if other.draft != first.draft or _digest(other.value, digests) != wanted:
             return first, other
     return None
 
 
 def _digest(value: Json, digests: dict[int, str]) -> str:
     """SHA-256 of a value, whatever the order of its keys; `digests` keeps those of objects and lists by identity."""
-    digest = digests.get(id(value))
-    if digest is not None:
-        return digest
+    found = digests.get(id(value))
+    if found is not None:
+        return found
     spend(4)
     shallow: Json = value
     if isinstance(value, dict):
         shallow = {name: _digest(held, digests) for name, held in value.items()}
     elif isinstance(value, list):
         shallow = [_digest(held, digests) for held in value]
-    computed = hashlib.sha256(print_value(shallow, ordered=True).encode()).hexdigest()
+    made = hashlib.sha256(print_value(shallow, ordered=True).encode()).hexdigest()
     if isinstance(value, dict | list):
-        digests[id(value)] = computed
-    return computed
+        digests[id(value)] = made
+    return made
 
 
 def _fault(path: str, named: tuple[int, str], pair: tuple[SchemaNode, SchemaNode]) -> Diagnostic:

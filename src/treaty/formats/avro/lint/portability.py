@@ -61,15 +61,11 @@ def _logical(node: AvroType) -> str | None:
 
 
 def _logical_type_unknown(schema: AvroSchema) -> Iterator[Advice]:
-    known_types = sorted(set[str]().union(*LOGICAL.values()))
+    known = sorted(set[str]().union(*LOGICAL.values()))
     for path, node in list_types(schema):
         name = _logical(node)
-        if name is not None and name not in known_types:
-            yield (
-                (path, "logicalType"),
-                f"{name!r} is not a logical type that the libraries know",
-                ", ".join(known_types),
-            )
+        if name is not None and name not in known:
+            yield (path, "logicalType"), f"{name!r} is not a logical type that the libraries know", ", ".join(known)
 
 
 def _logical_type_ignored(schema: AvroSchema) -> Iterator[Advice]:
@@ -146,8 +142,8 @@ def _near(word: str, other: str) -> bool:
         start += 1
     left, right = word[start:], other[start:]
     swapped = left[:2] == right[1::-1] and left[2:] == right[2:]
-    is_replaced = left[1:] == right[1:] and len(other) > 4
-    return swapped or is_replaced or left[1:] == right or left == right[1:]
+    wrong = left[1:] == right[1:] and len(other) > 4
+    return swapped or wrong or left[1:] == right or left == right[1:]
 
 
 def _order_given(schema: AvroSchema) -> Iterator[Advice]:
@@ -160,9 +156,9 @@ def _order_given(schema: AvroSchema) -> Iterator[Advice]:
 def _union_not_simple(schema: AvroSchema) -> Iterator[Advice]:
     for path, node in list_types(schema):
         if isinstance(node, AvroUnion):
-            not_null = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
-            if len(not_null) > 1:
-                message = f"a union of {len(not_null)} types beside null"
+            others = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
+            if len(others) > 1:
+                message = f"a union of {len(others)} types beside null"
                 yield path, message, "null and one other type: tables have no place for more"
 
 
@@ -200,11 +196,11 @@ def _used_before_defined(schema: AvroSchema) -> Iterator[Advice]:
 
 
 def _defined_twice(schema: AvroSchema) -> Iterator[Advice]:
-    names = set[str]()
+    seen = set[str]()
     for path, node in list_named_types(schema):
-        if node.full in names:
+        if node.full in seen:
             yield path, f"the {node.kind} {node.full} is defined again", "its name: most libraries allow one definition"
-        names.add(node.full)
+        seen.add(node.full)
 
 
 PORTABILITY = (

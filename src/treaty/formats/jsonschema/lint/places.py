@@ -27,14 +27,14 @@ def list_schemas(document: JsonSchema) -> tuple[SchemaNode, ...]:
 
     Schemas that a ``$ref`` beside them silences are left out.
     """
-    schemas = []
+    found = []
     waiting = [document.root]
     while waiting:
         node = waiting.pop()
         if isinstance(node.value, dict):
-            schemas.append(node)
+            found.append(node)
             waiting += reversed(list(list_subschemas(node, only_kept=ignores_siblings(node))))
-    return tuple(schemas)
+    return tuple(found)
 
 
 def list_properties(document: JsonSchema) -> Iterator[tuple[str, SchemaNode]]:

@@ -73,9 +73,9 @@ class SchemaSide:
         if not self._walked:
             waiting = list(self.schema.file.messages)
             while waiting:
-                message = waiting.pop()
-                self._walked.add(id(message))
-                waiting += message.messages
+                one = waiting.pop()
+                self._walked.add(id(one))
+                waiting += one.messages
         return id(node) in self._walked
 
     def home(self, symbol: ProtoSymbol) -> ProtoSchema:

@@ -52,10 +52,10 @@ def _number(text: str, kind: str) -> Constant:
         number = float.fromhex(text) if bare.startswith("0x") else float(text)
         return round_to_float(number) if kind == "float" else number
     try:
-        integer = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
+        whole = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
     except ValueError:
         return IdentifierValue(text)
-    return -integer if "-" in text else integer
+    return -whole if "-" in text else whole
 
 
 _SMALLEST_NORMAL = 2.0**-126

@@ -156,9 +156,9 @@ class OptionEncoder:
         return inherit_features(get_features(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
 
     def _is_packed(self, slot: FieldSlot) -> bool:
-        for option in slot.field.options:
-            if option.name == ("packed",):
-                return option.value == IdentifierValue("true")
+        for one in slot.field.options:
+            if one.name == ("packed",):
+                return one.value == IdentifierValue("true")
         return self._features(slot)["repeated_field_encoding"] == "PACKED"
 
     def _implicit(self, slot: FieldSlot) -> bool:
@@ -196,27 +196,27 @@ def _encode_fixed(type_: str, value: Constant) -> bytes:
 
 def keep_uninterpreted(option: ProtoOption, holder: type[RuntimeMessage]) -> RuntimeMessage:
     """Options of the class `holder` that hold one option, its name in parts and its value by its kind."""
-    uninterpreted = UninterpretedOption()
+    found = UninterpretedOption()
     for part in option.name:
         extension = part.startswith("(")
-        uninterpreted.name.add(name_part=part[1:-1] if extension else part, is_extension=extension)
-    _put(uninterpreted, option.value)
-    options = holder()
-    options.uninterpreted_option.add().MergeFromString(uninterpreted.SerializeToString())  # type: ignore[attr-defined]
-    return options
+        found.name.add(name_part=part[1:-1] if extension else part, is_extension=extension)
+    _put(found, option.value)
+    made = holder()
+    made.uninterpreted_option.add().MergeFromString(found.SerializeToString())  # type: ignore[attr-defined]
+    return made
 
 
-def _put(uninterpreted: UninterpretedOption, value: Constant) -> None:
+def _put(found: UninterpretedOption, value: Constant) -> None:
     match value:
         case IdentifierValue():
-            uninterpreted.identifier_value = value.text
+            found.identifier_value = value.text
         case bytes():
-            uninterpreted.string_value = value
+            found.string_value = value
         case AggregateValue():
-            uninterpreted.aggregate_value = print_constant(value, "").removeprefix("{").removesuffix("}").strip()
+            found.aggregate_value = print_constant(value, "").removeprefix("{").removesuffix("}").strip()
         case float():
-            uninterpreted.double_value = value
+            found.double_value = value
         case int() if value < 0:
-            uninterpreted.negative_int_value = value
+            found.negative_int_value = value
         case int():
-            uninterpreted.positive_int_value = value
+            found.positive_int_value = value

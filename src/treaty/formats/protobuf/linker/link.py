@@ -46,11 +46,11 @@ def collect_references(bindings: Iterable[ResolvedReference], *, strict: bool) -
     Raises `InvalidSchemaError` where two of them say different things under one path; the first one counts unless
     `strict`.
     """
-    by_path: dict[str, ResolvedReference] = {}
+    found: dict[str, ResolvedReference] = {}
     waiting = [(bound, 1) for bound in reversed(tuple(bindings))]
     while waiting:
         bound, depth = waiting.pop()
-        other = by_path.get(bound.name)
+        other = found.get(bound.name)
         if other is not None:
             if strict and other.meaning.text != bound.meaning.text:
                 where = f"{other.subject} {other.version} and {bound.subject} {bound.version}"
@@ -61,11 +61,11 @@ def collect_references(bindings: Iterable[ResolvedReference], *, strict: bool) -
             raise _reference_error(
                 "REFERENCES_TOO_DEEP", f"references deeper than the limit REFERENCE_DEPTH of {depth - 1}"
             )
-        by_path[bound.name] = bound
-        if len(by_path) > REFERENCES:
+        found[bound.name] = bound
+        if len(found) > REFERENCES:
             raise _reference_error("TOO_MANY_REFERENCES", f"more references than the limit REFERENCES of {REFERENCES}")
         waiting += ((inner, depth + 1) for inner in reversed(bound.meaning.bindings))
-    return by_path
+    return found
 
 
 def _reference_error(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
@@ -74,23 +74,18 @@ def _reference_error(rule: str, message: str, expected: str = "") -> InvalidSche
 
 def _check_imports(imports: Iterable[ImportStatement], faults: DiagnosticList) -> Iterable[ImportStatement]:
     """Import statements without repetitions."""
-    paths: set[str] = set()
+    seen: set[str] = set()
     late = NOWHERE
-    for statement in imports:
-        if statement.path in paths:
-            faults.add("IMPORT_TWICE", statement.path, f"{statement.path!r} is imported twice", statement.place)
+    for one in imports:
+        if one.path in seen:
+            faults.add("IMPORT_TWICE", one.path, f"{one.path!r} is imported twice", one.place)
             continue
-        if statement.kind == "option":
-            late = statement.place
+        if one.kind == "option":
+            late = one.place
         elif late is not NOWHERE:
-            faults.add(
-                "IMPORT_ORDER",
-                statement.path,
-                f"{statement.path!r} is imported after an import option",
-                statement.place,
-            )
-        paths.add(statement.path)
-        yield statement
+            faults.add("IMPORT_ORDER", one.path, f"{one.path!r} is imported after an import option", one.place)
+        seen.add(one.path)
+        yield one
 
 
 class _Linker:
@@ -104,9 +99,9 @@ class _Linker:
 
     def schema(self, path: str, faults: DiagnosticList, imports: Iterable[ImportStatement]) -> ProtoSchema | None:
         """The linked file under an import path; None, and a fault, where there is none."""
-        schema = self.done.get(path) or self.known(path)
-        if schema is not None:
-            return schema
+        found = self.done.get(path) or self.known(path)
+        if found is not None:
+            return found
         if path not in self.texts:
             place = next((one.place for one in imports if one.path == path), NOWHERE)
             self.unresolved(path, faults, place)
@@ -150,8 +145,8 @@ class _Linker:
         """The model of a reference's text; its faults are reported as the reference's."""
         try:
             return self.read(self.texts[path].meaning.text)
-        except InvalidSchemaError as error:
-            first = error.faults[0]
+        except InvalidSchemaError as wrong:
+            first = wrong.faults[0]
             message = f"the reference {path!r}: {first.message}"
             raise _reference_error(first.rule, message, first.expected) from None
 
@@ -159,13 +154,13 @@ class _Linker:
         """A linked reference, all of whose imports are linked."""
         faults = DiagnosticList(EXPECTED)
         linked: dict[str, ProtoSchema] = {}
-        for statement in file.imports:
-            schema = self.done.get(statement.path) or self.known(statement.path)
-            if schema is None:
+        for one in file.imports:
+            found = self.done.get(one.path) or self.known(one.path)
+            if found is None:
                 raise _reference_error(
-                    "IMPORT_UNRESOLVED", f"the reference {path!r}: the import {statement.path!r} leads nowhere"
+                    "IMPORT_UNRESOLVED", f"the reference {path!r}: the import {one.path!r} leads nowhere"
                 )
-            linked[statement.path] = schema
+            linked[one.path] = found
         bound = self.texts[path]
         return self.finish(file, path, linked, faults, {"subject": bound.subject, "version": str(bound.version)})
 
@@ -189,13 +184,13 @@ class _Linker:
 
     def unique(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
         """Names of this file that another one defines too, wherever the file sees it from."""
-        other_symbols = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
-        for table in (self.pool, *other_symbols):
+        others = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
+        for table in (self.pool, *others):
             for full in schema.symbols.keys() & table.keys():
-                own, other_symbol = schema.symbols[full], table[full]
-                if own.kind != "package" or other_symbol.kind != "package":
-                    node = own.node
-                    message = f"the name {full!r} of this {own.kind} is that of a {other_symbol.kind} in {other_symbol.path!r}"
+                here, there = schema.symbols[full], table[full]
+                if here.kind != "package" or there.kind != "package":
+                    node = here.node
+                    message = f"the name {full!r} of this {here.kind} is that of a {there.kind} in {there.path!r}"
                     faults.add("NAME_DUPLICATE", full, message, NOWHERE if node is None else node.place)
 
 
@@ -216,11 +211,11 @@ def _build_schema(
     visible: dict[str, ProtoSymbol] = {}
     offered: dict[str, ProtoSymbol] = {}
     files: dict[str, ProtoSchema] = {}
-    for statement in file.imports:
-        imported = linked.get(statement.path)
-        if imported is not None:
-            (offered if statement.kind == "option" else visible).update(_list_exported(imported))
-            files.update(imported.files)
+    for one in file.imports:
+        found = linked.get(one.path)
+        if found is not None:
+            (offered if one.kind == "option" else visible).update(_list_exported(found))
+            files.update(found.files)
     visible.update(names)
     offered = {**offered, **visible} if offered else visible
     schema = ProtoSchema(file, path, linked, names, visible, offered, files, own or {})
@@ -233,14 +228,14 @@ def _list_exported(schema: ProtoSchema) -> Mapping[str, ProtoSymbol]:
     public = [one.path for one in schema.file.imports if one.kind == "public"]
     if not public:
         return schema.symbols
-    exported: dict[str, ProtoSymbol] = {}
-    paths: set[str] = set()
+    shown: dict[str, ProtoSymbol] = {}
+    seen: set[str] = set()
     waiting = [schema]
     while waiting:
         file = waiting.pop()
-        exported.update(file.symbols)
-        for statement in file.file.imports:
-            if statement.kind == "public" and statement.path not in paths and statement.path in file.imports:
-                paths.add(statement.path)
-                waiting.append(file.imports[statement.path])
-    return exported
+        shown.update(file.symbols)
+        for one in file.file.imports:
+            if one.kind == "public" and one.path not in seen and one.path in file.imports:
+                seen.add(one.path)
+                waiting.append(file.imports[one.path])
+    return shown

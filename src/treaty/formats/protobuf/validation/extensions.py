@@ -53,15 +53,15 @@ class ExtensionRanges:
         if spans is None:
             spans = sorted((one.start, one.end, at) for at, kept in enumerate(node.extensions) for one in kept.ranges)
             self._spans[extended.full] = spans
-        index = bisect_right(spans, number, key=lambda span: span[0])
-        return node.extensions[spans[index - 1][2]] if index and spans[index - 1][1] >= number else None
+        found = bisect_right(spans, number, key=lambda span: span[0])
+        return node.extensions[spans[found - 1][2]] if found and spans[found - 1][1] >= number else None
 
 
 def check_extension(
-    field: Field, context: FieldContext, schema: ProtoSchema, ranges: ExtensionRanges, faults: DiagnosticList
+    field: Field, here: FieldContext, schema: ProtoSchema, ranges: ExtensionRanges, faults: DiagnosticList
 ) -> None:
     """An extension against the message that it extends."""
-    full, extended, held = context.full, context.extends, context.type
+    full, extended, held = here.full, here.extends, here.type
     assert extended is not None
     node = extended.node
     assert isinstance(node, Message)
@@ -90,26 +90,26 @@ def _check_declared(
     field: Field, full: str, held: ProtoSymbol | None, home: ExtensionsStatement, faults: DiagnosticList
 ) -> None:
     """An extension against the declarations of its range."""
-    declarations = list_declarations(home)
+    found = list_declarations(home)
     closed = any(one.name == ("verification",) and one.value == IdentifierValue("DECLARATION") for one in home.options)
-    if not declarations and not closed:
+    if not found and not closed:
         return
-    declaration = next((one for one in declarations if one.get("number") == field.number), None)
-    if declaration is None:
+    said = next((one for one in found if one.get("number") == field.number), None)
+    if said is None:
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is not declared", field.place)
         return
-    if declaration.get("reserved") == IdentifierValue("true"):
+    if said.get("reserved") == IdentifierValue("true"):
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is declared as reserved", field.place)
         return
     kind = field.type if held is None else f".{held.full}"
     repeated = field.label == "repeated"
-    declared = (
-        _text(declaration.get("full_name")),
-        _qualify_type(_text(declaration.get("type"))),
-        declaration.get("repeated") == IdentifierValue("true"),
+    wanted = (
+        _text(said.get("full_name")),
+        _qualify_type(_text(said.get("type"))),
+        said.get("repeated") == IdentifierValue("true"),
     )
-    if declared != (f".{full}", kind, repeated):
-        name, type_, many = declared
+    if wanted != (f".{full}", kind, repeated):
+        name, type_, many = wanted
         expected = f"{name} of the type {type_}, {'repeated' if many else 'optional'}"
         message = f".{full} of the type {kind}, {'repeated' if repeated else 'optional'}"
         faults.add("EXTENSION_UNDECLARED", full, message, field.place, expected)
@@ -138,34 +138,32 @@ def check_declarations(message: Message, full: str, faults: DiagnosticList) -> N
     """The declarations of a message: numbers inside their range, names once, both name and type."""
     names: set[str] = set()
     for statement in message.extensions:
-        declarations = list_declarations(statement)
-        if not declarations:
+        found = list_declarations(statement)
+        if not found:
             continue
         if any(
             one.name == ("verification",) and one.value == IdentifierValue("UNVERIFIED") for one in statement.options
         ):
             faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
             continue
-        for span in statement.ranges:
+        for one in statement.ranges:
             numbers: set[Constant] = set()
-            for declaration in declarations:
-                number = declaration.get("number", 0)
-                inside = isinstance(number, int) and span.start <= number <= span.end
+            for said in found:
+                number = said.get("number", 0)
+                inside = isinstance(number, int) and one.start <= number <= one.end
                 if not inside or number in numbers:
                     problem = f"the declared number {number!r} is not in the range, or there twice"
                     faults.add("DECLARATION_INVALID", full, problem, statement.place)
                 numbers.add(number)
-                _check_declared_names(declaration, names, full, statement, faults)
+                _check_declared_names(said, names, full, statement, faults)
 
 
 def _check_declared_names(
-    declaration: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: DiagnosticList
+    said: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: DiagnosticList
 ) -> None:
-    name, type_ = _text(declaration.get("full_name")), _text(declaration.get("type"))
-    if "full_name" not in declaration or "type" not in declaration:
-        if ("full_name" in declaration) != ("type" in declaration) or declaration.get("reserved") != IdentifierValue(
-            "true"
-        ):
+    name, type_ = _text(said.get("full_name")), _text(said.get("type"))
+    if "full_name" not in said or "type" not in said:
+        if ("full_name" in said) != ("type" in said) or said.get("reserved") != IdentifierValue("true"):
             faults.add("DECLARATION_INVALID", full, "a declaration without full_name and type", statement.place)
         return
     if name in names:
@@ -177,12 +175,12 @@ def _check_declared_names(
 
 def check_option_imports(schema: ProtoSchema, faults: DiagnosticList) -> None:
     """No option that ``import option`` brings has an enum with values to be redacted: at run time it is not there."""
-    for statement in schema.file.imports:
-        home = schema.imports.get(statement.path) if statement.kind == "option" else None
+    for one in schema.file.imports:
+        home = schema.imports.get(one.path) if one.kind == "option" else None
         for symbol in home.symbols.values() if home is not None else ():
             if symbol.kind == "extension" and home is not None and _leads_to_redacted(symbol, home):
-                message = f"the option {symbol.full!r} of {statement.path!r} has an enum with debug_redact"
-                faults.add("OPTION_REDACTED", statement.path, message, statement.place)
+                message = f"the option {symbol.full!r} of {one.path!r} has an enum with debug_redact"
+                faults.add("OPTION_REDACTED", one.path, message, one.place)
                 break
 
 
@@ -190,18 +188,18 @@ def _leads_to_redacted(symbol: ProtoSymbol, home: ProtoSchema) -> bool:
     """Whether an extension holds an enum with values to be redacted, itself or in the messages inside."""
     assert isinstance(symbol.node, Field)
     waiting = [(symbol.node, symbol.scope, home)]
-    visited: set[str] = set()
+    seen: set[str] = set()
     while waiting:
         field, scope, file = waiting.pop()
-        type_symbol = file.resolve(scope, field.type)
-        if type_symbol is None or type_symbol.full in visited:
+        found = file.resolve(scope, field.type)
+        if found is None or found.full in seen:
             continue
-        visited.add(type_symbol.full)
-        if isinstance(type_symbol.node, Enum) and any(_is_redacted(value) for value in type_symbol.node.values):
+        seen.add(found.full)
+        if isinstance(found.node, Enum) and any(_is_redacted(value) for value in found.node.values):
             return True
-        if isinstance(type_symbol.node, Message):
-            type_file = file.files.get(type_symbol.path, file)
-            waiting += ((inner, type_symbol.full, type_file) for inner in type_symbol.node.all_fields)
+        if isinstance(found.node, Message):
+            there = file.files.get(found.path, file)
+            waiting += ((inner, found.full, there) for inner in found.node.all_fields)
     return False
 
 

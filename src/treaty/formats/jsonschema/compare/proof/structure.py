@@ -29,26 +29,26 @@ _LIMIT = 5_000
 Pair = tuple[int, int]
 
 
-def is_same_structure(first: SchemaView, other: SchemaView, answers: dict[Pair, bool], budget: StepBudget) -> bool:
+def is_same_structure(one: SchemaView, other: SchemaView, known: dict[Pair, bool], budget: StepBudget) -> bool:
     """Whether two schemas demand the same by the same keywords; a circle of references counts as alike.
 
-    `answers` remembers what was found about all pairs on the way, by the identities of their views.
+    `known` remembers what was found about all pairs on the way, by the identities of their views.
     """
-    start = (id(first), id(other))
+    start = (id(one), id(other))
     above: dict[Pair, Pair | None] = {start: None}
-    waiting = [(first, other)]
+    waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()
         budget.spend(6 + 2 * len(left.words))
         pair = (id(left), id(right))
-        if left is right or answers.get(pair):
+        if left is right or known.get(pair):
             continue
-        inner = None if answers.get(pair) is False or len(above) > _LIMIT else _pair_subschemas(left, right)
+        inner = None if known.get(pair) is False or len(above) > _LIMIT else _pair_subschemas(left, right)
         if inner is None:
-            pair_above: Pair | None = pair
-            while pair_above is not None:
-                answers[pair_above] = False
-                pair_above = above[pair_above]
+            here: Pair | None = pair
+            while here is not None:
+                known[here] = False
+                here = above[here]
             return False
         budget.spend(2 * len(inner))
         for left_part, right_part in inner:
@@ -56,7 +56,7 @@ def is_same_structure(first: SchemaView, other: SchemaView, answers: dict[Pair, 
             if below not in above:
                 above[below] = pair
                 waiting.append((left_part, right_part))
-    answers.update(dict.fromkeys(above, True))
+    known.update(dict.fromkeys(above, True))
     return True
 
 
@@ -64,27 +64,27 @@ def _pair_subschemas(left: SchemaView, right: SchemaView) -> list[tuple[SchemaVi
     """The pairs of schemas that have to be alike; None if these two are not whatever is in them."""
     if not _has_same_keywords(left, right):
         return None
-    pairs: list[tuple[SchemaView, SchemaView]] = []
+    found: list[tuple[SchemaView, SchemaView]] = []
     for word in left.words:
         if word in _PARTS:
-            pairs.append((left.get_part(word), right.get_part(word)))  # type: ignore[arg-type]
+            found.append((left.get_part(word), right.get_part(word)))  # type: ignore[arg-type]
         elif word in _SEVERAL:
             if set(left.names(word)) != set(right.names(word)):
                 return None
-            pairs += [
+            found += [
                 (left.get_schema(word, name), right.get_schema(word, name))
                 for name in left.names(word)
                 if not written_alike(left.get_written(word, name), right.get_written(word, name))
             ]
         elif word in _REFERRING:
-            pairs.append((left.target(), right.target()))  # type: ignore[arg-type]
-    return pairs
+            found.append((left.target(), right.target()))  # type: ignore[arg-type]
+    return found
 
 
 def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
     """Whether two schemas have the same keywords, and these the same values where they are not schemas."""
-    words, other_words = left.words, right.words
-    if left.never != right.never or words.keys() != other_words.keys():
+    words, others = left.words, right.words
+    if left.never != right.never or words.keys() != others.keys():
         return False
     if left.node.draft.number != right.node.draft.number:
         # In draft 4, 1.0 is no integer, and since 2020-12 `contains` evaluates items.
@@ -93,9 +93,9 @@ def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
         if word in _PARTS or word in _SEVERAL or word in _REFERRING:
             continue
         if word in _SETS:
-            if _set(value) != _set(other_words[word]):
+            if _set(value) != _set(others[word]):
                 return False
-        elif not is_equal(value, other_words[word]):
+        elif not is_equal(value, others[word]):
             return False
     return True
 

@@ -1,1 +1,0 @@
-"""Comparing schemas for people: differences, results of all levels, and who uses what changes."""

@@ -1,1 +1,0 @@
-SELECT gate, count(*) AS n FROM STREAM gates GROUP BY gate

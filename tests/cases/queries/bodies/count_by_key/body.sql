@@ -1,1 +1,0 @@
-SELECT carrier, count(*) AS flights FROM STREAM flights GROUP BY carrier

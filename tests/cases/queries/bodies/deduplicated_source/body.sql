@@ -1,1 +1,0 @@
-SELECT id, seat FROM STREAM bookings

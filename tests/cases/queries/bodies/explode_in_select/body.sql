@@ -1,1 +1,0 @@
-SELECT id, explode(m) AS (k, v) FROM STREAM flights

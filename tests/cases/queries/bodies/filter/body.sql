@@ -1,1 +1,0 @@
-SELECT id, carrier, delay FROM STREAM flights WHERE delay > 15

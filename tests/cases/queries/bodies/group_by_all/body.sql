@@ -1,1 +1,0 @@
-SELECT carrier, max(delay) AS most FROM STREAM flights GROUP BY ALL

@@ -1,1 +1,0 @@
-SELECT id FROM STREAM flights WHERE carrier IN (SELECT code FROM carriers WHERE n > 1)

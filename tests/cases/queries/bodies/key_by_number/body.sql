@@ -1,1 +1,0 @@
-SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY 1

@@ -1,1 +1,0 @@
-SELECT upper(carrier) AS carrier, count(*) AS n FROM STREAM flights GROUP BY upper(carrier)

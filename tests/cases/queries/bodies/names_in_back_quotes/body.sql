@@ -1,1 +1,0 @@
-SELECT id AS `the id`, `first name` AS `select` FROM STREAM `odd names`

@@ -1,1 +1,0 @@
-SELECT id, delay - (SELECT avg(n) FROM carriers) AS above FROM STREAM flights

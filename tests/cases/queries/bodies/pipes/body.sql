@@ -1,1 +1,0 @@
-FROM STREAM flights |> WHERE delay > 15 |> EXTEND delay * 2 AS twice |> SELECT id, twice

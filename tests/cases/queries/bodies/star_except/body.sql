@@ -1,1 +1,0 @@
-SELECT * EXCEPT (gate) FROM STREAM gates

@@ -1,1 +1,0 @@
-SELECT code, nm FROM carriers WHERE n > 10

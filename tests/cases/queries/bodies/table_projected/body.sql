@@ -1,1 +1,0 @@
-SELECT upper(nm) AS name, code FROM carriers

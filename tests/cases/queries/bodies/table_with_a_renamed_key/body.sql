@@ -1,1 +1,0 @@
-SELECT code AS carrier, n + 1 AS n FROM carriers

@@ -1,1 +1,0 @@
-SELECT id, carrier AS name FROM STREAM flights UNION ALL SELECT id, gate FROM STREAM gates

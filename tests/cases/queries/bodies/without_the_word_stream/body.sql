@@ -1,1 +1,0 @@
-SELECT id, gate FROM gates
