@@ -100,6 +100,7 @@ SHARES = {
     "real/test_pipeline_kills::test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice": 3,
     "real/test_pravega_exchange::test_every_reader_reads_what_every_writer_wrote": 5,
     "real/test_produce_consume::test_a_broker_that_asks_for_a_password": 2,
+    "real/test_query_bodies::test_a_body_has_its_plan": 5,
     "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
     "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,
     "real/test_registry_topic::test_a_compacted_topic_comes_over_and_goes_back": 3,

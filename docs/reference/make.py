@@ -46,6 +46,8 @@ def pages() -> dict[str, str]:
         "python.md": MADE + _page("python_api.py"),
         "casts.md": MADE + _casts(),
         "statements.md": MADE + _page("statements_page.py"),
+        "queries.md": MADE + _page("queries_page.py"),
+        "spark-claims.md": MADE + _page("spark_claims_page.py"),
         "metrics.md": MADE + _page("metrics_page.py"),
         "iglu-central.md": MADE + _page("iglu_central.py"),
         "glossary.md": GLOSSARY_MADE + _glossary(),

@@ -17,12 +17,19 @@ from treaty.client.types import annotations, classes, typed
 from treaty.client.types import errors as type_errors
 from treaty.core import answers, refusals, registry, schema
 from treaty.formats import registry as formats_registry
+from treaty.metastore import metastore as metastore_calls
+from treaty.metastore.execution import results as metastore_results
 from treaty.names import PUBLIC
 from treaty.testing import registry as testing_registry
 
 SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ("Connect", "A registry by URL: a server, a file, a log, or memory.", (treaty,)),
     ("A connection", "`AsyncConnection`, for asyncio, has the same methods as coroutines.", (connection,)),
+    (
+        "The metastore",
+        "`connection.metastore`; `AsyncMetastore`, for asyncio, has the same methods as coroutines.",
+        (metastore_calls, metastore_results),
+    ),
     ("Calls, drafts and answers", "What methods take and return.", (registry, schema, answers)),
     ("Errors", "All errors of a registry; `Refusal` and its subclasses have `reason`.", (refusals,)),
     ("Client settings", "Nodes, credentials and caches.", (settings, credentials, cache, cache_policy)),

@@ -14,18 +14,18 @@ from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
-from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import ALL, LATEST, LEVELS, Level
-from treaty.core.refusals import NotFound, NotOffered, Reason, Refusal
+from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
 from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
@@ -78,6 +78,15 @@ def pinned(it: Connection) -> tuple[int, bool]:
     return by_id.version.number, by_id == it.ask(n.GetPin(subject_of("orders"), 1)).answer and by_id.generation > 0
 
 
+def compared(it: Connection) -> tuple[list[str], bool, int]:
+    """What differs between a version and a text, whether it may follow, and the line of the new field."""
+    (told,) = [one for one in it.diff("orders@1", Draft(V2)).differences if one.harm == "none"]
+    change = it.try_change("orders", V2).change
+    assert change is not None
+    assert told.new_place is not None
+    return [told.rule], change.compatible, told.new_place.line
+
+
 def imported(it: Connection, request: q.Request[Any]) -> Any:
     it.ask(q.SetMode(q.Scope(MOVED.context), "IMPORT", force=True))
     return it.ask(request).answer
@@ -122,31 +131,6 @@ def described_source(it: Connection) -> tuple[tuple[str, ...], Any]:
     return found.readers, None if part is None or part.pin is None else (part.pin.subject, part.pin.ordinal)
 
 
-PLANNED = CallOptions(command_id="plan-of-wide")
-
-
-def requested_plan(it: Connection) -> str:
-    return it.ask(w.RequestPlan("wide", "CREATE STREAM wide AS SELECT id FROM clicks"), PLANNED).answer.state
-
-
-def finished_plan(it: Connection) -> str:
-    """The planner took the job by the last commit."""
-    (job,) = it.ask(w.ListPlanningJobs(taken=True)).answer.jobs
-    epoch = it.ask(w.ListPlanningJobs(taken=True)).token.sequence
-    refusal = t.EntryRefusal("invalid", Reason("NO", "no"))
-    return it.ask(w.FinishPlanningJob(job.name, "p", epoch, refusal=refusal)).answer.state
-
-
-def got_plan(it: Connection) -> list[str]:
-    outcome = it.ask(w.GetPlan("wide", PLANNED.command_id)).answer
-    return [outcome.state, "" if outcome.refusal is None else outcome.refusal.reason.rule]
-
-
-def withdrawn_plan(it: Connection) -> str:
-    asked = it.ask(w.RequestPlan("wide", "CREATE STREAM wide AS SELECT id FROM clicks")).answer
-    return it.ask(w.WithdrawPlan("wide", asked.command)).answer.state
-
-
 def dropped_sources(it: Connection) -> list[list[str]]:
     """What goes along, shown before and then taken."""
     shown = it.ask(m.DropSource("clicks", cascade=True)).answer
@@ -178,6 +162,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     q.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
     q.Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
     n.GetPin: (pinned, (1, True)),
+    d.CompareVersions: (compared, (["FIELD_ADDED"], True, 10)),
     q.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
     q.ListSubjects: (lambda it: it.subjects(), ("orders",)),
     q.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
@@ -243,6 +228,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     m.ListTypes: (lambda it: [one.name for one in it.ask(m.ListTypes()).answer.types], ["Point"]),
     m.CreateSource: (created_sources, [("clicks", True), ("counts", True)]),
     m.DescribeSource: (described_source, (("counts",), ("clicks-value", 0))),
+    m.GetDestination: (lambda it: it.ask(m.GetDestination("Clicks")).answer.source.place, "clicks"),
     m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
     m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
     m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
@@ -250,12 +236,6 @@ STORY: dict[type, tuple[Step, Any]] = {
         lambda it: [one.name for one in it.ask(m.ListDependents("clicks")).answer.dependents],
         ["counts"],
     ),
-    w.RequestPlan: (requested_plan, "waiting"),
-    w.ListPlanningJobs: (lambda it: [one.name for one in it.ask(w.ListPlanningJobs()).answer.jobs], ["wide"]),
-    w.TakePlanningJob: (lambda it: it.ask(w.TakePlanningJob("wide", "p")).answer.planner, "p"),
-    w.FinishPlanningJob: (finished_plan, "refused"),
-    w.GetPlan: (got_plan, ["refused", "NO"]),
-    w.WithdrawPlan: (withdrawn_plan, "expired"),
     m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
     m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
@@ -272,10 +252,9 @@ WITHOUT_CONFLUENT = {
     s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading, x.ExportSubjects, x.ExportVersions,
     x.ImportSubject, x.ImportVersion, x.ImportEncoding,
-    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin,
-    m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.ListSources, m.ListDropped,
+    p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
+    m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
-    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -15,7 +15,6 @@ from treaty.arrow import decode, from_registry
 from treaty.arrow.encoding.payloads import make_payload_writer
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.cli.terminal.positions import find_position
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain_record
 from treaty.client.groups.deserializer import GroupDeserializer, UnreadableGroupError
@@ -36,6 +35,7 @@ from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import Column, Scalar
+from treaty.formats.positions import find_position
 from treaty.formats.registry import find_formats
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.encoding.encode_plans import make_encode_plan

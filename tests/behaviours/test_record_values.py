@@ -139,10 +139,15 @@ def test_left_out_fields_take_their_defaults() -> None:
         ({"type": "long", "logicalType": "local-timestamp-millis"}, "2026-02-28T10:00:00", datetime(2026, 2, 28, 10)),  # noqa: DTZ001 - local
         ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, "-1.29", Decimal("-1.29")),
         ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, 655.36, Decimal("655.36")),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2},
+            "123456789012345678901234567890123456.78",
+            Decimal("123456789012345678901234567890123456.78"),
+        ),
         ({"type": "fixed", "name": "D", "size": 6, "logicalType": "decimal", "precision": 9, "scale": 3}, "-12.5", Decimal("-12.500")),
         ({"type": "string", "logicalType": "uuid"}, "12345678-1234-5678-1234-567812345678", UUID("12345678-1234-5678-1234-567812345678")),
     ],
-    ids=["date", "millis of day", "micros of day", "millis", "micros", "local", "decimal", "number", "fixed", "uuid"],
+    ids=["date", "millis of day", "micros of day", "millis", "micros", "local", "decimal", "number", "long decimal", "fixed", "uuid"],
 )  # fmt: skip
 def test_logical_types_are_written_as_people_write_them(schema: Any, text: Any, value: Any) -> None:
     data = encode(model(["null", schema]), text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
+from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.async_connection import AsyncConnection
 from treaty.client.connection import Connection
 
@@ -19,7 +19,7 @@ def methods(kind: type) -> dict[str, Callable[..., Any]]:
 
 
 def described() -> dict[str, Callable[..., Any]]:
-    modules = (exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges)
+    modules = (comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges)
     found = (each for module in modules for each in inspect.getmembers(module, inspect.isfunction))
     homes = {module.__name__ for module in modules}
     return {name: each for name, each in found if each.__module__ in homes and name not in ARGUMENTS}

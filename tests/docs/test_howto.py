@@ -28,6 +28,11 @@ def test_serializers(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
 
 
+@pytest.mark.parametrize(("text", "expected"), programs("compare.md"), ids=["change"])
+def test_compare(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
 @pytest.mark.parametrize(("text", "expected"), programs("codecs.md"), ids=["types", "codec"])
 def test_codecs(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected

@@ -7,7 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.facades.shouting import offer
+from treaty import connect
 from treaty.cli.main import group
+from treaty.core.schema import Draft, Reference
 
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"},{"name":"n","type":"double","default":1E+3}]}'
 MORE = OLD.replace("]}", ',{"name":"b","type":"int"}]}')
@@ -150,3 +152,49 @@ def test_every_finding_that_a_level_counts_is_shown(name: str) -> None:
         (row,) = [line for line in lines if line.startswith(f"{level} ")]
         counted = "passes" if not count else f"refused ({count} finding{'s' if count > 1 else ''})"
         assert row.split(maxsplit=1)[1].startswith(counted), (row, harms)
+
+
+def registered(folder: Path) -> str:
+    """The URL of a registry in which the first text is a version, and another subject refers to it."""
+    url = f"sqlite:///{folder}/registry.db"
+    user = '{"type":"record","name":"U","fields":[{"name":"f","type":"F"}]}'
+    with connect(url) as registry:
+        registry.register("plain", OLD)
+        registry.register("user", Draft(user, references=(Reference("F", "plain", 1),)))
+    return url
+
+
+def test_a_file_after_a_version_is_tried_as_the_next_one(folder: Path) -> None:
+    url = registered(folder)
+    told = json.loads(diff("plain@latest", "more.avsc", "--registry", url, "--json").stdout)
+
+    (one,) = told["differences"]
+    assert (one["rule"], one["harm"], one["to"]["line"]) == ("READER_FIELD_MISSING_DEFAULT_VALUE", "backward", 14)
+    assert told["to"]["text"].splitlines()[one["to"]["line"] - 1].strip() == "{"
+    change = told["change"]
+    assert (change["compatible"], change["against"], change["allowed"]) == (
+        False,
+        1,
+        ["NONE", "FORWARD", "FORWARD_TRANSITIVE"],
+    )
+    assert [(each["kind"], each["name"], each["needs"]) for each in change["touched"]] == [
+        ("SUBJECT", "user", "plain version 1")
+    ]
+    said = diff("plain@latest", "more.avsc", "--registry", url).stdout
+    assert "plain has level BACKWARD: the change would be refused." in said
+    assert "line:     new 14" in said
+    with connect(url) as registry:
+        assert registry.versions("plain") == (1,)
+
+
+def test_versions_guids_and_files_of_a_registry_are_compared(folder: Path) -> None:
+    url = registered(folder)
+    with connect(url) as registry:
+        guid = registry.version("plain").guid
+    same = diff("plain@1", guid, "--registry", url, "--exit-code")
+    assert (same.exit_code, same.stdout.splitlines()[0]) == (0, "The schemas are equal.")
+    assert diff("doc.avsc", "plain@1", "--registry", url, "--exit-code").exit_code == 1
+    missing = diff("plain@1", "plain@2", "--registry", url)
+    assert (missing.exit_code, missing.stderr) == (1, "Error: Version 2 not found.\nallowed: 1\n")
+    without = diff("plain@1", "old.avsc")
+    assert (without.exit_code, "give it with --registry URL" in without.stderr) == (2, True)

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from treaty.cli.main import group
 from treaty.cli.terminal.findings import LocatedFinding
-from treaty.cli.terminal.positions import find_position
+from treaty.formats.positions import find_position
 
 OLD = """{
   "type": "record", "name": "Order",

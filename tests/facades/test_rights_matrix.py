@@ -24,6 +24,7 @@ from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
@@ -149,11 +150,10 @@ ELSEWHERE = {
     "add-codec", "assign-encoding", "list-codecs", "get-encoding", "list-encodings",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
-    "check-reading", "get-pin", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
+    "check-reading", "get-pin", "compare-versions", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
     "create-source", "change-source", "set-source-state", "drop-source", "undrop-source", "create-type", "drop-type",
-    "describe-source", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
-    "request-plan", "take-planning-job", "finish-planning-job", "withdraw-plan", "get-plan", "list-planning-jobs",
+    "describe-source", "get-destination", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 
@@ -237,6 +237,30 @@ def test_every_spelling_of_a_subject_for_every_role(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------- contexts, bodies, ids, guids and commands
 
 
+def comparisons(subject: Subject) -> Iterator[tuple[str, tuple[str, ...], Any, q.Request[Any]]]:
+    """All ways to compare a subject's versions, and to try a change of it."""
+    named, text, free = d.ComparisonSide(subject), d.ComparisonSide(draft=DRAFT), d.ComparisonSide(SUBJECTS[0])
+    word, other = f":{subject.context}:{subject.name}", f"{SUBJECTS[0]}@1"
+    yield "GET", (f"/treaty/v1/diff?from={word}@1&to={word}@2",), None, d.CompareVersions(named, named)
+    yield "GET", (f"/treaty/v1/diff?from={word}&to={other}",), None, d.CompareVersions(free, named)
+    yield (
+        "POST",
+        ("/treaty/v1/diff",),
+        {"from": f"{word}@latest", "to": {"schema": STRING}},
+        d.CompareVersions(text, named),
+    )
+    yield (
+        "POST",
+        ("/treaty/v1/diff",),
+        {"subject": word, "to": {"schema": STRING}},
+        d.CompareVersions(text, None, subject),
+    )
+    reference = Reference("r", word, 1)
+    refers = {"schema": STRING, "references": [{"name": "r", "subject": word, "version": 1}]}
+    side = d.ComparisonSide(draft=Draft(STRING, references=(reference,)))
+    yield "POST", ("/treaty/v1/diff",), {"from": refers, "to": refers}, d.CompareVersions(side, side)
+
+
 OTHERS: tuple[tuple[str, tuple[str, ...], Any, q.Request[Any]], ...] = (
     ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/:.team:", "/treaty/contexts/team"), {}, q.MakeContext(".team")),
     ("PUT", ("/treaty/contexts/.team", "/treaty/contexts/%2eteam"), {"highestId": 5}, q.MakeContext(".team", 5)),
@@ -250,6 +274,7 @@ OTHERS: tuple[tuple[str, tuple[str, ...], Any, q.Request[Any]], ...] = (
     ("GET", ("/subjects", "/subjects?subjectPrefix=:*:"), None, q.ListSubjects()),
     ("GET", ("/schemas", "/schemas?subjectPrefix=:.team:"), None, q.ListSchemas()),
     ("GET", ("/contexts",), None, q.ListContexts()),
+    *((method, paths, body, means) for subject in SUBJECTS for method, paths, body, means in comparisons(subject)),
     ("GET", ("/treaty/settings",), None, q.ListSettings()),
     ("GET", ("/treaty/outcome/none?principal=user:root",), None, q.GetOutcome("none", "user:root")),
     ("DELETE", ("/associations/resources/id-1",), None, t.Dissociate("id-1")),

@@ -45,6 +45,7 @@ HOMES: dict[str, frozenset[str]] = {
     "rich": frozenset({"cli"}),
     "sqlite3": frozenset({"log"}),
     "starlette": frozenset({"api", "assemble"}),
+    "typing_extensions": frozenset({"client"}),  # for type checkers alone, which have it
     "urllib3": frozenset({"client"}),
     "uvicorn": frozenset({"api", "assemble", "testing"}),
     "uvloop": frozenset({"assemble", "node"}),

@@ -19,6 +19,7 @@ OF_SOURCES: dict[Permission, list[Request[Any]]] = {
         metastore.CreateSource(metastore.SourceDefinition("orders", "STREAM", "", ())),
     ],
     "delete": [metastore.DropSource("orders"), metastore.DropType("orders")],
+    "insert": [metastore.GetDestination("orders")],
     "pause": [metastore.SetSourceState("orders", "PAUSED")],
 }
 

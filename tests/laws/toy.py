@@ -15,7 +15,7 @@ import pytest
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import Diagnostic, ExplainedDifference, Finding
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Register, Request
@@ -24,7 +24,9 @@ from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeDifferences,
     DescribeValidators,
+    DifferencesDescribed,
     InspectionResult,
     InspectSchema,
     InvalidText,
@@ -105,11 +107,27 @@ def toy_answer(question: Question) -> Answer:
             "sha-256": hashlib.sha256(text),
         }
         return VersionNames(tuple((one, known[one].hexdigest()) for one in question.schemes if one in known))
+    if isinstance(question, DescribeDifferences):
+        return describe_toys(question)
     if not isinstance(question, CompareSchemas):
         return InvalidText((Diagnostic("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
     return ComparisonResult(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
+
+
+def describe_toys(question: DescribeDifferences) -> DifferencesDescribed:
+    """The fields that each side lacks, without places or levels."""
+    sides = (question.new, question.old), (question.old, question.new)
+    lacked = (
+        (reader, lacking(fields_of(one), fields_of(other), "STRICT")) for reader, (one, other) in enumerate(sides)
+    )
+    told = tuple(
+        ExplainedDifference("NO_DEFAULT", f"/{name}", ("backward", "forward")[reader], name)
+        for reader, names in lacked
+        for name in names
+    )
+    return DifferencesDescribed(question.old.text, question.new.text, told)
 
 
 def inspect_toy(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:

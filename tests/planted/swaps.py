@@ -4,6 +4,7 @@ import asyncio
 
 from treaty.core.schema_engine import (
     CompareSchemas,
+    DescribeDifferences,
     DescribeValidators,
     FindTags,
     InspectSchema,
@@ -34,6 +35,8 @@ def key_by_guid(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]
             return (f"parse {strict} {normalize}", _guid(meaning), b"", ())
         case CompareSchemas(reader, writer, policy):
             return (policy, _guid(reader), _guid(writer), ())
+        case DescribeDifferences(old, new, sent):
+            return (f"differences {sent}", _guid(old), _guid(new), ())
         case DescribeValidators(validators):
             return ("validators", b"", b"", validators)
         case InspectSchema(meaning, validators):

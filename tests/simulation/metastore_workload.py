@@ -7,27 +7,15 @@ from typing import Any, Literal
 
 from tests.simulation.asker import SUBJECTS, Asker
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
-from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, planning, sources
+from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.texts import TOY
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
-from treaty.core.messages import plans as p
-from treaty.core.messages.associations import EntryRefusal
 from treaty.core.names import Subject
-from treaty.core.refusals import Reason
 from treaty.core.requests import Request
 from treaty.core.schema import Draft
-from treaty.core.sources import (
-    PlanningJob,
-    QueryPlan,
-    SchemaPin,
-    Source,
-    SourceColumn,
-    SourcePart,
-    SourceRead,
-    StateFingerprint,
-)
+from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourcePart, SourceRead, StateFingerprint
 
 NAMES = ("a", "A", "b", "c", "d", "\u00e9", "\u00c9", "k", "\u212a", "a_bad", "b_bad")
 """Names of sources: some differ in case, one is a letter of Kelvin that is small like an ASCII one."""
@@ -64,7 +52,6 @@ WRONG_COLUMNS = (
 TOPICS = ("t1", "t2")
 STATES = ("", "", "x", "y")
 """Digests of what queries keep; mostly nothing."""
-PLANNERS = ("p1", "p1", "p2", "")
 
 
 @dataclass(slots=True)
@@ -116,6 +103,13 @@ class SourceAsker:
         """How a key or value is encoded; mostly by a version."""
         return SourcePart("AVRO", pin=self.pin() if self.often(0.8) else None) if self.often(0.6) else None
 
+    def types(self, columns: Sequence[SourceColumn]) -> tuple[m.ExpectedType, ...]:
+        """The types of columns as they were when the statement was read: now, or one or two commits ago."""
+        at = max(0, len(self.pasts) - 1 - len(self.pasts) % 3)
+        there = types(self.pasts[at])
+        named = [key for key in ("point", "line") if any(key in column.type.lower() for column in columns)]
+        return tuple(m.ExpectedType(there[key].name, there[key].generation) for key in named if key in there)
+
     def expected(self, name: str) -> m.ExpectedSource | None:
         if self.often(0.85):
             return None
@@ -146,7 +140,15 @@ class SourceAsker:
         pins = own_pins(source)
         value = self.chance.choice(pins) if pins and self.often(0.6) else None
         value = self.pin() if self.often(0.03) else value
-        return SourceRead(key, source.generation, key, self.chance.choice(["changes", "table"]), chosen, value=value)
+        return SourceRead(
+            key,
+            source.generation,
+            key,
+            self.chance.choice(["changes", "table"]),
+            chosen,
+            value=value,
+            revision=source.revision,
+        )
 
 
 # -------------------------------------------------------------------------------------------------------- commands
@@ -197,7 +199,8 @@ def create_source(ask: SourceAsker) -> Request[Any]:
     if key is not None and ask.often(0.9):
         defined = replace(defined, key=SourcePart("AVRO"))
     return m.CreateSource(
-        defined, key, value, ask.often(0.2), ask.often(0.4), ask.expected(name), dry_run=ask.often(0.06)
+        defined, key, value, ask.often(0.2), ask.often(0.4), ask.expected(name), dry_run=ask.often(0.06),
+        types=ask.types(defined.columns),
     )  # fmt: skip
 
 
@@ -238,6 +241,7 @@ def change_source(ask: SourceAsker) -> Request[Any]:
         comment=ask.chance.choice(["", "noted"]) if ask.often(0.2) else None,
         expected=ask.expected(name),
         dry_run=ask.often(0.05),
+        types=ask.types([change.column for change in columns]),
     )
 
 
@@ -288,53 +292,6 @@ def delete_pinned(ask: SourceAsker) -> Request[Any]:
     )
 
 
-# -------------------------------------------------------------------------------------------------------- planning
-
-
-def request_plan(ask: SourceAsker) -> Request[Any]:
-    """A statement that waits for its plan, not long."""
-    name = ask.name()
-    return p.RequestPlan(
-        name, "CREATE AS", (("RETENTION", "1"),) if ask.often(0.2) else (), ask.chance.choice(["", "t1"]),
-        ask.often(0.4), ask.often(0.2), ask.expected(name), ask.often(0.05), ask.chance.choice([1, 2, 5, 60, 60, 0]),
-    )  # fmt: skip
-
-
-def job(ask: SourceAsker) -> tuple[str, PlanningJob]:
-    """A statement that waits, or did."""
-    there = planning(ask.past())
-    if not there or ask.often(0.05):
-        return ask.name(), PlanningJob("")
-    return ask.chance.choice(list(there.items()))
-
-
-def take_planning_job(ask: SourceAsker) -> Request[Any]:
-    name, waiting = job(ask)
-    return p.TakePlanningJob(name, ask.chance.choice(PLANNERS), waiting.epoch if ask.often(0.2) else 0)
-
-
-def finish_planning_job(ask: SourceAsker) -> Request[Any]:
-    """The answer of who has the job, mostly."""
-    name, waiting = job(ask)
-    planner = waiting.planner or ask.chance.choice(PLANNERS)
-    if ask.often(0.03):
-        planner, waiting = "other", replace(waiting, epoch=waiting.epoch + 1)
-    if ask.often(0.25):
-        refusal = EntryRefusal("invalid", Reason("QUERY_REFUSED", "no"))
-        return p.FinishPlanningJob(name, planner, waiting.epoch, refusal=refusal)
-    made = create_source(ask)
-    while not isinstance(made, m.CreateSource):
-        made = create_source(ask)
-    planned = replace(made.definition, name=name if ask.often(0.97) else "else", query=ask.plan())
-    return p.FinishPlanningJob(name, planner, waiting.epoch, replace(made, definition=planned))
-
-
-def of_a_statement(ask: SourceAsker, kind: type) -> Request[Any]:
-    name, waiting = job(ask)
-    asked: Request[Any] = kind(name, waiting.command or "none")
-    return asked
-
-
 # -------------------------------------------------------------------------------------------------------- queries
 
 
@@ -364,21 +321,16 @@ COMMANDS: Sequence[tuple[float, type, Made]] = (
     (3, m.CreateType, create_type),
     (1.5, m.DropType, drop_type),
     (3, q.DeleteVersion, delete_pinned),
-    (3, p.RequestPlan, request_plan),
-    (3, p.TakePlanningJob, take_planning_job),
-    (4, p.FinishPlanningJob, finish_planning_job),
-    (0.5, p.WithdrawPlan, lambda a: of_a_statement(a, p.WithdrawPlan)),
 )  # fmt: skip
 """What writes: how often, and what."""
 QUERIES: Sequence[tuple[float, type, Made]] = (
     (3, m.DescribeSource, lambda a: m.DescribeSource(a.name())),
+    (1, m.GetDestination, lambda a: m.GetDestination(a.name())),
     (2, m.ListSources, lambda a: listed(a, m.ListSources)),
     (1, m.ListDropped, lambda a: listed(a, m.ListDropped)),
     (1, m.DescribeType, lambda a: m.DescribeType(a.chance.choice(TYPES))),
     (1, m.ListTypes, lambda a: listed(a, m.ListTypes)),
     (2, m.ListDependents, dependents),
-    (1, p.GetPlan, lambda a: of_a_statement(a, p.GetPlan)),
-    (1, p.ListPlanningJobs, lambda a: p.ListPlanningJobs(a.often(0.5), a.chance.choice([0, 1, 3]))),
 )
 
 

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from tests.laws.toy import fields_of, inspect_toy, toy_answer
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
+    DescribeDifferences,
     DescribeValidators,
     InspectSchema,
     Question,
@@ -47,8 +49,17 @@ def answer(question: Question) -> Answer:
 def _find_answer(question: Question) -> Answer:
     if isinstance(question, InspectSchema | DescribeValidators):
         return _PARSER.answer(question)
-    meaning = question.reader if isinstance(question, CompareSchemas) else question.meaning
+    meaning = _read_schema(question)
     return toy_answer(question) if meaning.format == "TOY" else _PARSER.answer(question)
+
+
+def _read_schema(question: Any) -> ResolvedSchema:
+    if isinstance(question, CompareSchemas):
+        return question.reader
+    if isinstance(question, DescribeDifferences):
+        return question.new
+    meaning: ResolvedSchema = question.meaning
+    return meaning
 
 
 def resolved_text(meaning: ResolvedSchema) -> str:

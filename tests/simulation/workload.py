@@ -18,6 +18,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed
 from treaty.core.messages import associations as tied
 from treaty.core.messages import encodings as packed
+from treaty.core.messages.differences import CompareVersions, ComparisonSide
 from treaty.core.messages.names import GetPin
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
@@ -106,6 +107,20 @@ def get_version(ask: Asker) -> Request[Any]:
 def get_pin(ask: Asker) -> Request[Any]:
     subject = SUBJECTS[3] if ask.often(0.4) else ask.subject()  # mostly an alias
     return GetPin(subject, ask.number(), ask.chance.randint(1, MOST_IDS) if ask.often(0.5) else -1)
+
+
+def compare_versions(ask: Asker) -> Request[Any]:
+    """Two sides, or a draft tried on a subject; at times neither."""
+    subject = ask.subject() if ask.often(0.5) else None
+    new = ComparisonSide(draft=ask.draft()) if subject is not None or ask.often(0.3) else side(ask)
+    old = None if subject is not None and ask.often(0.7) else side(ask)
+    return CompareVersions(new, old, subject, ask.normalize())
+
+
+def side(ask: Asker) -> ComparisonSide:
+    if ask.often(0.2):
+        return ComparisonSide(draft=ask.draft())
+    return ComparisonSide(guid=get_guid(ask)) if ask.often(0.2) else ComparisonSide(ask.subject(), ask.number())
 
 
 def get_outcome(ask: Asker) -> Request[Any]:
@@ -241,6 +256,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
     asked.GetVersion: (6, get_version),
     GetPin: (1, get_pin),
+    CompareVersions: (1, compare_versions),
     asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
     asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
     asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),

@@ -10,18 +10,19 @@ from treaty.api.dialects.dialect import DialectApplication
 from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
-from treaty.api.metastore.dialect import METASTORE
+from treaty.api.metastore.dialect import make_metastore_dialect
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import make_native_dialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.openapi import cached_pages
-from treaty.api.operator_pages import OperatorPages
+from treaty.api.operator_pages import ListOpen, OperatorPages, list_nothing
 from treaty.api.pravega.dialect import PRAVEGA
 from treaty.api.protection import ActiveProtection
 from treaty.api.response_cache import ResponseCache
 from treaty.api.schemarepo.dialect import CONFIG, SCHEMA_REPO
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
@@ -37,6 +38,22 @@ class ServerApplication:
     protection: ActiveProtection | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """What APIs need of the server around them.
+
+    `validate_value` validates values for Iglu's API: a server does it in its pool. `destination` takes the records of INSERT.
+    `list_open` returns what of the server's project is not there yet.
+    """
+
+    validate_value: ValidateCall = validate_on_thread
+    destination: RecordDestination | None = None
+    list_open: ListOpen = list_nothing
+
+
+DEFAULT_PARTS = ServerParts()
+
+
 def build_application(
     node: RunningNode,
     metrics: ServerMetrics | None = None,
@@ -47,17 +64,19 @@ def build_application(
     internal: InternalEndpoint | None = None,
     hosts: AllowedHosts = ANY_HOST,
     iglu: IgluSettings = DEFAULT_IGLU,
-    validate_value: ValidateCall = validate_on_thread,
+    parts: ServerParts = DEFAULT_PARTS,
 ) -> ServerApplication:
     """Build the application over a running node; commits of the node clear the response cache.
 
     With `protection`, dialects use the node through it. `incompatible` is the error code for incompatible schemas.
     `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests. `iglu` has the settings of Iglu's
-    API, and `validate_value` validates values for it: a server does it in its pool.
+    API. `parts` are those that a server has and a test has not.
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)
-    operator = OperatorPages(node, metrics, cache, LEVEL, protection is not None and protection.read_only)
+    operator = OperatorPages(
+        node, metrics, cache, LEVEL, protection is not None and protection.read_only, parts.list_open
+    )
     registry: AsyncRegistry = node
     if protection is not None:
         registry = protection.protect(node)
@@ -77,9 +96,9 @@ def build_application(
         mounted=(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
-            DialectApplication(METASTORE, registry),
+            DialectApplication(make_metastore_dialect(parts.destination or RecordDestinations()), registry),
             repository,
-            DialectApplication(make_iglu_dialect(iglu, validate_value), registry),
+            DialectApplication(make_iglu_dialect(iglu, parts.validate_value), registry),
         ),
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),

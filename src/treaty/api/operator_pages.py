@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -22,6 +22,13 @@ from treaty.distribution import VERSION
 RELEASE = VERSION
 READY_SECONDS = 3.0
 """Time-out of a readiness check, in seconds."""
+ListOpen = Callable[[], Mapping[str, str]]
+"""Names of objects of a server's project that are not there yet, with the reason of each."""
+
+
+def list_nothing() -> Mapping[str, str]:
+    """Return that nothing is open."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,7 @@ class OperatorPages:
     """The level of Confluent's API that is spoken."""
     read_only: bool = False
     """Whether this server refuses all changes."""
+    list_open: ListOpen = list_nothing
     began: float = field(default_factory=time.monotonic)
 
     def paths(self) -> Mapping[bytes, Page]:
@@ -68,7 +76,9 @@ class OperatorPages:
         return Response(None, 200, {"cache-control": "no-store"})
 
     async def answer_readiness(self, _accept_encoding: str) -> Response:
-        """Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`."""
+        """Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`. `open` has the
+        queries of its project that are not there yet.
+        """
         return await self._readiness(200)
 
     async def answer_write_readiness(self, _accept_encoding: str) -> Response:
@@ -81,9 +91,11 @@ class OperatorPages:
         except RegistryError as reason:
             return _json({"status": "not ready", "reason": str(reason)}, 503)
         why = self.member.halted or ("this server was started with --read-only" if self.read_only else "")
+        left = [{"name": name, "reason": reason} for name, reason in self.list_open().items()]
+        project = {"open": left} if left else {}
         if why:
-            return _json({"status": "read-only", "reason": why, "sequence": reply.token.sequence}, halted)
-        return _json({"status": "ready", "sequence": reply.token.sequence})
+            return _json({"status": "read-only", "reason": why, "sequence": reply.token.sequence, **project}, halted)
+        return _json({"status": "ready", "sequence": reply.token.sequence, **project})
 
     async def status(self, _accept_encoding: str) -> Response:
         """Position in the log, counts of what is stored, counters since the start, and the limits in force."""

@@ -23,9 +23,11 @@ class ProtectionSettings:
     auth: Path | None = None
     audit: Path | None = None
     read_only: bool = False
+    ddl: bool = True
+    """Whether statements of clients may change sources and types."""
 
     def __bool__(self) -> bool:
-        return self.auth is not None or self.audit is not None or self.read_only
+        return self.auth is not None or self.audit is not None or self.read_only or not self.ddl
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ActiveProtection:
     authenticator: RequestAuthenticator | None = None
     audit_file: AuditFile | None = None
     read_only: bool = False
+    ddl: bool = True
 
     @property
     def authenticate(self) -> Authenticate:
@@ -44,7 +47,7 @@ class ActiveProtection:
     def protect(self, member: RunningNode) -> AuthorizedRegistry:
         """Return the member as those see it who were let in."""
         scribe = None if self.audit_file is None else AuditLog(member, self.audit_file)
-        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, scribe)
+        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, self.ddl, scribe)
 
 
 @asynccontextmanager
@@ -66,7 +69,7 @@ async def open_protection(protection: ProtectionSettings) -> AsyncIterator[Activ
             raise AuthFileError(protection.audit, 0, fault, "give a file that can be written") from None
     following = asyncio.create_task(admission.follow()) if admission is not None else None
     try:
-        yield ActiveProtection(admission, lines, protection.read_only)
+        yield ActiveProtection(admission, lines, protection.read_only, protection.ddl)
     finally:
         if following is not None:
             following.cancel()

@@ -1,5 +1,6 @@
-"""Decoded tables as pandas and Polars tables."""
+"""Decoded tables as pandas and Polars tables, and rows as a table."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -7,6 +8,16 @@ import pyarrow as pa
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+
+def table_of_rows(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> pa.Table:
+    """Return rows of texts, whole numbers, booleans and nulls as a table; a column without a value is one of texts."""
+    cells = [[row[place] for row in rows] for place in range(len(columns))]
+    arrays = [
+        pa.array(column) if any(one is not None for one in column) else pa.array(column, pa.string())
+        for column in cells
+    ]
+    return pa.table(arrays, names=list(columns))
 
 
 def to_pandas(table: pa.Table) -> "pd.DataFrame":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from treaty.assemble.reach import PeeringError
@@ -21,8 +21,9 @@ from treaty.client.cache import CachedRegistry
 from treaty.client.connection import Connection
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
+from treaty.core.registry import AsyncRegistry, CallOptions, Registry
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
+from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, list_log_topics, open_log
 from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, read_keys
 from treaty.node.environment import real_environment
@@ -31,6 +32,9 @@ from treaty.node.peer_batches import PeerTransport
 from treaty.node.schema_service import make_process_service, make_thread_service
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.manager import StateFileManager, Write
+
+if TYPE_CHECKING:
+    from treaty.metastore import AsyncMetastore, Metastore
 
 journal = logging.getLogger("treaty.node")
 
@@ -131,8 +135,9 @@ async def open_node(
     state_files = StateFileManager(state, tables, writer, waits=state is not None)
     state_files.open()
     node = Node(
-        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport
-    )
+        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport,
+        log_topics=list_log_topics(url),
+    )  # fmt: skip
     await node.start()
     try:
         yield node
@@ -151,13 +156,15 @@ Where = str | Mapping[str, Any] | ClientSettings | None
 
 def connect(
     where: Where = None, *, metadata_keys: Path | None = None, log_config: Mapping[str, str] | None = None
-) -> Connection:
+) -> "Connection[Metastore]":
     """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
 
     ``memory:`` is a registry in memory, ``sqlite:///absolute/path.db`` one in a file. `log_config` has settings of
     librdkafka for a Kafka log (SASL, TLS). Without an argument the environment variables ``TREATY_REGISTRY``,
     ``TREATY_USER`` … are used (`treaty.client.settings.VARIABLES`). A node in this process encrypts sensitive metadata
     with the keys of a file, if given (`KeyFileError`).
+
+    `metastore` of the connection has streams and tables.
 
     Raises `ValueError` for invalid settings (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError` for
     an unusable log. Close it, or use it with ``with``.
@@ -167,13 +174,16 @@ def connect(
         from treaty.client.http_registry import HttpRegistry  # noqa: PLC0415 (a server needs no client's HTTP)
 
         remote = HttpRegistry(target)
-        return Connection(remote if target.cache is None else CachedRegistry(remote, target.cache))
+        registry = remote if target.cache is None else CachedRegistry(remote, target.cache)
+        return Connection(registry, open_metastore=_open_metastore)
     cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return Connection(EmbeddedRegistry(lambda: _node(target, terms, cipher)))
+    return Connection(EmbeddedRegistry(lambda: _node(target, terms, cipher)), open_metastore=_open_metastore)
 
 
-def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
+def connect_async(
+    where: Where = None, *, log_config: Mapping[str, str] | None = None
+) -> "AsyncConnection[AsyncMetastore]":
     """Connect to a registry from an asyncio program: as `connect`, with ``await`` before everything that asks.
 
     A log is opened by the first request, which raises its errors. Belongs to one event loop; close it, or use it with
@@ -184,9 +194,22 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
         from treaty.client.async_http_registry import AsyncHttpRegistry  # noqa: PLC0415 (as above)
 
         remote = AsyncHttpRegistry(target)
-        return AsyncConnection(remote if target.cache is None else AsyncCachedRegistry(remote, target.cache))
+        registry = remote if target.cache is None else AsyncCachedRegistry(remote, target.cache)
+        return AsyncConnection(registry, open_metastore=_open_async_metastore)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(target, terms)))
+    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(target, terms)), open_metastore=_open_async_metastore)
+
+
+def _open_metastore(registry: Registry, call: CallOptions) -> "Metastore":
+    from treaty.metastore import Metastore  # noqa: PLC0415 (it brings the formats of schemas, which few programs need)
+
+    return Metastore(registry, call)
+
+
+def _open_async_metastore(registry: AsyncRegistry, call: CallOptions) -> "AsyncMetastore":
+    from treaty.metastore import AsyncMetastore  # noqa: PLC0415 (as above)
+
+    return AsyncMetastore(registry, call)
 
 
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
@@ -194,4 +217,6 @@ async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataC
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
     state_files = StateFileManager(state, tables)
     state_files.open()
-    return Node(log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher)
+    return Node(
+        log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher, log_topics=list_log_topics(url)
+    )  # fmt: skip

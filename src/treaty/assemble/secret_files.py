@@ -1,9 +1,10 @@
-"""Permissions of files with secrets."""
+"""Permissions of files: of those with secrets, and of the log."""
 
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched_file import AuthFileError
@@ -63,3 +64,15 @@ def _password_file(rights: Path) -> Path | None:
     except (OSError, AuthFileError):
         return None
     return None if basic is None else basic.file
+
+
+def warn_of_unwritable_log(url: str, *, read_only: bool) -> Iterator[str]:
+    """Return a warning if this user cannot write to the SQLite log of a URL, and the server is not read-only."""
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path))
+    if parts.scheme != "sqlite" or read_only:
+        return
+    for place in (path, path.parent):
+        if place.exists() and not os.access(place, os.W_OK, effective_ids=True):
+            yield f"WARNING: this user cannot write to {place}: every change is answered with 503"
+            return

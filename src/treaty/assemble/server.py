@@ -3,12 +3,13 @@
 import asyncio
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from treaty.api.application import build_application
+from treaty.api.application import ServerParts, build_application
 from treaty.api.auth.authentication import refuse_unusable_rights
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.api.http_server import ListenerSettings
@@ -21,13 +22,17 @@ from treaty.api.tls import TlsError, TlsFiles
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
+from treaty.core.kafka import KafkaCluster
 from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
+from treaty.metastore.project.start import ProjectStart, ProjectStartError
+from treaty.metastore.records.destinations import RecordDestinations
+from treaty.node.node import Node
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
-HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
+HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError, ProjectStartError)
 """Errors that a restart cannot resolve."""
 GARBAGE = 5_000, 3, 1_300
 """When a server collects garbage: after so many objects, so many young collections, and so many middle ones.
@@ -85,6 +90,12 @@ class ServerOptions:
     metadata_keys: Path | None = None
     peering: PeerSettings = NO_PEERS
     iglu: IgluSettings = DEFAULT_IGLU
+    clusters: tuple[tuple[str, KafkaCluster], ...] = ()
+    """Kafka clusters of sources by name."""
+    files: Path | None = None
+    """The root of folders of files."""
+    project: ProjectStart | None = None
+    """What the server applies to the metastore before it listens."""
 
 
 DEFAULT_OPTIONS = ServerOptions()
@@ -106,7 +117,8 @@ async def serve(
     """Run a worker of a server until it is stopped; return its exit code.
 
     All workers read the state file, which the first one writes. `ready` is called when the log is open. Raises
-    `AuthFileError`, `TlsError` or `PeeringError` for an unusable file.
+    `AuthFileError`, `TlsError` or `PeeringError` for an unusable file, and `ProjectStartError` or `ProjectUnavailableError` for
+    a project that can't be applied.
     """
     gc.set_threshold(*GARBAGE)
     load_formats()
@@ -124,7 +136,8 @@ async def serve(
         transport=transport_of(peering, tls),
         alone=sharing.board is None and is_loopback(place[0]),
     )
-    async with open_protection(protection) as active, opened as node:
+    destination = RecordDestinations(dict(manner.clusters), manner.files)
+    async with open_protection(protection) as active, opened as node, _applied_project(manner.project, node):
         metrics = ServerMetrics(sharing.board, sharing.worker)
         internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         hosts = allowed_hosts(listening, protection, peering)
@@ -136,13 +149,31 @@ async def serve(
             internal=internal,
             hosts=hosts,
             iglu=manner.iglu,
-            validate_value=node.validate_value,
+            parts=ServerParts(
+                node.validate_value, destination, lambda: {} if manner.project is None else manner.project.open
+            ),
         )
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again
-        await serve_application(app, listening)
+        with closing(destination):
+            await serve_application(app, listening)
     return 0
+
+
+@asynccontextmanager
+async def _applied_project(project: ProjectStart | None, node: Node) -> AsyncIterator[None]:
+    """Apply the project of a server before the block; in the block its queries are tried until a planner is there."""
+    if project is None:
+        yield
+        return
+    await project.apply(node)
+    trying = asyncio.create_task(project.finish(node))
+    try:
+        yield
+    finally:
+        trying.cancel()
+        await asyncio.gather(trying, return_exceptions=True)
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

@@ -6,11 +6,10 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
-from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -19,7 +18,7 @@ from treaty.api.workers import HOPELESS, WorkerSupervisor
 from treaty.assemble import PASSING_ERRORS, log_environment, open_node, state_path
 from treaty.assemble.peers import PeerSettings
 from treaty.assemble.reach import is_everywhere, is_loopback, netloc
-from treaty.assemble.secret_files import list_warnings
+from treaty.assemble.secret_files import list_warnings, warn_of_unwritable_log
 from treaty.assemble.server import (
     DEFAULT_OPTIONS,
     HOPELESS_ERRORS,
@@ -30,7 +29,16 @@ from treaty.assemble.server import (
     serve,
 )
 from treaty.cli import logging_setup
+from treaty.cli.cluster_options import add_cluster_options, cluster_flags, read_clusters
 from treaty.cli.iglu_options import add_iglu_options, iglu_flags
+from treaty.cli.metastore.start_options import (
+    DEFAULT_START,
+    ON,
+    StartOptions,
+    add_start_options,
+    read_project,
+    read_start_options,
+)
 from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
@@ -38,6 +46,7 @@ from treaty.cli.terminal.errors import INTERRUPTED, announce_stop
 from treaty.distribution import VERSION
 from treaty.log.urls import DEFAULT_OPTIONS as DEFAULT_LOG_OPTIONS
 from treaty.log.urls import LogOptions
+from treaty.metastore.project.start import ProjectUnavailableError
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import IgluSettings
 
@@ -62,10 +71,13 @@ class ServeSettings:
     state: Path | None = None
     """The path of the state file."""
     manner: ServerOptions = DEFAULT_OPTIONS
+    start: StartOptions = DEFAULT_START
     log_options: LogOptions = DEFAULT_LOG_OPTIONS
     """Arguments for opening the log, beside its URL."""
     log_config: tuple[str, ...] = ()
     """The arguments of ``--log-config``."""
+    clusters: tuple[str, ...] = ()
+    """The arguments of ``--cluster``."""
 
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
         """Return how a worker listens."""
@@ -106,6 +118,11 @@ class ServeOptions(TypedDict):
     iglu_body_bytes: int
     iglu_depth: int
     iglu_patches: bool
+    clusters: tuple[str, ...]
+    files: Path | None
+    apply_path: Path | None
+    variables: tuple[str, ...]
+    ddl: str
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -155,6 +172,8 @@ class ServeOptions(TypedDict):
 @add_security_options
 @add_peer_options
 @add_iglu_options
+@add_cluster_options
+@add_start_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -189,7 +208,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
     """
     logging_setup.set_up_logging(as_json=options["log_format"] == "json", lines=options["access_log"])
     serving = ServeSettings(
-        options["url"] or make_default_url(Path(options["data_home"]).expanduser()),
+        options["url"] or log_config.make_default_url(Path(options["data_home"]).expanduser()),
         options["host"],
         options["port"],
         options["workers"],
@@ -205,26 +224,24 @@ def command(**options: Unpack[ServeOptions]) -> None:
             allowed_hosts=options["allowed_hosts"],
             trusted_proxies=options["trusted_proxies"],
             hsts=options["hsts"],
+            ddl=options["ddl"] == ON,
         ),
     )
-    peering = PeerSettings(
-        options["advertise"],
-        options["peer_secret_file"],
-        options["peer_names"],
-        options["peer_ca"],
-        options["peer_port"],
-        options["peer_plaintext"],
+    start = read_start_options(
+        options["apply_path"], options["variables"], options["ddl"], read_only=options["read_only"]
     )
-    iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
-    manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu)
+    manner = _read_manner(options, start)
     terms = LogOptions(log_config.parse_log_config(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
-    serving = replace(serving, state=state, manner=manner, log_options=terms, log_config=options["log_config"])
+    serving = replace(
+        serving, state=state, manner=manner, start=start, log_options=terms, log_config=options["log_config"],
+        clusters=options["clusters"],
+    )  # fmt: skip
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         shared, own = socket.socket(fileno=descriptor), None
-        if peering:  # others must reach this very worker, and not any that shares its port
-            own = open_listener(serving.host, peering.port + index if peering.port else 0)
+        if manner.peering:  # others must reach this very worker, and not any that shares its port
+            own = open_listener(serving.host, manner.peering.port and manner.peering.port + index)
         listening = serving.listen_on(shared, parent, own)
         sharing = WorkerSlot(index, options["board"])
         protection = serving.security.protection
@@ -234,25 +251,25 @@ def command(**options: Unpack[ServeOptions]) -> None:
         sys.exit(_run_server(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("workers cannot share a log in memory; use --workers 1, or a SQLite log")
-    refuse_unsafe_options(peering, serving.host, serving.security.tls)
+    refuse_unsafe_options(manner.peering, serving.host, serving.security.tls)
     with open_listener(serving.host, serving.port) as listener:
         sys.exit(_serve_alone(serving, listener) if serving.workers == 1 else _serve_with_workers(serving, listener))
 
 
-def make_default_url(home: Path) -> str:
-    """Return the URL of the SQLite log in the user's data folder; a missing folder is created."""
-    folder = home / "treaty"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as reason:
-        raise click.ClickException(
-            f"cannot create the folder {folder}: {reason.strerror}; choose another place: treaty serve --log sqlite:///absolute/path.db"
-        ) from None
-    if not os.access(folder, os.W_OK):
-        raise click.ClickException(
-            f"cannot write to {folder}; choose another place: treaty serve --log sqlite:///absolute/path.db"
-        )
-    return f"sqlite://{folder / 'registry.db'}"
+def _read_manner(options: ServeOptions, start: StartOptions) -> ServerOptions:
+    """Return the options of the server behind the listener; errors of the files of --apply end the program."""
+    peering = PeerSettings(
+        options["advertise"], options["peer_secret_file"], options["peer_names"], options["peer_ca"], options["peer_port"],
+        options["peer_plaintext"],
+    )  # fmt: skip
+    iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
+    manner = ServerOptions(
+        int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu, tuple(read_clusters(options["clusters"]).items()),
+        options["files"],
+    )  # fmt: skip
+    if start.path is not None and not (options["worker"] and options["worker"][0]):
+        manner = replace(manner, project=read_project(start))
+    return manner
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -277,7 +294,7 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
     return "\n".join(
         [
             *serving.security.warnings(host),
-            *_warn_of_read_only(serving),
+            *warn_of_unwritable_log(serving.url, read_only=serving.security.protection.read_only),
             *list_warnings(
                 serving.security.protection,
                 serving.security.tls,
@@ -312,18 +329,6 @@ def _find_client_url(serving: ServeSettings, host: str, port: int) -> tuple[str,
     )
 
 
-def _warn_of_read_only(serving: ServeSettings) -> Iterator[str]:
-    """Return a warning if this user cannot write to the log, and --read-only is not set."""
-    parts = urlsplit(serving.url)
-    path = Path(unquote(parts.path))
-    if parts.scheme != "sqlite" or serving.security.protection.read_only:
-        return
-    for one in (path, path.parent):
-        if one.exists() and not os.access(one, os.W_OK, effective_ids=True):
-            yield f"WARNING: this user cannot write to {one}: every change is answered with 503"
-            return
-
-
 def _serve_alone(serving: ServeSettings, listener: socket.socket) -> int:
     listening = serving.listen_on(listener)
 
@@ -342,7 +347,11 @@ async def _try_settings(serving: ServeSettings) -> int:
     check_files(serving.security.protection, serving.security.tls)
     manner = serving.manner
     found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
-    async with open_node(serving.url, metadata_keys=manner.metadata_keys, terms=serving.log_options, alone=found):
+    async with open_node(
+        serving.url, metadata_keys=manner.metadata_keys, terms=serving.log_options, alone=found
+    ) as node:
+        if manner.project is not None:
+            await manner.project.apply(node)
         return 0
 
 
@@ -359,8 +368,10 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
             flags += ["--incompatible-code", str(serving.manner.incompatible)]
             keys = serving.manner.metadata_keys
             flags += ["--metadata-key-file", str(keys)] if keys else []
+            flags += serving.start.flags(is_first=index == 0)
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
             command += ["--host", serving.host, *peer_flags(peering), *iglu_flags(serving.manner.iglu)]
+            command += cluster_flags(serving.clusters, serving.manner.files)
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(format_banner(serving, listener), err=True)
@@ -381,7 +392,7 @@ def _run_server(work: Coroutine[Any, Any, int]) -> int:
         except HOPELESS_ERRORS as reason:
             click.echo(f"Error: {reason}", err=True)
             return HOPELESS
-        except PASSING_ERRORS as reason:
+        except (*PASSING_ERRORS, ProjectUnavailableError) as reason:
             click.echo(f"Error: the log cannot be used: {reason}", err=True)
             return UNAVAILABLE
         except KeyboardInterrupt:  # before the server took over Ctrl-C

@@ -5,9 +5,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
+from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
+from treaty.client.connection import M_co
 from treaty.client.exchanges import Exchange
 from treaty.core.answers import RegisteredVersion, SchemaFound, VersionFound
 from treaty.core.messages.names import PinFound
@@ -63,24 +64,40 @@ def _count_characters(answer: object) -> int:
 
 def _as_coroutine(
     exchange: Callable[P, Exchange[A]],
-) -> Callable[Concatenate["AsyncConnection", P], Coroutine[Any, Any, A]]:
+) -> Callable[Concatenate["AsyncConnection[Any]", P], Coroutine[Any, Any, A]]:
     """Return a coroutine method that runs the exchange and returns its value."""
 
     @wraps(exchange)
-    async def method(self: "AsyncConnection", /, *args: P.args, **kwargs: P.kwargs) -> A:
+    async def method(self: "AsyncConnection[Any]", /, *args: P.args, **kwargs: P.kwargs) -> A:
         return await run_exchange_async(self.registry, exchange(*args, **kwargs), self.call)
 
     method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
     return method
 
 
-class AsyncConnection:
+class AsyncConnection(Generic[M_co]):
     """A registry for asyncio, with the `CallOptions` of its methods."""
 
-    def __init__(self, registry: AsyncRegistry, call: CallOptions = CALL) -> None:
-        """Send requests to `registry`, which is closed with this object."""
+    def __init__(
+        self,
+        registry: AsyncRegistry,
+        call: CallOptions = CALL,
+        *,
+        open_metastore: Callable[[AsyncRegistry, CallOptions], M_co] | None = None,
+    ) -> None:
+        """Send requests to `registry`, which is closed with this object. `open_metastore` gives what `metastore` is."""
         self.registry = registry
         self.call = call
+        self._open_metastore = open_metastore
+
+    @property
+    def metastore(self) -> M_co:
+        """The metastore over the same registry, as `Connection.metastore`; its methods are coroutines."""
+        if self._open_metastore is None:
+            raise TypeError(
+                "this connection has no metastore: treaty.connect_async opens one that has, or treaty.metastore.AsyncMetastore(registry)"
+            )
+        return self._open_metastore(self.registry, self.call)
 
     async def __aenter__(self) -> Self:
         return self
@@ -102,6 +119,8 @@ class AsyncConnection:
     derive = _as_coroutine(exchanges.derive)
     lookup = _as_coroutine(exchanges.lookup)
     check = _as_coroutine(exchanges.check)
+    diff = _as_coroutine(comparison_exchanges.diff)
+    try_change = _as_coroutine(comparison_exchanges.try_change)
     version = _as_coroutine(exchanges.version)
     named_version = _as_coroutine(exchanges.named_version)
     find = _as_coroutine(exchanges.find)
@@ -162,9 +181,9 @@ class AsyncConnection:
     policy = _as_coroutine(policy_exchanges.policy)
     policies = _as_coroutine(policy_exchanges.policies)
 
-    add_api_keys = _as_coroutine(key_exchanges.add_api_keys)
-    remove_api_key = _as_coroutine(key_exchanges.remove_api_key)
-    api_keys = _as_coroutine(key_exchanges.api_keys)
+    add_api_keys = _as_coroutine(publication_exchanges.add_api_keys)
+    remove_api_key = _as_coroutine(publication_exchanges.remove_api_key)
+    api_keys = _as_coroutine(publication_exchanges.api_keys)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

@@ -6,9 +6,9 @@ It is a `Registry` itself, so serializers and caches accept it. The methods are 
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges, group_exchanges, key_exchanges, policy_exchanges, publication_exchanges
+from treaty.client import comparison_exchanges, exchanges, group_exchanges, policy_exchanges, publication_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
@@ -16,6 +16,14 @@ from treaty.core.requests import Request
 
 A = TypeVar("A")
 P = ParamSpec("P")
+if (
+    TYPE_CHECKING
+):  # PEP 696: `Connection` alone is that of any metastore; Python has defaults of type variables since 3.13
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    M_co = DefaultTypeVar("M_co", covariant=True, default=Any)
+else:
+    M_co = TypeVar("M_co", covariant=True)
 
 
 def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = CALL) -> A:
@@ -34,24 +42,42 @@ def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = 
         return value
 
 
-def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Connection", P], A]:
+def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Connection[Any]", P], A]:
     """Make a method that runs the exchange and returns its value."""
 
     @wraps(exchange)
-    def method(self: "Connection", /, *args: P.args, **kwargs: P.kwargs) -> A:
+    def method(self: "Connection[Any]", /, *args: P.args, **kwargs: P.kwargs) -> A:
         return run_exchange(self.registry, exchange(*args, **kwargs), self.call)
 
     method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
     return method
 
 
-class Connection:
+class Connection(Generic[M_co]):
     """A registry and the `CallOptions` that its methods are made with."""
 
-    def __init__(self, registry: Registry, call: CallOptions = CALL) -> None:
-        """Make requests of `registry`, which is closed with this one."""
+    def __init__(
+        self,
+        registry: Registry,
+        call: CallOptions = CALL,
+        *,
+        open_metastore: Callable[[Registry, CallOptions], M_co] | None = None,
+    ) -> None:
+        """Make requests of `registry`, which is closed with this one. `open_metastore` gives what `metastore` is."""
         self.registry = registry
         self.call = call
+        self._open_metastore = open_metastore
+
+    @property
+    def metastore(self) -> M_co:
+        """The metastore over the same registry: streams, tables and types. A connection that `treaty.connect` has opened has one;
+        another raises `TypeError`.
+        """
+        if self._open_metastore is None:
+            raise TypeError(
+                "this connection has no metastore: treaty.connect opens one that has, or treaty.metastore.Metastore(registry)"
+            )
+        return self._open_metastore(self.registry, self.call)
 
     def __enter__(self) -> Self:
         return self
@@ -73,6 +99,8 @@ class Connection:
     derive = _blocking(exchanges.derive)
     lookup = _blocking(exchanges.lookup)
     check = _blocking(exchanges.check)
+    diff = _blocking(comparison_exchanges.diff)
+    try_change = _blocking(comparison_exchanges.try_change)
     version = _blocking(exchanges.version)
     named_version = _blocking(exchanges.named_version)
     find = _blocking(exchanges.find)
@@ -133,9 +161,9 @@ class Connection:
     policy = _blocking(policy_exchanges.policy)
     policies = _blocking(policy_exchanges.policies)
 
-    add_api_keys = _blocking(key_exchanges.add_api_keys)
-    remove_api_key = _blocking(key_exchanges.remove_api_key)
-    api_keys = _blocking(key_exchanges.api_keys)
+    add_api_keys = _blocking(publication_exchanges.add_api_keys)
+    remove_api_key = _blocking(publication_exchanges.remove_api_key)
+    api_keys = _blocking(publication_exchanges.api_keys)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

@@ -32,6 +32,8 @@ class Command(Generic[R]):
     access: Access | None = None
     again: bool = False
     """Whether another node may be executing it too."""
+    log_topics: tuple[str, ...] = ()
+    """Topics that the log itself is in, which no statement writes to. The node that decides adds them."""
 
     @property
     def outcome_key(self) -> OutcomeKey:
@@ -44,14 +46,12 @@ class Decision(Generic[A]):
     """A request is accepted: the rows of the commit (empty: nothing to write), and the answer, valid once they are
     durable.
 
-    `repeated`: the answer is from the `outcome` table, because the command was decided before. `settles` are earlier commands whose
-    answers are final by this one, with these answers.
+    `repeated`: the answer is from the `outcome` table, because the command was decided before.
     """
 
     rows: tuple[Row, ...]
     answer: A
     repeated: bool = False
-    settles: tuple[tuple[OutcomeKey, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

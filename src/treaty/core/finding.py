@@ -67,6 +67,54 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
+class TextPlace:
+    """A place in a text that is shown: `line` and `column` count from 1, `offset` is characters from the beginning.
+
+    `exact`: what the path leads to stands there; else it is what would hold it.
+    """
+
+    line: int
+    column: int
+    offset: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedDifference:
+    """One difference of an old and a new schema, harmful or not.
+
+    `harm` is ``backward`` (the new schema cannot read old data), ``forward`` (the old one cannot read new data), ``both``
+    or ``none``. `reader` says into which schema `path` leads: ``new`` or ``old``. `old` and `new` are the parts of
+    the two. `policy` is the only compatibility policy that has this finding; empty: the strictness of every one.
+    `old_place` and `new_place` are in the texts that are shown, `sent_place` in the new text as it was sent; None where it has
+    none.
+    """
+
+    rule: str
+    path: str
+    harm: str
+    sentence: str
+    detail: str = ""
+    old: str = ""
+    new: str = ""
+    remedy: str = ""
+    policy: str = ""
+    reader: str = "new"
+    old_place: TextPlace | None = None
+    new_place: TextPlace | None = None
+    sent_place: TextPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelResult:
+    """How many findings refuse a change under a level, compared as a compatibility policy does; 0: it passes."""
+
+    level: str
+    policy: str
+    findings: int
+
+
+@dataclass(frozen=True, slots=True)
 class FailedVersion:
     """The version with which a new schema is incompatible, and the findings of both directions.
 

@@ -52,6 +52,14 @@ FINDINGS = 1_000
 """Findings that one comparison may list."""
 FINDINGS_CHARACTERS = 524_288
 """Characters of the findings that one comparison lists; further findings are left out. The first one is always listed."""
+SHOWN_CHARACTERS = 4_194_304
+"""Characters of a schema text that is laid out in lines to be shown; past it the text is shown as it is stored."""
+PLACED_CHARACTERS = 33_554_432
+"""Characters that one comparison reads to find the places of its differences; further ones are listed without a place."""
+TOUCHED = 1_000
+"""Subjects, sources and queries that a tried change lists."""
+TOUCHED_VERSIONS = 1_000
+"""Newest versions of a subject whose users a tried change looks for."""
 FAULTS = 20
 """Diagnostics reported for one schema; later ones appear once these are corrected."""
 FAULT_CHARACTERS = 2_000

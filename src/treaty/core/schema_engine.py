@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from treaty.core.finding import FINDING_FORM, Diagnostic, Finding
+from treaty.core.finding import FINDING_FORM, Diagnostic, ExplainedDifference, Finding, LevelResult
 from treaty.core.large_texts import refuse_large_text
 from treaty.core.schema import Pairs, TaggedPath
 
@@ -165,6 +165,18 @@ class ValidateValue:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeDifferences:
+    """List all differences of two canonical texts with their references, with their places in the texts as shown.
+
+    `sent` is the new text as it was sent, for places in it; empty for none.
+    """
+
+    old: ResolvedSchema
+    new: ResolvedSchema
+    sent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedSchema:
     """A valid schema.
 
@@ -255,6 +267,19 @@ class ValueValidated:
     too_costly: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DifferencesDescribed:
+    """The texts as shown, harmful differences before harmless ones, how many were left out, and the result of each level
+    under each compatibility policy.
+    """
+
+    old_text: str
+    new_text: str
+    differences: tuple[ExplainedDifference, ...] = ()
+    left_out: int = 0
+    levels: tuple[LevelResult, ...] = ()
+
+
 Question = (
     ParseSchema
     | CompareSchemas
@@ -264,6 +289,7 @@ Question = (
     | RetagSchema
     | NameVersion
     | ValidateValue
+    | DescribeDifferences
 )
 Answer = (
     ParsedSchema
@@ -275,6 +301,7 @@ Answer = (
     | RetaggedSchema
     | VersionNames
     | ValueValidated
+    | DifferencesDescribed
 )
 Answers = Mapping[Question, Answer]
 

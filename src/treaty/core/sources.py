@@ -59,7 +59,8 @@ class SourcePart:
 class SourceRead:
     """A source that a query reads: `spelling` is the name of the view in the body, `mode` is changes or table.
 
-    `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then.
+    `columns` are paths of the leaf columns that the body needs. `key` and `value` are the pins of the source then, and
+    `revision` is its revision: a plan over another one is refused.
     """
 
     source: str
@@ -69,6 +70,7 @@ class SourceRead:
     columns: tuple[str, ...] = ()
     key: SchemaPin | None = None
     value: SchemaPin | None = None
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ class Incarnation:
 class Source:
     """A stream or a table, with its query if it was made with AS.
 
-    `generation` is the sequence of the commit that created it, and stays when it is replaced; `revision` counts its
-    bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
+    `generation` is the sequence of the commit that created it, and stays when it is replaced; `former` are the generations
+    that it had before it was dropped and brought back, the newest first. `revision` counts its bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
     the topic or path. `types` are the keys of the named types that its columns use. `origin` is the key of the source whose
     bad rows it has.
     """
@@ -141,16 +143,22 @@ class Source:
     time: int = 0
     changed_by: str = ""
     changed: int = 0
+    former: tuple[int, ...] = ()
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedSource:
-    """A source that was dropped, as it was. Only the newest of a name is kept."""
+    """A source that was dropped, as it was. Only the newest of a name is kept.
+
+    `reads` has a digest for each read of its query: of the leaf columns that it read, with their types. A source that has
+    other ones since is not read by it again.
+    """
 
     source: Source
     author: str = ""
     time: int = 0
+    reads: tuple[str, ...] = ()
     extra: Extra = ()
 
 
@@ -198,43 +206,17 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class SenderRule:
-    """A rule of rights that the sender of a statement had when it came; the members are those of `AccessRule`."""
-
-    may: tuple[str, ...]
-    subjects: tuple[str, ...] = ()
-    contexts: tuple[str, ...] = ()
-    topics: tuple[str, ...] | None = None
-    sources: tuple[str, ...] | None = None
-    private: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class PlanningJob:
     """A statement with a query that waits for its plan.
 
-    `properties` are those of the statement with the defaults of its script. `sender` is the principal who sent it by the command
-    `command`, and `rules` their rights then (None: no rights are configured): the source is written as theirs. `began` is the
-    sequence of the commit that wrote the row, `deadline` the end of the wait in ms since the epoch. `planner` works on it and was
-    heard of last at `heard` (ms); `epoch` is the sequence of the commit by which it took the job. `attempts` is how often a plan came
-    too late, for sources or schemas that had changed. `replace`, `dry_run` and what is expected (generation and revision, 0: nothing)
-    are as in a CREATE.
+    `sender` is the principal who sent it, `deadline` the end of the wait in ms since the epoch, `planner` who works on
+    it since `taken`, and `attempts` how often it was planned before.
     """
 
     statement: str
-    properties: Pairs = ()
     sender: str = ""
-    command: str = ""
-    rules: tuple[SenderRule, ...] | None = None
-    began: int = 0
     deadline: int = 0
     planner: str = ""
-    heard: int = 0
-    epoch: int = 0
+    taken: int = 0
     attempts: int = 0
-    replace: bool = False
-    if_not_exists: bool = False
-    dry_run: bool = False
-    expected_generation: int = 0
-    expected_revision: int = 0
     extra: Extra = ()

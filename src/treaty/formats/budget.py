@@ -49,15 +49,15 @@ _CURRENT: ContextVar[StepBudget] = ContextVar("steps")
 
 def current_budget() -> StepBudget:
     """The budget of the work that is being done; one without an end where none is set."""
-    found = _CURRENT.get(None)
-    return StepBudget(_ENDLESS, "none") if found is None else found
+    budget = _CURRENT.get(None)
+    return StepBudget(_ENDLESS, "none") if budget is None else budget
 
 
 def spend(steps: int) -> None:
     """Count steps of the work that is being done; raises `StepsError` where its budget is spent."""
-    found = _CURRENT.get(None)
-    if found is not None:
-        found.spend(steps)
+    budget = _CURRENT.get(None)
+    if budget is not None:
+        budget.spend(steps)
 
 
 class _CurrentBudget:

@@ -12,8 +12,8 @@ _JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyO
 def skip_comments(text: str) -> int:
     """Where a text begins, after spaces and comments."""
     at = 0
-    while found := _COMMENT.match(text, at):
-        at = found.end()
+    while comment := _COMMENT.match(text, at):
+        at = comment.end()
     return at
 
 

@@ -1,19 +1,23 @@
 """Answers to the questions of the handlers about schemas."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from treaty.core.finding import Diagnostic, Finding, shorten_text
-from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
+from treaty.core.finding import Diagnostic, ExplainedDifference, Finding, shorten_text
+from treaty.core.limits import FAULT_CHARACTERS, FAULTS, FINDINGS, FINDINGS_CHARACTERS, PARSE_STEPS
 from treaty.core.policy import LINT
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeDifferences,
     DescribeValidators,
+    DifferencesDescribed,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -31,15 +35,26 @@ from treaty.core.schema_engine import (
     VersionNames,
 )
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
+from treaty.formats.differences import (
+    compare_both_ways,
+    count_by_level,
+    describe_change_of_format,
+    list_differences,
+    list_harmless,
+    place_differences,
+)
 from treaty.formats.format import Format, InvalidSchemaError, SchemaElement, shorten_fault
 from treaty.formats.id_schemes import IdSchemeRegistry, VersionToName, find_id_schemes
 from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
+from treaty.formats.text_layout import lay_out
 from treaty.formats.validators.inspection import NoElementsError, describe_validators, run_validator
 from treaty.formats.validators.registry import ValidatorRegistry, find_validators
 from treaty.formats.validators.validator import ValidatedSchema
+
+T = TypeVar("T", Finding, ExplainedDifference)
 
 
 def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
@@ -49,8 +64,8 @@ def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
     native = ResolvedSchema(schema.format, form.from_logical(schema.text), schema.bindings)
     try:
         return form.parse(native, strict)
-    except InvalidSchemaError as wrong:
-        raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in wrong.faults)) from wrong
+    except InvalidSchemaError as error:
+        raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in error.faults)) from error
 
 
 def _read_bounded(form: Format[Any], schema: ResolvedSchema) -> Any:
@@ -80,17 +95,17 @@ class FormatEngine:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
         form = self.formats.find(schema.format)
         if form is None:
-            known = ", ".join(self.formats.names)
-            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {known}")
+            names = ", ".join(self.formats.names)
+            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {names}")
             raise InvalidSchemaError((unknown,))
         strict_key, stored_key = ((schema.format, schema.digest, strictly) for strictly in (True, False))
-        found = self.cache.get(strict_key)
-        if found is None and not strict:
-            found = self.cache.get(stored_key)
-        if found is None:
-            found = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
-            self.cache.keep(strict_key if strict else stored_key, found, count_characters(schema))
-        return form, found
+        model = self.cache.get(strict_key)
+        if model is None and not strict:
+            model = self.cache.get(stored_key)
+        if model is None:
+            model = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
+            self.cache.keep(strict_key if strict else stored_key, model, count_characters(schema))
+        return form, model
 
     def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:
         """Answer a question; a text that is not valid is an answer too, never an exception.
@@ -106,6 +121,8 @@ class FormatEngine:
                     return self._parsed(question)
                 case CompareSchemas():
                     return self._compared(question)
+                case DescribeDifferences():
+                    return self._differing(question)
                 case InspectSchema():
                     return self._inspected(question)
                 case DescribeValidators():
@@ -123,21 +140,36 @@ class FormatEngine:
                     form, model = self.model(schema, strict=False)
                     spend(count_characters(schema) >> 1)
                     return RetaggedSchema(edit_tags(form, model, add=add, remove=remove, lenient=lenient))
-        except InvalidSchemaError as wrong:
-            return InvalidText(wrong.faults)
+        except InvalidSchemaError as error:
+            return InvalidText(error.faults)
 
     def _parsed(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
         spend(count_characters(question.meaning) >> 4)
-        shown = form.show(model, question.normalize)
-        resolved = hashlib.sha256((shown.same or shown.resolved).encode()).hexdigest()
-        texts = (shown.canonical, resolved, shown.type_name, shown.fields, shown.type_names)
+        printed = form.show(model, question.normalize)
+        resolved = hashlib.sha256((printed.same or printed.resolved).encode()).hexdigest()
+        texts = (printed.canonical, resolved, printed.type_name, printed.fields, printed.type_names)
         return ParsedSchema(*texts, finding_form=form.finding_form)
 
     def _compared(self, question: CompareSchemas) -> ComparisonResult:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
         return ComparisonResult(shorten_findings(form.compare(reader, writer, question.policy)))
+
+    def _differing(self, question: DescribeDifferences) -> DifferencesDescribed:
+        old, new = question.old, question.new
+        texts = lay_out(old.text), lay_out(new.text)
+        spend((count_characters(old) + count_characters(new)) >> 2)
+        if old.format != new.format:
+            difference, levels = describe_change_of_format(old.format, new.format)
+            return DifferencesDescribed(*texts, (difference,), levels=levels)
+        (form, before), (_, after) = self.model(old, strict=False), self.model(new, strict=False)
+        compared = compare_both_ways(form, before, after)
+        differences = list_differences(form, before, after, compared)
+        differences += list_harmless(form, before, after, differences)
+        shortened = shorten_differences(sorted(differences, key=lambda one: one.harm == "none"))
+        placed = place_differences(form, shortened, *texts, question.sent)
+        return DifferencesDescribed(*texts, tuple(placed), len(differences) - len(shortened), count_by_level(compared))
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         """Run the validators, in their order; a text of a format without a plug-in has no elements and no lints."""
@@ -192,6 +224,8 @@ class FormatEngine:
 
 TEXTS = ("path", "sentence", "detail", "writer", "reader", "remedy")
 """The texts of a finding."""
+TEXTS_OF_DIFFERENCE = ("path", "sentence", "detail", "old", "new", "remedy")
+"""The texts of a difference."""
 
 
 def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -199,14 +233,23 @@ def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
     In a deep schema each finding has a long path, names have any length, and all are printed.
     """
-    left, kept = FINDINGS_CHARACTERS, list[Finding]()
-    for one in findings:
-        texts = {name: getattr(one, name) for name in TEXTS}
+    return _shorten(findings, TEXTS)
+
+
+def shorten_differences(differences: Iterable[ExplainedDifference]) -> tuple[ExplainedDifference, ...]:
+    """Leave out differences past FINDINGS and FINDINGS_CHARACTERS, and of each text what is longer than FAULT_CHARACTERS."""
+    return _shorten(islice(differences, FINDINGS), TEXTS_OF_DIFFERENCE)
+
+
+def _shorten(listed: Iterable[T], names: tuple[str, ...]) -> tuple[T, ...]:
+    left, shortened = FINDINGS_CHARACTERS, list[T]()
+    for item in listed:
+        texts: dict[str, str] = {name: getattr(item, name) for name in names}
         long = {
             name: shorten_text(text, FAULT_CHARACTERS) for name, text in texts.items() if len(text) > FAULT_CHARACTERS
         }
         left -= sum(map(len, (texts | long).values()))
         if left < 0:
             break
-        kept.append(replace(one, **long) if long else one)
-    return tuple(kept)
+        shortened.append(replace(item, **long) if long else item)  # type: ignore[arg-type]  # texts alone
+    return tuple(shortened)

@@ -111,6 +111,21 @@ class SchemaElement:
 
 
 @dataclass(frozen=True, slots=True)
+class HarmlessChange:
+    """A difference that `Format.compare` does not count: its rule, the parts of both sides, and its place in each.
+
+    A path is None where that schema has no such part.
+    """
+
+    rule: CompatibilityRule
+    detail: str
+    writer: str
+    reader: str
+    writer_path: str | None
+    reader_path: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TagSupport(Generic[Model]):
     """How a format keeps tags inside its texts.
 
@@ -154,6 +169,8 @@ class Format(Generic[Model]):
     - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.
     - ``differences(reader, writer)``: everything that differs, harmless or not; None where the format reports only harm.
+    - ``harmless(reader, writer)``: differences that `compare` does not count, with a place on each side; for a format without
+      ``differences`` whose places have other paths in another text. Those at the place of a finding are not shown.
     - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256``, ``PRAVEGA`` …), model to digest bytes.
     - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``, ``logical``);
       one that can't be had of a model raises `InvalidSchemaError`.
@@ -199,5 +216,6 @@ class Format(Generic[Model]):
     elements: Callable[[Model], Iterable[SchemaElement]] | None = None
     recognize: Callable[[str], bool] | None = None
     locate: Callable[[str, str], tuple[int, int]] | None = None
+    harmless: Callable[[Model, Model], Iterable[HarmlessChange]] | None = None
     payloads: Mapping[str, PayloadEncoding[Model]] = field(default_factory=dict)
     finding_form: str = FINDING_FORM

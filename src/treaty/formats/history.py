@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.policy import ALL, LEVELS, NONE
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, ResolvedSchema
+from treaty.formats.differences import FORMAT_CHANGED
 from treaty.formats.engine import FormatEngine
-from treaty.formats.rule import CompatibilityRule
-
-FORMAT_CHANGED = CompatibilityRule(
-    "FORMAT_CHANGED",
-    "Schemas that follow each other have one format.",
-    "Incompatible because of different schema type",
-    "register it under another subject, or under NONE",
-)
-"""The one rule above all formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +150,15 @@ def _findings(answer: Answer) -> tuple[Finding, ...]:
     return answer.findings if isinstance(answer, ComparisonResult) else ()
 
 
-def _explain_backward(found: Finding) -> ExplainedFinding:
-    said = found.message(reader="new", writer="old")
+def _explain_backward(finding: Finding) -> ExplainedFinding:
+    message = finding.message(reader="new", writer="old")
     return ExplainedFinding(
-        "backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy
+        "backward", finding.rule, finding.path, message, finding.detail, finding.writer, finding.reader, finding.remedy
     )
 
 
-def _explain_forward(found: Finding) -> ExplainedFinding:
-    said = found.message(reader="old", writer="new")
+def _explain_forward(finding: Finding) -> ExplainedFinding:
+    message = finding.message(reader="old", writer="new")
     return ExplainedFinding(
-        "forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy
+        "forward", finding.rule, finding.path, message, finding.detail, finding.reader, finding.writer, finding.remedy
     )

@@ -44,20 +44,20 @@ alone.
 """
 
 
-def _md5(one: VersionToName) -> str:
-    return hashlib.md5(one.sent.translate(None, BLANKS), usedforsecurity=False).hexdigest()
+def _md5(version: VersionToName) -> str:
+    return hashlib.md5(version.sent.translate(None, BLANKS), usedforsecurity=False).hexdigest()
 
 
-def _crc64(one: VersionToName) -> str:
-    fingerprint = one.fingerprints.get("CRC-64-AVRO")
-    return "" if fingerprint is None else fingerprint(one.model).hex()
+def _crc64(version: VersionToName) -> str:
+    fingerprint = version.fingerprints.get("CRC-64-AVRO")
+    return "" if fingerprint is None else fingerprint(version.model).hex()
 
 
-def _sha256(one: VersionToName) -> str:
-    fingerprint = one.fingerprints.get("SHA-256")
+def _sha256(version: VersionToName) -> str:
+    fingerprint = version.fingerprints.get("SHA-256")
     if fingerprint is None:
-        return hashlib.sha256(one.canonical.encode("utf-8", "surrogatepass")).hexdigest()
-    return fingerprint(one.model).hex()
+        return hashlib.sha256(version.canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    return fingerprint(version.model).hex()
 
 
 BUILT_IN: Mapping[str, IdScheme] = {"md5": _md5, "crc-64-avro": _crc64, "sha-256": _sha256}

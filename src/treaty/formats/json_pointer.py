@@ -39,25 +39,25 @@ def find_positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int
 
     A value that is not there has the place of what would hold it. Of equal keys the last one counts, as for readers.
     """
-    wanted = set(pointers)
+    targets = set(pointers)
     prefixes = {
-        "/".join(steps[:length]) for steps in (one.split("/") for one in wanted) for length in range(len(steps) + 1)
+        "/".join(steps[:length]) for steps in (one.split("/") for one in targets) for length in range(len(steps) + 1)
     }
     starts = {"": 0}
     starts.update((one, start) for one, start in _values(text) if one in prefixes)
     begins: list[tuple[int, str]] = []
-    for one in wanted:
-        here = one
-        while here not in starts:
-            here = here.rpartition("/")[0]
-        begins.append((starts[here], one))
-    found: dict[str, tuple[int, int]] = {}
+    for target in targets:
+        holder = target
+        while holder not in starts:
+            holder = holder.rpartition("/")[0]
+        begins.append((starts[holder], target))
+    positions: dict[str, tuple[int, int]] = {}
     line, before = 1, 0
-    for start, one in sorted(begins):  # lines are counted on from the place before
+    for start, target in sorted(begins):  # lines are counted on from the place before
         line += text.count("\n", before, start)
         before = start
-        found[one] = (line, start - text.rfind("\n", 0, start))
-    return found
+        positions[target] = (line, start - text.rfind("\n", 0, start))
+    return positions
 
 
 def _values(text: str) -> Iterator[tuple[str, int]]:

@@ -51,8 +51,8 @@ def _digits(number: float) -> tuple[str, str, int]:
     text = repr(number)
     sign = "-" if text[0] == "-" else ""
     mantissa, _, power = text.lstrip("-").partition("e")
-    whole, _, rest = mantissa.partition(".")
-    digits = whole + rest
+    integer, _, rest = mantissa.partition(".")
+    digits = integer + rest
     exponent = int(power or 0) - len(rest)
     bare = digits.rstrip("0")
     return sign, bare.lstrip("0") or "0", exponent + len(digits) - len(bare)

@@ -66,12 +66,12 @@ def read_json(text: str, limit: int = SCHEMA_BYTES) -> Json:
     _check_size(text, limit)
     try:
         value: Json = _DECODER.decode(text)
-    except JSONDecodeError as wrong:
+    except JSONDecodeError as error:
         if "/" not in text:
-            raise _json_error(wrong) from None
+            raise _json_error(error) from None
         value = _read_commented(text)
-    except _TooLongError as wrong:
-        raise text_error("NUMBER_NOT_ALLOWED", str(wrong), f"a number of at most {NUMBER_DIGITS} characters") from None
+    except _TooLongError as error:
+        raise text_error("NUMBER_NOT_ALLOWED", str(error), f"a number of at most {NUMBER_DIGITS} characters") from None
     if not text.isascii() or "\\u" in text:
         _check_scalars(text, value)
     return value
@@ -86,11 +86,11 @@ def read_exact_json(text: str, limit: int = SCHEMA_BYTES) -> ExactJson:
     _check_size(text, limit)
     try:
         value: ExactJson = _EXACT.decode(text)
-    except JSONDecodeError as wrong:
-        raise _json_error(wrong) from None
-    except _TooLongError as wrong:
+    except JSONDecodeError as error:
+        raise _json_error(error) from None
+    except _TooLongError as error:
         expected = f"a number of at most {NUMBER_DIGITS} characters, its exponent at most {NUMBER_EXPONENT}"
-        raise text_error("NUMBER_NOT_ALLOWED", str(wrong), expected) from None
+        raise text_error("NUMBER_NOT_ALLOWED", str(error), expected) from None
     if not text.isascii() or "\\u" in text:
         _check_scalars(text, value)
     return value
@@ -104,9 +104,9 @@ def _check_size(text: str, limit: int) -> None:
         _check_depth(text)
 
 
-def _json_error(wrong: JSONDecodeError) -> InvalidSchemaError:
-    message = f"not JSON: {wrong.msg[0].lower()}{wrong.msg[1:]}"
-    return InvalidSchemaError((Diagnostic("JSON_MALFORMED", "", message, "a JSON text", wrong.lineno, wrong.colno),))
+def _json_error(error: JSONDecodeError) -> InvalidSchemaError:
+    message = f"not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+    return InvalidSchemaError((Diagnostic("JSON_MALFORMED", "", message, "a JSON text", error.lineno, error.colno),))
 
 
 def _check_depth(text: str) -> None:
@@ -127,10 +127,10 @@ def _read_commented(text: str) -> Json:
     try:
         value: Json
         value, end = _DECODER.raw_decode(blank, _SPACE.match(blank).end())  # type: ignore[union-attr]
-    except JSONDecodeError as wrong:
-        raise _json_error(wrong) from None
-    except _TooLongError as wrong:
-        raise text_error("NUMBER_NOT_ALLOWED", str(wrong)) from None
+    except JSONDecodeError as error:
+        raise _json_error(error) from None
+    except _TooLongError as error:
+        raise text_error("NUMBER_NOT_ALLOWED", str(error)) from None
     if rest := text[end:].strip():
         message = f"there is text after the end of the schema: {rest[:40]!r}"
         raise text_error("JSON_MALFORMED", message, "nothing after the schema, not even a comment")
@@ -147,13 +147,13 @@ def _check_scalars(text: str, value: Json | ExactJson) -> None:
 def _has_surrogate(value: Json | ExactJson) -> bool:
     waiting: list[Json | ExactJson] = [value]
     while waiting:
-        here = waiting.pop()
-        if isinstance(here, str):
-            if _SURROGATE.search(here):
+        part = waiting.pop()
+        if isinstance(part, str):
+            if _SURROGATE.search(part):
                 return True
-        elif isinstance(here, list):
-            waiting += here
-        elif isinstance(here, dict):
-            waiting += here
-            waiting += here.values()
+        elif isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part
+            waiting += part.values()
     return False

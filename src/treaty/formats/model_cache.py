@@ -12,15 +12,15 @@ def count_characters(schema: ResolvedSchema) -> int:
     """Characters of a text and of all texts that its references lead to, each counted once."""
     if not schema.bindings:
         return len(schema.text)
-    seen: set[bytes] = set()
+    digests: set[bytes] = set()
     waiting = [schema]
     total = 0
     while waiting:
-        here = waiting.pop()
-        if here.digest not in seen:
-            seen.add(here.digest)
-            total += len(here.text)
-            waiting += (bound.meaning for bound in here.bindings)
+        current = waiting.pop()
+        if current.digest not in digests:
+            digests.add(current.digest)
+            total += len(current.text)
+            waiting += (bound.meaning for bound in current.bindings)
     return total
 
 
@@ -35,11 +35,11 @@ class ModelCache:
 
     def get(self, key: tuple[str, bytes, bool]) -> Any | None:
         """The model kept under `key`, or None."""
-        found = self._models.get(key)
-        if found is None:
+        entry = self._models.get(key)
+        if entry is None:
             return None
         self._models.move_to_end(key)
-        return found[0]
+        return entry[0]
 
     def keep(self, key: tuple[str, bytes, bool], model: Any, size: int) -> None:
         """Keep a model that was made of `size` bytes of text; one larger than the whole bound is not kept."""

@@ -10,14 +10,14 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError, ReferenceName
 
 
-def resolve_references(form: Format[Any], text: str, given: Mapping[str, str]) -> ResolvedSchema:
+def resolve_references(form: Format[Any], text: str, texts: Mapping[str, str]) -> ResolvedSchema:
     """What a text means when each name that it needs leads to the text given under that name, and so on from there.
 
     A name is the full name of a type (Avro), the URI of a ``$ref`` without fragment (JSON Schema) or the path of an
     import (Protobuf). Given texts that are not needed are left out. Nothing is fetched. Raises `InvalidSchemaError` for
     names that are not given (all of them together), for cycles, and past the limits of references.
     """
-    return _ReferenceResolver(form, given).resolve(text, ())
+    return _ReferenceResolver(form, texts).resolve(text, ())
 
 
 @dataclass(slots=True)
@@ -35,30 +35,32 @@ class _ReferenceResolver:
         bindings = tuple(ResolvedReference(one.name, one.name, 1, self._follow(one, chain)) for one in needed)
         return ResolvedSchema(self.form.name, text, bindings)
 
-    def _follow(self, one: ReferenceName, chain: tuple[str, ...]) -> ResolvedSchema:
-        name, way = one.name, (*chain, one.name)
+    def _follow(self, reference: ReferenceName, chain: tuple[str, ...]) -> ResolvedSchema:
+        name, way = reference.name, (*chain, reference.name)
         if name in chain:
             message = f"references go in a circle: {' -> '.join(way[chain.index(name) :])}"
             raise InvalidSchemaError(
-                (Diagnostic("REFERENCE_CYCLE", one.path, message, "references without a way back"),)
+                (Diagnostic("REFERENCE_CYCLE", reference.path, message, "references without a way back"),)
             )
         if len(way) > REFERENCE_DEPTH:
             message = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
             allowed = f"at most {REFERENCE_DEPTH} links in a chain"
-            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", one.path, message, allowed),))
+            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", reference.path, message, allowed),))
         if name not in self.known:
             if len(self.known) >= REFERENCES:
                 message = f"more references than the limit REFERENCES of {REFERENCES}"
                 allowed = f"at most {REFERENCES}, those of references included"
-                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, message, allowed),))
+                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", reference.path, message, allowed),))
             self.known[name] = self.resolve(self.given[name], way)
         return self.known[name]
 
-    def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
+    def _missing(self, reference: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
         where = f" (needed by {chain[-1]!r})" if chain else ""
-        known = ", ".join(sorted(self.given)[:10]) or "none"
-        message = f"the name {one.name!r} leads nowhere{where}"
-        return Diagnostic("REFERENCE_MISSING", one.path, message, f"a reference under that name; given are: {known}")
+        names = ", ".join(sorted(self.given)[:10]) or "none"
+        message = f"the name {reference.name!r} leads nowhere{where}"
+        return Diagnostic(
+            "REFERENCE_MISSING", reference.path, message, f"a reference under that name; given are: {names}"
+        )
 
 
 def find_conflicts(schema: ResolvedSchema) -> tuple[Diagnostic, ...]:
@@ -69,22 +71,22 @@ def find_conflicts(schema: ResolvedSchema) -> tuple[Diagnostic, ...]:
     """
     met: dict[str, ResolvedReference] = {}
     conflicts: dict[str, Diagnostic] = {}
-    for one in _bindings(schema):
-        first = met.setdefault(one.name, one)
-        if first.meaning.digest != one.meaning.digest and one.name not in conflicts:
-            sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, one))
-            message = f"the name {one.name!r} leads to different schemas: {sides}"
-            conflicts[one.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
+    for binding in _bindings(schema):
+        first = met.setdefault(binding.name, binding)
+        if first.meaning.digest != binding.meaning.digest and binding.name not in conflicts:
+            sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, binding))
+            message = f"the name {binding.name!r} leads to different schemas: {sides}"
+            conflicts[binding.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
     return tuple(conflicts.values())
 
 
 def _bindings(schema: ResolvedSchema) -> Iterator[ResolvedReference]:
     """Every binding that a meaning leads to; what stands behind equal meanings is walked once."""
-    seen: set[bytes] = set()
+    digests: set[bytes] = set()
     waiting = [schema]
     while waiting:
-        here = waiting.pop()
-        if here.digest not in seen:
-            seen.add(here.digest)
-            yield from here.bindings
-            waiting += (one.meaning for one in reversed(here.bindings))
+        current = waiting.pop()
+        if current.digest not in digests:
+            digests.add(current.digest)
+            yield from current.bindings
+            waiting += (one.meaning for one in reversed(current.bindings))

@@ -50,34 +50,40 @@ def edit_tags(
     if form.tagging is None:
         raise _fault("TAGS_UNSUPPORTED", "", f"a schema of format {form.name} has no place for tags")
     edits = [(one, True) for one in add] + [(one, False) for one in remove]
-    for one, _ in edits:
-        _check(one)
-    found = _find_entities(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
+    for tagged, _ in edits:
+        _check(tagged)
+    entities = _find_entities(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
     tags: dict[Hashable, tuple[str, ...]] = {}
-    for one, adding in edits:
-        target = found.get((one.kind, _plain(one.path)))
+    for tagged, adding in edits:
+        target = entities.get((tagged.kind, _plain(tagged.path)))
         if target is None or target.stuck:
             if lenient:
                 continue
-            raise _missing(form, model, one) if target is None else _fault("TAG_ENTITY_STUCK", one.path, target.stuck)
+            raise (
+                _missing(form, model, tagged)
+                if target is None
+                else _fault("TAG_ENTITY_STUCK", tagged.path, target.stuck)
+            )
         before = tags.get(target.place, target.tags)
-        tags[target.place] = _add_names(before, one.tags) if adding else tuple(t for t in before if t not in one.tags)
+        tags[target.place] = (
+            _add_names(before, tagged.tags) if adding else tuple(t for t in before if t not in tagged.tags)
+        )
     return form.tagging.write(model, tags)
 
 
 def _find_entities(
-    entities: Iterable[TaggableEntity], wanted: set[tuple[str, str]]
+    entities: Iterable[TaggableEntity], keys: set[tuple[str, str]]
 ) -> dict[tuple[str, str], TaggableEntity]:
     """Entities by kind and path; another name of one counts only where nothing has it as its path."""
-    found: dict[tuple[str, str], TaggableEntity] = {}
+    by_path: dict[tuple[str, str], TaggableEntity] = {}
     called: dict[tuple[str, str], TaggableEntity] = {}
     for entity in entities:
-        if (entity.kind, entity.path) in wanted:
-            found.setdefault((entity.kind, entity.path), entity)
+        if (entity.kind, entity.path) in keys:
+            by_path.setdefault((entity.kind, entity.path), entity)
         for path in entity.also:
-            if (entity.kind, path) in wanted:
+            if (entity.kind, path) in keys:
                 called.setdefault((entity.kind, path), entity)
-    return {**called, **found}
+    return {**called, **by_path}
 
 
 def _plain(path: str) -> str:
@@ -88,31 +94,33 @@ def _add_names(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ..
     return tuple(dict.fromkeys((*before, *names)))
 
 
-def _check(one: TaggedPath) -> None:
-    if one.kind not in KINDS:
-        raise _fault("TAG_ENTITY_KIND", one.path, f"the entity type {one.kind[:100]!r} is none")
-    for name in one.tags:
+def _check(tagged: TaggedPath) -> None:
+    if tagged.kind not in KINDS:
+        raise _fault("TAG_ENTITY_KIND", tagged.path, f"the entity type {tagged.kind[:100]!r} is none")
+    for name in tagged.tags:
         if not name or len(name) > TAG_LENGTH or not name.isprintable():
-            raise _fault("TAG_NAME", one.path, f"{name[:100]!r} is no name of a tag")
+            raise _fault("TAG_NAME", tagged.path, f"{name[:100]!r} is no name of a tag")
 
 
-def _missing(form: Format[Any], model: Any, one: TaggedPath) -> InvalidSchemaError:
+def _missing(form: Format[Any], model: Any, tagged: TaggedPath) -> InvalidSchemaError:
     assert form.tagging is not None
-    known = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
-    paths = list(dict.fromkeys(each.path for each in known if each.kind == one.kind))
-    path = _plain(one.path)[:1_000]
+    entities = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
+    paths = list(dict.fromkeys(each.path for each in entities if each.kind == tagged.kind))
+    path = _plain(tagged.path)[:1_000]
     paths.sort(key=lambda each: _count_shared(path, each), reverse=True)
     short = [each for each in paths[:COMPARED] if len(each) <= LONGEST] if len(path) <= LONGEST else []
     near = difflib.get_close_matches(path, short, NEAR, 0.4) or paths[:NEAR]
-    other = next((each.kind for each in known if each.path == path), "")
-    message = f"no {one.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
-    shown = ", ".join(each[: 2 * LONGEST] for each in near)
-    return _fault("TAG_ENTITY_UNKNOWN", one.path, message, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {shown}")
+    other = next((each.kind for each in entities if each.path == path), "")
+    message = f"no {tagged.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
+    suggestions = ", ".join(each[: 2 * LONGEST] for each in near)
+    return _fault("TAG_ENTITY_UNKNOWN", tagged.path, message, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {suggestions}")
 
 
-def _count_shared(one: str, other: str) -> int:
+def _count_shared(first: str, other: str) -> int:
     """Characters that two paths begin with alike."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (at for at, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other))
+    )
 
 
 def _fault(rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:

@@ -106,6 +106,13 @@ OPENERS: Mapping[str, LogOpener] = {
 """The logs of this package, by the scheme of their URLs."""
 
 
+def list_log_topics(url: str) -> tuple[str, ...]:
+    """Return the topics that the log of a URL is in; none for a log elsewhere."""
+    parts = urlsplit(url)
+    topic = parts.path.strip("/") if parts.scheme.lower() == "kafka" else ""
+    return (topic,) if topic else ()
+
+
 def is_address(url: str) -> bool:
     """Whether a text without a scheme is a host with a port, as people name a registry."""
     host, colon, port = url.partition("/")[0].rpartition(":")

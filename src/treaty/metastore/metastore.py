@@ -1,38 +1,65 @@
 """`Metastore`: statements of SQL over any registry, embedded or behind HTTP; `AsyncMetastore` is the same for asyncio."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
-from treaty.client.exchanges import Exchange
+from treaty.client.exchanges import Exchange, method_signature
 from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import ExpectedSource
-from treaty.core.messages.plans import WithdrawPlan
 from treaty.core.operations import is_command
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
+from treaty.core.state.commit import PositionToken
+from treaty.metastore import calls
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
-from treaty.metastore.sql.diagnostics import SqlDiagnostic
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 A = TypeVar("A")
+P = ParamSpec("P")
+
+
+def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Metastore", P], A]:
+    """Make a method that runs the exchange and returns its value."""
+
+    @wraps(exchange)
+    def method(self: "Metastore", /, *args: P.args, **kwargs: P.kwargs) -> A:
+        return run_exchange(self.registry, exchange(*args, **kwargs), self.call)
+
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
+    return method
+
+
+def _as_coroutine(
+    exchange: Callable[P, Exchange[A]],
+) -> Callable[Concatenate["AsyncMetastore", P], Coroutine[Any, Any, A]]:
+    """Make a coroutine method that runs the exchange and returns its value."""
+
+    @wraps(exchange)
+    async def method(self: "AsyncMetastore", /, *args: P.args, **kwargs: P.kwargs) -> A:
+        return await run_exchange_async(self.registry, exchange(*args, **kwargs), self.call)
+
+    method.__signature__ = method_signature(exchange)  # type: ignore[attr-defined]
+    return method
 
 
 class Metastore:
     """The metastore of a registry."""
 
     def __init__(
-        self, registry: Registry, call: CallOptions = CALL, *, planning: PlanningOptions = ASK_PLANNERS
+        self, registry: Registry, call: CallOptions = CALL, destination: RecordDestination | None = None
     ) -> None:
-        """Carry statements out with the requests of `registry`; `planning` says how queries are planned."""
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
         self.registry = registry
         self.call = call
-        self.planning = planning
+        self.destination: RecordDestination = destination or RecordDestinations()
 
     def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -69,17 +96,44 @@ class Metastore:
             results.append(with_warnings(result, script, parsed))
         return ScriptOutcome(tuple(results))
 
+    def run_one(
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+    ) -> StatementResult:
+        """Carry out one statement. Raises `Invalid` for a text with none or several, of which none is carried out."""
+        return self.run(_refuse_several(sql, variables or {}), dry_run=dry_run, variables=variables)[0]
+
+    create_stream = _blocking(calls.create_stream)
+    create_table = _blocking(calls.create_table)
+    create_type = _blocking(calls.create_type)
+    add_columns = _blocking(calls.add_columns)
+    rename = _blocking(calls.rename)
+    set_properties = _blocking(calls.set_properties)
+    set_comment = _blocking(calls.set_comment)
+    protect = _blocking(calls.protect)
+    refresh_schema = _blocking(calls.refresh_schema)
+    drop = _blocking(calls.drop)
+    undrop = _blocking(calls.undrop)
+    drop_type = _blocking(calls.drop_type)
+    pause = _blocking(calls.pause)
+    resume = _blocking(calls.resume)
+    describe = _blocking(calls.describe)
+    describe_type = _blocking(calls.describe_type)
+    sources = _blocking(calls.sources)
+    queries = _blocking(calls.queries)
+    types = _blocking(calls.types)
+    dependencies = _blocking(calls.dependencies)
+
 
 class AsyncMetastore:
     """The metastore of an asynchronous registry."""
 
     def __init__(
-        self, registry: AsyncRegistry, call: CallOptions = CALL, *, planning: PlanningOptions = ASK_PLANNERS
+        self, registry: AsyncRegistry, call: CallOptions = CALL, destination: RecordDestination | None = None
     ) -> None:
-        """Carry statements out with the requests of `registry`; `planning` says how queries are planned."""
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
         self.registry = registry
         self.call = call
-        self.planning = planning
+        self.destination: RecordDestination = destination or RecordDestinations()
 
     async def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -111,14 +165,50 @@ class AsyncMetastore:
         """Carry out the statements of a script that `parse_statements` has returned."""
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
-            recorder = _AsyncSequenceRecorder(self.registry, place)
-            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected, self.planning))
+            recorder = _AsyncSequenceRecorder(self.registry, place, self.destination)
+            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected))
             try:
                 result = await run_exchange_async(recorder, statement, self.call)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
             results.append(with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
         return ScriptOutcome(tuple(results))
+
+    async def run_one(
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+    ) -> StatementResult:
+        """Carry out one statement. Raises `Invalid` for a text with none or several, of which none is carried out."""
+        return (await self.run(_refuse_several(sql, variables or {}), dry_run=dry_run, variables=variables))[0]
+
+    create_stream = _as_coroutine(calls.create_stream)
+    create_table = _as_coroutine(calls.create_table)
+    create_type = _as_coroutine(calls.create_type)
+    add_columns = _as_coroutine(calls.add_columns)
+    rename = _as_coroutine(calls.rename)
+    set_properties = _as_coroutine(calls.set_properties)
+    set_comment = _as_coroutine(calls.set_comment)
+    protect = _as_coroutine(calls.protect)
+    refresh_schema = _as_coroutine(calls.refresh_schema)
+    drop = _as_coroutine(calls.drop)
+    undrop = _as_coroutine(calls.undrop)
+    drop_type = _as_coroutine(calls.drop_type)
+    pause = _as_coroutine(calls.pause)
+    resume = _as_coroutine(calls.resume)
+    describe = _as_coroutine(calls.describe)
+    describe_type = _as_coroutine(calls.describe_type)
+    sources = _as_coroutine(calls.sources)
+    queries = _as_coroutine(calls.queries)
+    types = _as_coroutine(calls.types)
+    dependencies = _as_coroutine(calls.dependencies)
+
+
+def _refuse_several(sql: str, variables: Mapping[str, str]) -> str:
+    """Return a text of one statement. Raises `Invalid` for another number of them, and `InvalidStatementError`."""
+    count = len(parse_statements(sql, variables).statements)
+    if count != 1:
+        message = f"one statement is expected here, and the text has {count}"
+        raise Invalid.of("ONE_STATEMENT", message, path="/sql", new=str(count), allowed="run, for several statements")
+    return sql
 
 
 def with_warnings(result: StatementResult, script: StatementScript, parsed: ParsedStatement) -> StatementResult:
@@ -135,7 +225,7 @@ def statement_call(call: CallOptions, request: Request[Any], place: int) -> Call
     """
     if not call.command_id:
         return call
-    if not is_command(request) or isinstance(request, WithdrawPlan):
+    if not is_command(request):
         return replace(call, command_id="")
     suffix = f".{place}" if place else ""
     if len(call.command_id) + len(suffix) > COMMAND_ID:
@@ -152,14 +242,21 @@ def statement_call(call: CallOptions, request: Request[Any], place: int) -> Call
 class _SequenceRecorder:
     """A registry that remembers the sequence of its last answer, for the statement at a place of its script."""
 
-    def __init__(self, registry: Registry, place: int) -> None:
+    def __init__(self, registry: Registry, place: int, destination: RecordDestination) -> None:
         self.registry = registry
         self.place = place
-        self.sequence = 0
+        self.destination = destination
+        self.token = PositionToken("", 0, "")
+
+    @property
+    def sequence(self) -> int:
+        return self.token.sequence
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        if isinstance(request, WriteRecords):
+            return Reply(cast("A", request.run(self.destination)), self.token)
         reply = self.registry.ask(request, statement_call(call, request, self.place))
-        self.sequence = reply.token.sequence
+        self.token = reply.token
         return reply
 
     def close(self) -> None:
@@ -169,14 +266,21 @@ class _SequenceRecorder:
 class _AsyncSequenceRecorder:
     """An asynchronous registry that remembers the sequence of its last answer, as `_SequenceRecorder` does."""
 
-    def __init__(self, registry: AsyncRegistry, place: int) -> None:
+    def __init__(self, registry: AsyncRegistry, place: int, destination: RecordDestination) -> None:
         self.registry = registry
         self.place = place
-        self.sequence = 0
+        self.destination = destination
+        self.token = PositionToken("", 0, "")
+
+    @property
+    def sequence(self) -> int:
+        return self.token.sequence
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        if isinstance(request, WriteRecords):
+            return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))
-        self.sequence = reply.token.sequence
+        self.token = reply.token
         return reply
 
     async def close(self) -> None:
@@ -192,8 +296,8 @@ def run_parsed(
     place: int = 0,
 ) -> StatementResult:
     """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
-    recorder = _SequenceRecorder(metastore.registry, place)
-    context = StatementContext(parsed.text, dry_run, expected, metastore.planning)
+    recorder = _SequenceRecorder(metastore.registry, place, metastore.destination)
+    context = StatementContext(parsed.text, dry_run, expected)
     result = run_exchange(recorder, run_statement(parsed, context), metastore.call)
     return replace(result, sequence=recorder.sequence)
 
@@ -223,22 +327,8 @@ def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedS
 
 
 def run_statement(parsed: ParsedStatement, context: StatementContext) -> Exchange[StatementResult]:
-    """Carry out one statement; the result has no sequence yet. Errors that a planner found have their places in the script."""
+    """Carry out one statement; the result has no sequence yet."""
     _, executor = EXECUTORS[type(parsed.value)]
-    try:
-        name, message, listing, warnings = yield from executor(parsed.value, context)
-    except InvalidStatementError as wrong:
-        if not wrong.diagnostics:
-            raise
-        raise InvalidStatementError.by([_in_script(one, parsed) for one in wrong.diagnostics]) from None
+    name, message, listing, warnings = yield from executor(parsed.value, context)
     columns, rows = cells_of(listing)
     return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)
-
-
-def _in_script(one: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:
-    """Return an error of a statement with the place that it has in the script; the whole statement where it has variables."""
-    if len(parsed.text) != parsed.end - parsed.start:
-        return replace(one, start=parsed.start, end=parsed.end, line=parsed.line, column=parsed.column)
-    column = one.column + (parsed.column - 1 if one.line == 1 else 0)
-    start, end = one.start + parsed.start, one.end + parsed.start
-    return replace(one, start=start, end=end, line=one.line + parsed.line - 1, column=column)

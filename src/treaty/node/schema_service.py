@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import Diagnostic, ExplainedDifference, Finding
 from treaty.core.limits import (
     DECISION_ANSWERS,
     DECISION_ROUNDS,
@@ -24,7 +24,9 @@ from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
     ComparisonResult,
+    DescribeDifferences,
     DescribeValidators,
+    DifferencesDescribed,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -66,6 +68,9 @@ def key_of(question: Question) -> Key:
             return (f"parse {strict} {normalize}", meaning.digest, b"", ())
         case CompareSchemas(reader, writer, policy):
             return (policy, reader.digest, writer.digest, ())
+        case DescribeDifferences(old, new, sent):
+            text = hashlib.sha256(sent.encode("utf-8", "backslashreplace")).hexdigest() if sent else ""
+            return (f"differences {text}", old.digest, new.digest, ())
         case InspectSchema(meaning, validators, metadata, versions):
             beside = repr((metadata, [(one.number, one.meaning.digest, one.metadata) for one in versions]))
             rest = hashlib.sha256(beside.encode("utf-8", "backslashreplace")).digest() if metadata or versions else b""
@@ -88,6 +93,10 @@ def weight(question: Question) -> int:
     """Return the characters that answering a question parses."""
     if isinstance(question, CompareSchemas):
         return reach(question.reader) + reach(question.writer)
+    if isinstance(question, DescribeDifferences):
+        return 3 * (reach(question.old) + reach(question.new)) + len(
+            question.sent
+        )  # each is compared under every policy
     if isinstance(question, DescribeValidators):
         return 0
     if isinstance(question, InspectSchema):
@@ -107,6 +116,9 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES * (1 + len(answer.packages)) + sum(_fault_size(one) for one in answer.faults)
         case ComparisonResult():
             return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
+        case DifferencesDescribed():
+            sizes = sum(map(_difference_size, answer.differences))
+            return ENTRY_BYTES * (1 + len(answer.levels)) + len(answer.old_text) + len(answer.new_text) + sizes
         case TagsFound():
             return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
         case RetaggedSchema():
@@ -120,6 +132,11 @@ def _size(answer: Answer) -> int:
 
 def _fault_size(diagnostic: Diagnostic) -> int:
     return ENTRY_BYTES + len(diagnostic.path) + len(diagnostic.message) + len(diagnostic.expected)
+
+
+def _difference_size(difference: ExplainedDifference) -> int:
+    texts = (getattr(difference, name) for name in ("path", "sentence", "detail", "old", "new", "remedy"))
+    return 2 * ENTRY_BYTES + sum(map(len, texts))
 
 
 def _finding_size(finding: Finding) -> int:

@@ -10,14 +10,11 @@ MEDIA = "application/json"
 
 
 class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing. A statement with a query
-    waits ``planningSeconds`` for its plan at most.
-    """
+    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing."""
 
     sql: str
     dry_run: bool = False
     variables: dict[str, str] = {}
-    planning_seconds: int = 60
 
 
 class StatementResultBody(Struct, rename="camel"):

@@ -144,7 +144,7 @@ def test_records_without_bytes_are_bounded_too_and_come_back_as_they_were(monkey
 def test_records_stay_in_memory_where_no_file_can_be_written(
     monkeypatch: pytest.MonkeyPatch, journals: list[RecordJournal]
 ) -> None:
-    def full(self: PayloadSpool, payload: bytes, *, least: int | None = None) -> bytes:
+    def full(self: PayloadSpool, payload: bytes, *, min_bytes: int | None = None) -> bytes:
         return payload
 
     async def scanned() -> ScanResult:

@@ -18,6 +18,7 @@ from tests.facades.iglu.test_private import FAMILY, SECRET, answers, registry
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
@@ -26,7 +27,6 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
 from treaty.core.messages.names import GetNamedVersion, GetPin
-from treaty.core.messages.plans import GetPlan, ListPlanningJobs
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.registry import CallOptions
@@ -41,6 +41,7 @@ GONE, USER = Subject(".", "com.acme/secretgone/jsonschema"), Subject(".", "com.a
 NICK, FREE = Subject(".", "com.acme/nick/jsonschema"), Subject(".", "com.acme/free/jsonschema")
 """An alias of the hidden subject, and an alias of a subject that everybody may read."""
 TEXT = Draft(json.dumps(SECRET), "JSON")
+PLAIN = Draft('{"type":"string"}', "JSON")
 CALLERS = ("admin", "other", "anonymous")
 BARE = m.SourceDefinition("opened", "STREAM", "", (SourceColumn("a", "Word"),))
 """A source that everybody may read."""
@@ -90,10 +91,24 @@ def queries_about(one: Subject) -> Iterator[Request[Any]]:
     yield from (GetPin(one), GetPin(one, 1), GetPin(one, schema_id=3), t.ListAssociations(t.OfSubject(one)))
 
 
+def comparisons(one: Subject) -> Iterator[Request[Any]]:
+    """Each way in which a comparison can name a subject."""
+    text, named = d.ComparisonSide(draft=PLAIN), d.ComparisonSide(one)
+    refers = Draft('{"$ref":"a"}', "JSON", (Reference("a", one.name, 1),))
+    yield from (d.CompareVersions(named, text), d.CompareVersions(text, d.ComparisonSide(one, 1)))
+    yield from (d.CompareVersions(text, None, one), d.CompareVersions(d.ComparisonSide(draft=refers), text))
+    yield d.CompareVersions(d.ComparisonSide(draft=refers), subject=OPEN)
+
+
 def queries() -> Iterator[Request[Any]]:
     every = Subject("*", "")
     for one in (HIDDEN, GONE, USER, NICK):
         yield from queries_about(one)
+        yield from comparisons(one)
+    yield from (
+        d.CompareVersions(d.ComparisonSide(draft=PLAIN), None, OPEN),
+        d.CompareVersions(d.ComparisonSide(guid="0" * 32), d.ComparisonSide(OPEN)),
+    )
     yield from (q.ListSubjects(visible="all"), q.ListSubjects(Subject("*", "com.acme/s")), q.ListSettings())
     yield from (q.ListSchemas(visible="all", aliases=True), q.ListSchemas(latest=True), q.ListContexts())
     yield from (s.ListPublished(), s.ListPublished("com.acme", "secret"), g.ListGroups(), ListApiKeys())
@@ -103,8 +118,8 @@ def queries() -> Iterator[Request[Any]]:
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
     yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
+    yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
-    yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"))
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
 

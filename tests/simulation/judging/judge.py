@@ -10,7 +10,6 @@ from tests.simulation.judging.doorway import from_memory, hears_too_much, signed
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
 from tests.simulation.judging.model.events import Name
-from tests.simulation.judging.model.metastore import planning
 from tests.simulation.judging.model.past import Past
 from treaty.core.messages.metastore import UndropSource
 from treaty.core.messages.names import GetPin
@@ -151,15 +150,11 @@ class Judge:
         if not one.kept and has_to_look(one.request, one.call.consistency) and moment < self._oldest(one):
             raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
         past = self.history.pasts[moment]
-        verdicts = [decide(past, replace(one.asking, time=time)) for time in _times(past, one.asking)]
+        verdict = decide(past, one.asking)
         mine = (
-            each
-            for verdict in verdicts
-            if isinstance(verdict, Yes)
-            for each in told_answers(verdict.answer, one.asking, reversed(self.history.pasts))
+            told_answers(verdict.answer, one.asking, reversed(self.history.pasts)) if isinstance(verdict, Yes) else ()
         )
         if not any(same_answer(each, reply.answer) for each in mine):
-            verdict = verdicts[0]
             raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdict}, told {reply.answer}")
         self.counts["reads"] += 1
         self.counts["strict reads"] += one.call.consistency == "strict"
@@ -230,16 +225,12 @@ class Judge:
     def _justified(self, one: Asked, told: object, since: int) -> bool:
         """Whether some moment from `since` on says this, and nothing is written."""
         asking = one.asking
+        times = (0, LATE) if isinstance(asking.request, OF_THEIR_TIME) else (asking.time,)
         return any(
             same_verdict(decide(self.history.pasts[moment], replace(asking, time=time)), told)
             for moment in range(self.history.now, since - 1, -1)
-            for time in _times(self.history.pasts[moment], asking)
+            for time in times
         )
-
-
-def _times(past: Past, asking: Asking) -> tuple[int, ...]:
-    """The moments of which a decision may be."""
-    return (0, LATE) if isinstance(asking.request, OF_THEIR_TIME) else planning.times_of(past, asking)
 
 
 def _is_alias(past: Past, request: Request[Any]) -> bool:

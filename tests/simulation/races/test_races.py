@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
-from tests.simulation.judging.model.metastore.state import sources
+from tests.simulation.judging.model.metastore.state import sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.races.nodes import SmallLog, SmallNode, play, run_alone
 from treaty.core import requests as q
@@ -36,12 +36,25 @@ def bound(past: Past) -> SourcePart:
 
 
 def reading(past: Past, *keys: str, columns: tuple[str, ...] = ()) -> QueryPlan:
-    reads = tuple(SourceRead(key, sources(past)[key].generation, columns=columns) for key in keys)
+    reads = tuple(
+        SourceRead(key, sources(past)[key].generation, columns=columns, revision=sources(past)[key].revision)
+        for key in keys
+    )
     return QueryPlan("SELECT 1", reads)
+
+
+def after_a_change(past: Past, key: str) -> SourceRead:
+    """As somebody reads it who has seen the next revision."""
+    there = sources(past)[key]
+    return SourceRead(key, there.generation, revision=there.revision + 1)
 
 
 def made(past: Past, name: str, *keys: str, **members: Any) -> m.CreateSource:
     return m.CreateSource(defined(name, connector="delta", query=reading(past, *keys)), **members)
+
+
+def point(past: Past) -> tuple[m.ExpectedType, ...]:
+    return (m.ExpectedType("point", types(past)["point"].generation),)
 
 
 def cascade(past: Past, key: str) -> m.DropSource:
@@ -59,8 +72,10 @@ BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
     lambda _: m.CreateSource(defined("gone", place="t2")),
     lambda past: made(past, "reader", "gone"),
     lambda _: m.DropSource("reader"),
+    lambda past: m.CreateSource(defined("picky", connector="delta", query=reading(past, "gone", columns=("id",)))),
+    lambda _: m.DropSource("picky"),
 )
-"""A subject, a type, sources over topics and lakes, two queries, and a query that was dropped."""
+"""A subject, a type, sources over topics and lakes, two queries, and two queries that were dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +99,37 @@ RACES: Mapping[str, Race] = {
         lambda past: [
             m.CreateSource(defined("a", value=bound(past), columns=COLUMNS[:1], bad_rows=True), replace=True)
         ],
-        (0, 1),
+    ),
+    "create as against a changed type of a column": Race(
+        lambda past: [m.CreateSource(defined("d", query=reading(past, "a", columns=("v",))))],
+        lambda _: [m.ChangeSource("a", columns=(m.SourceColumnChange("set", SourceColumn("v", "INT")),))],
+    ),
+    "create by a type against another type of its name": Race(
+        lambda past: [m.CreateSource(defined("d", columns=(SourceColumn("p", "Point"),)), types=point(past))],
+        lambda _: [m.DropType("Point"), m.CreateType("Point", "STRING")],
+        (1, 2),
+    ),
+    "add a column by a type against another type of its name": Race(
+        lambda past: [m.ChangeSource("x", columns=(m.SourceColumnChange("add", SourceColumn("p", "Point")),), types=point(past))],
+        lambda _: [m.DropType("Point"), m.CreateType("Point", "STRING")],
+        (1, 2),
+    ),
+    "undrop against a lost column": Race(
+        lambda _: [m.UndropSource("reader")],
+        lambda _: [m.ChangeSource("gone", columns=(m.SourceColumnChange("drop", COLUMNS[1]),))],
+    ),
+    "undrop against a column more": Race(
+        lambda _: [m.UndropSource("picky")],
+        lambda _: [m.ChangeSource("gone", columns=(m.SourceColumnChange("add", SourceColumn("w", "INT")),))],
+        (0, 0),
     ),
     "replace against replace": Race(
         lambda past: [made(past, "b", "x", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
         lambda past: [made(past, "b", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
     ),
     "replace in a circle": Race(
-        lambda past: [made(past, "b", "c", replace=True)], lambda past: [made(past, "c", "b", replace=True)]
+        lambda past: [made(past, "b", "c", replace=True)],
+        lambda past: [m.CreateSource(defined("c", connector="delta", query=QueryPlan("SELECT 1", (after_a_change(past, "b"),))), replace=True)],
     ),
     "drop type against create": Race(
         lambda _: [m.DropType("point")],

@@ -10,6 +10,7 @@ from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate
+from treaty.core.messages.metastore import DEFINITION_COMMANDS
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
@@ -33,12 +34,13 @@ class AuditSink(Protocol):
 @dataclass(frozen=True, slots=True)
 class AuthorizedRegistry:
     """An `AsyncRegistry` in front of another one. With `rights` unauthenticated requests are refused. `read_only`
-    refuses every command; `audit` writes the audit log.
+    refuses every command, and without `ddl` those that change sources and types are refused; `audit` writes the audit log.
     """
 
     registry: AsyncRegistry
     rights: bool = False
     read_only: bool = False
+    ddl: bool = True
     audit: AuditSink | None = None
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
@@ -74,6 +76,13 @@ class AuthorizedRegistry:
                 "This server is read-only: it was started with --read-only",
                 new=operation_name(request),
                 allowed="reads; send changes to a server that writes",
+            )
+        if not self.ddl and isinstance(request, DEFINITION_COMMANDS) and not getattr(request, "dry_run", False):
+            raise Forbidden.of(
+                "DDL_OFF",
+                "This server takes no statements that change streams, tables or types: it was started with --ddl off",
+                new=operation_name(request),
+                allowed="queries and dry runs; a change of the files that it applies when it starts, or a server with --ddl on",
             )
         try:
             reply = await self.registry.ask(request, call)

@@ -1,5 +1,6 @@
 """The metastore's API over a registry."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 import msgspec
@@ -13,14 +14,18 @@ from treaty.api.metastore.routes import PREFIX, ROUTES
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import Request
 from treaty.metastore.execution.results import diagnostic_bodies, result_body
+from treaty.metastore.records.destinations import RecordDestination
 from treaty.wire.confluent.headers import ALWAYS, POSITION
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import MEDIA, MetastoreErrorBody
 
 
-def _read_request(head: RequestHead) -> MetastoreExchange:
-    refuse_other_than_json(head)
-    return MetastoreExchange(head.open_registry(), head.http, head.values, head.query)
+def _reader(destination: RecordDestination) -> Callable[[RequestHead], MetastoreExchange]:
+    def read(head: RequestHead) -> MetastoreExchange:
+        refuse_other_than_json(head)
+        return MetastoreExchange(head.open_registry(), head.http, head.values, head.query, destination=destination)
+
+    return read
 
 
 def _print_answer(exchange: MetastoreExchange, answer: object) -> Response:
@@ -43,6 +48,8 @@ def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object]
     return ErrorPage(status, msgspec.json.encode(body), MEDIA)
 
 
-METASTORE = HttpDialect(
-    ROUTES, _read_request, _print_answer, _print_error, prefixes=(PREFIX.encode(),), failures=(ScriptError,)
-)
+def make_metastore_dialect(destination: RecordDestination) -> HttpDialect[MetastoreExchange]:
+    """Return the metastore's API, whose INSERT, UPDATE and DELETE write to a destination."""
+    return HttpDialect(
+        ROUTES, _reader(destination), _print_answer, _print_error, prefixes=(PREFIX.encode(),), failures=(ScriptError,)
+    )

@@ -27,9 +27,9 @@ from treaty.core.refusals import Invalid, NotFound, RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetOutcome, Request
 from treaty.core.sources import KINDS
-from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
 from treaty.metastore.metastore import AsyncMetastore, parse_statements
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 from treaty.wire.statements import StatementResultsBody, StatementsBody
@@ -60,6 +60,8 @@ class MetastoreExchange:
     query: Mapping[str, str]
     headers: dict[str, str] = field(default_factory=dict)
     """Further headers of the answer."""
+    destination: RecordDestination = field(default_factory=RecordDestinations)
+    """What takes the records of INSERT, UPDATE and DELETE."""
 
     async def body(self, kind: type[B]) -> B:
         """Read the body as JSON of this kind. Raises `Invalid` where it is not."""
@@ -138,8 +140,7 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     body = await x.body(StatementsBody)
     expected = x.expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
-    planning = PlanningOptions(seconds=body.planning_seconds)
-    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, planning=planning)
+    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, x.destination)
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)

@@ -20,7 +20,15 @@ _STATUS = _object(
 )
 _READY: Schema = {
     "type": "object",
-    "properties": {"status": _TEXT, "sequence": {"type": "integer"}, "reason": _TEXT},
+    "properties": {
+        "status": _TEXT,
+        "sequence": {"type": "integer"},
+        "reason": _TEXT,
+        "open": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": _TEXT, "reason": _TEXT}, "required": ["name", "reason"]},
+        },
+    },
     "required": ["status"],
     "additionalProperties": False,
 }

@@ -148,7 +148,7 @@ def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> Registry
     latest = _find_latest(registry, asked.subject)
     named = None if latest is None else latest.format
     (one,) = read_sources([asked.file], asked.format, formats, named) if asked.source is None else (asked.source,)
-    references = _resolve_references(registry, asked.references)
+    references = resolve_references(registry, asked.references)
     try:
         needed = {use.name for use in find_format(one.format, formats).references(one.text)}
     except InvalidSchemaError:
@@ -194,7 +194,7 @@ def _find_latest(registry: Connection, subject: str) -> VersionFound | None:
         return None
 
 
-def _resolve_references(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
+def resolve_references(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
     """Parse ``NAME=SUBJECT:VERSION``; the version may be ``latest``."""
     found = []
     for one in references:

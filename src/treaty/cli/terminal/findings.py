@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.positions import UNKNOWN, find_position
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.formats.history import ExplainedFinding
+from treaty.formats.positions import UNKNOWN, find_position
 
 TEXT, JSON, GITHUB = "text", "json", "github"
 SHORT = 40

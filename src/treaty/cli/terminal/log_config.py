@@ -1,6 +1,8 @@
-"""``--log-config``: settings of the client library of a log, for all commands that open one."""
+"""The log of a command: ``--log-config``, settings of its client library, and where it is by default."""
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -48,3 +50,19 @@ def parse_log_config(words: Sequence[str]) -> Pairs:
         if "\n" in value:
             raise click.UsageError(f"--log-config: the value of {name} has several lines; put it in a file")
     return found
+
+
+def make_default_url(home: Path) -> str:
+    """Return the URL of the SQLite log in the user's data folder; a missing folder is created."""
+    folder = home / "treaty"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise click.ClickException(
+            f"cannot create the folder {folder}: {reason.strerror}; choose another place: treaty serve --log sqlite:///absolute/path.db"
+        ) from None
+    if not os.access(folder, os.W_OK):
+        raise click.ClickException(
+            f"cannot write to {folder}; choose another place: treaty serve --log sqlite:///absolute/path.db"
+        )
+    return f"sqlite://{folder / 'registry.db'}"

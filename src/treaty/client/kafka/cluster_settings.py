@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treaty.core.kafka import KafkaCluster, KafkaSettingsError, parse_kafka_url, read_properties, translate_setting
+from treaty.core.kafka import (
+    SCHEME,
+    SERVERS,
+    KafkaCluster,
+    KafkaSettingsError,
+    parse_kafka_url,
+    read_properties,
+    translate_setting,
+)
 from treaty.core.schema import Pairs
 
 
@@ -15,6 +23,25 @@ def parse_settings(words: Iterable[str], option: str) -> Pairs:
 def parse_cluster(text: str, words: Iterable[str] = ()) -> tuple[KafkaCluster, str]:
     """Return cluster and topic of a URL and arguments of ``--kafka-config``. Raises `KafkaSettingsError`."""
     return parse_kafka_url(text, parse_settings(words, "--kafka-config"))
+
+
+def parse_named_clusters(words: Iterable[str]) -> dict[str, KafkaCluster]:
+    """Return clusters by name from arguments of ``--cluster``: ``NAME=FILE`` with a properties file, or ``NAME=kafka://host:port``.
+
+    Raises `KafkaSettingsError`.
+    """
+    found: dict[str, KafkaCluster] = {}
+    for word in words:
+        name, mark, where = word.partition("=")
+        if not mark or not name.strip() or not where:
+            raise KafkaSettingsError(f"{word!r} names no cluster; expected NAME=FILE, a properties file with {SERVERS}")
+        if name in found:
+            raise KafkaSettingsError(f"the cluster {name} is named twice; name it once")
+        if where.startswith(SCHEME):
+            found[name] = parse_kafka_url(where)[0]
+        else:
+            found[name] = parse_kafka_url("", _pairs(where, "--cluster"))[0]
+    return found
 
 
 def _pairs(word: str, option: str) -> Iterator[tuple[str, str]]:

@@ -5,12 +5,14 @@ unchanged.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
 from treaty.formats.avro.model import AvroFixed, AvroPrimitive, ResolvedType
 
+DIGITS = Context(prec=1_000)
+"""Digits of a decimal; Python's own context rounds to 28."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS: Mapping[str, int] = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 
@@ -62,7 +64,7 @@ def _decimal(value: Any, scale: int, size: int) -> Any:
         return value
     if not value.is_finite():
         raise ValueError("it is not finite")
-    scaled = value.scaleb(scale)
+    scaled = value.scaleb(scale, DIGITS)
     whole = int(scaled)
     if whole != scaled:
         raise ValueError(f"more than {scale} digits after the point")

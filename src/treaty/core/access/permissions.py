@@ -8,6 +8,7 @@ from treaty.core import requests as q
 from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import groups as g
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
@@ -283,6 +284,24 @@ def of_lookup(request: q.Lookup) -> Required:
 def of_check(request: q.Check | g.FindSameVersion | g.CheckReading) -> Required:
     """Require reading the subject and the references of the draft."""
     return (on_subject("read", request.subject), *_references(request.subject, request.draft))
+
+
+def of_compare(request: d.CompareVersions) -> Required:
+    """Require reading what both sides name: subjects, references of drafts, or something for a guid; and the subject that
+    the change is tried on.
+    """
+    needed: list[RequiredPermission[Any]] = []
+    if request.subject is not None:
+        needed.append(on_subject("read", request.subject, "/subject"))
+    for path, side in (("/new", request.new), ("/old", request.old)):
+        if side is None:
+            continue
+        if side.draft is not None:
+            home = request.subject or side.subject or Subject(DEFAULT_CONTEXT, "")
+            needed += _references(home, side.draft)
+        elif side.subject is not None:
+            needed.append(RequiredPermission(("read",), SUBJECT_IN_ANY_CONTEXT, side.subject, f"{path}/subject"))
+    return (on_anything("read"), *needed)
 
 
 def of_find_same_schema(request: g.FindSameSchema) -> Required:

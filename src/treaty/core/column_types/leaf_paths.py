@@ -69,12 +69,20 @@ def find_lost_leaf(old: SqlColumns, new: SqlColumns, reads: Iterable[str]) -> Le
     `reads` are paths: that of a place with parts reads all of them. Comments, NOT NULL and the order of columns don't count.
     An array does not become a map, or a struct, that has the same paths. Raises `ColumnTypeError` for a path that is none.
     """
-    wanted = [parse_path(one) for one in reads]
     there = {_shape(path, kinds): kind for path, kinds, kind in _list_kinds(new)}
-    for path, kinds, kind in _list_kinds(old):
-        if any(is_touched(read, path) for read in wanted) and there.get(_shape(path, kinds)) != kind:
+    for path, kinds, kind in list_read_leaves(old, reads):
+        if there.get(_shape(path, kinds)) != kind:
             return path
     return None
+
+
+def list_read_leaves(columns: SqlColumns, reads: Iterable[str]) -> Iterator[tuple[LeafPath, tuple[str, ...], SqlType]]:
+    """List the leaves that are read, each with the kinds of what it is inside of (struct, array, map) and its type.
+
+    `reads` are paths as in `find_lost_leaf`. Raises `ColumnTypeError` for a path that is none.
+    """
+    wanted = [parse_path(one) for one in reads]
+    return (leaf for leaf in _list_kinds(columns) if any(is_touched(read, leaf[0]) for read in wanted))
 
 
 def _list_kinds(columns: SqlColumns) -> Iterator[tuple[LeafPath, tuple[str, ...], SqlType]]:

@@ -16,12 +16,16 @@ SOURCE_PROPERTIES = 100
 """Properties of one source."""
 BODY_READS = 64
 """Sources that the body of one query reads."""
+BODY_NODES = 10_000
+"""Parts of the body of one query: clauses, expressions and names."""
 SOURCES_PAGE = 1_000
 """Sources, types or dropped sources in one page of a list."""
 CLOSURE = 20_000
 """Steps of one closure of dependents."""
 INCARNATIONS = 8
 """Former queries that the row of a source keeps."""
+FORMER_GENERATIONS = 16
+"""Generations that a source keeps of the times before it was dropped and brought back."""
 DROP_GRACE = 604_800_000
 """Milliseconds for which a dropped source can come back."""
 DROPPED_EXPIRED = 8
@@ -29,19 +33,15 @@ DROPPED_EXPIRED = 8
 PLANNING_WAITING = 1_000
 """Statements that wait for a planner."""
 PLANNING_SECONDS = 60
-"""Seconds for which a statement waits for its plan."""
-PLANNER_SILENT_SECONDS = 10
-"""Seconds after which another planner may take the job of one that was not heard of."""
-PLANNING_ATTEMPTS = 3
-"""Plans of one statement that may come too late, for sources or schemas that have changed meanwhile."""
-PLANNING_PAGE = 100
-"""Statements in one page of a list of those that wait for a planner; their texts have at most PLANNING_CHARACTERS together."""
-PLANNING_CHARACTERS = 2_000_000
-"""Characters of statements after which such a page ends."""
-PLANNER_NAME = 200
-"""Characters of the name of a planner or runner."""
-LONG_POLL_SECONDS = 20
-"""Seconds for which a query may wait for a change of what it asks for."""
+"""Seconds for which a statement waits for a planner."""
+INSERT_SECONDS = 10
+"""Seconds for which INSERT, UPDATE and DELETE wait until all replicas have their records."""
+PLANNER_BODY_BYTES = 100_000
+"""Bytes of the body of one query in UTF-8 that a planner takes."""
+PLANNER_HEAP = 1_024
+"""Megabytes of memory of the JVM of a planner."""
+PLAN_SECONDS = 30
+"""Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304

@@ -8,7 +8,9 @@ from treaty.core import requests as q
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
+from treaty.core.handlers.comparison import differences
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import names as n
 
 ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
@@ -16,11 +18,20 @@ ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
     lambda request, subject: replace(request, of=t.OfSubject(subject)),
 )
 
+TRIED_SUBJECT: SubjectMember[d.CompareVersions] = SubjectMember(
+    lambda request: request.subject, lambda request, subject: replace(request, subject=subject)
+)
+
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
     Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
     Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
     Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
+    Operation(
+        "compare-versions", d.CompareVersions, d.SchemasCompared, differences.compare_versions, permissions.of_compare,
+        (*DRAFT_LIMITS, "FINDINGS", "FINDINGS_CHARACTERS", "SHOWN_CHARACTERS", "PLACED_CHARACTERS", "TOUCHED", "TOUCHED_VERSIONS"),
+        alias=TRIED_SUBJECT,
+    ),
     Operation(
         "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),
         immutable=True, alias=SUBJECT,

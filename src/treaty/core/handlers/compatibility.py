@@ -74,10 +74,23 @@ def check_compatibility(
     The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons;
     what validators said is returned too where the policy refuses every change.
     """
+    return find_incompatible(view, engine, new, subject, bar=bar, only=only)[0]
+
+
+def find_incompatible(
+    view: View,
+    engine: SchemaEngine,
+    new: ParsedDraft,
+    subject: Subject,
+    *,
+    bar: CompatibilityRequirements,
+    only: Kept | None = None,
+) -> tuple[CompatibilityResult, int]:
+    """Check as `check_compatibility` does; returns also the number of the version that fails, 0 where none does."""
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
         denied = (*_sentences(new, bar), DENIED.sentence)
-        return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.said, DENIED))
+        return CompatibilityResult(compatible=False, messages=denied, findings=(*bar.said, DENIED)), 0
     against = compared_with(view, bar.policy, new, subject, only=only) if latest is not None else []
     first: tuple[Finding, ...] = ()
     if bar.config.validate_fields:
@@ -85,9 +98,10 @@ def check_compatibility(
         first = reserved_findings(new, None if before is None else before.metadata)
     failed, found = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
-        return PASSED
+        return PASSED, 0
     told = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.parsed.finding_form, bar))
-    return CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+    result = CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+    return result, 0 if failed is None else failed.number
 
 
 def _sentences(new: ParsedDraft, bar: CompatibilityRequirements) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Lookup and compatibility check: questions about a draft that write nothing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -81,9 +81,28 @@ def _missing(view: View, subject: Subject, visible: Visible, format_: str = "", 
     return no_subject(subject)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedDraft:
+    """A draft read as a registration would read it: as sent, and with what it inherits; what it has to pass, and the one
+    version to compare it with.
+    """
+
+    sent: ParsedDraft
+    one: ParsedDraft
+    bar: CompatibilityRequirements
+    only: Kept | None = None
+
+
 def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> Decision[CompatibilityResult]:
     """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
-    request = command.request
+    checked = read_checked(view, command.request, engine)
+    subject = command.request.subject
+    told = check_compatibility(view, engine, checked.one, subject, bar=checked.bar, only=checked.only)
+    return Decision((), told)
+
+
+def read_checked(view: View, request: Check, engine: SchemaEngine) -> CheckedDraft:
+    """Read a draft, and ask the validators about it. Raises `InvalidSchema` for one that no version could have."""
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
     home = version_rules(view, subject)
@@ -91,11 +110,11 @@ def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> De
     latest = latest_version(view, subject)
     only = _find_named(view, request, latest)
     refuse_other_formats(view, subject, request.draft, engine)
-    one = _read_strictly(view, request, config, engine, home)
-    one = with_number(complete(one, extras_of(view, latest), config), partial(next_number, view, subject))
+    sent = _read_strictly(view, request, config, engine, home)
+    one = with_number(complete(sent, extras_of(view, latest), config), partial(next_number, view, subject))
     said = map(as_finding, inspect(view, engine, subject, one, policy))
     bar = CompatibilityRequirements(policy, config, (*_other_type(subject, home, one.type_name), *said))
-    return Decision((), check_compatibility(view, engine, one, subject, bar=bar, only=only))
+    return CheckedDraft(sent, one, bar, only)
 
 
 def _checked_policy(view: View, request: Check, policy: PolicyValue) -> PolicyValue:

@@ -41,6 +41,14 @@ class ExpectedSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedType:
+    """A user type that a schema or a plan was made with: its name, and the generation that it must still be of."""
+
+    name: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Dependent:
     """A step of a closure: what needs what, and what becomes of it (`effect`): refuses, goes along, warns.
 
@@ -177,7 +185,8 @@ class CreateSource(Request[SourceStored]):
 
     One of the same name, of either kind, is refused; with `if_not_exists` it is answered as it is, whatever its
     definition. `key_schema` and `value_schema` are registered in the same commit, through the policies of their subjects,
-    and become the pins of key and value. With `dry_run` everything is checked and nothing is written.
+    and become the pins of key and value. `types` are the user types that these schemas have written out: one that is another
+    since is refused. With `dry_run` everything is checked and nothing is written.
     """
 
     definition: SourceDefinition
@@ -187,6 +196,7 @@ class CreateSource(Request[SourceStored]):
     replace: bool = False
     expected: ExpectedSource | None = None
     dry_run: bool = False
+    types: tuple[ExpectedType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +212,8 @@ class ChangeSource(Request[SourceStored]):
     """Change a source in place; members at their default change nothing.
 
     `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
-    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source.
+    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source. `types` are user types
+    as in `CreateSource`.
     """
 
     name: str
@@ -216,6 +227,7 @@ class ChangeSource(Request[SourceStored]):
     comment: str | None = None
     expected: ExpectedSource | None = None
     dry_run: bool = False
+    types: tuple[ExpectedType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +282,26 @@ class DropType(Request[TypeDropped]):
     if_exists: bool = False
 
 
+DEFINITION_COMMANDS = (CreateSource, ChangeSource, SetSourceState, DropSource, UndropSource, CreateType, DropType)
+"""Commands of statements that change sources and types."""
+
+
 # -------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeSource(Request[SourceFound]):
     """A source by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetDestination(Request[SourceFound]):
+    """A source that records are to be written to, for who may insert; the answer has no readers.
+
+    Refused where a query writes it, where its connector takes no records, and where its topic is that of a log or a registry.
+    """
 
     name: str
 

@@ -29,21 +29,21 @@ _WORDS = frozenset(KINDS) | {"record", "enum", "array", "map", "union", "fixed"}
 _PLAIN: Mapping[str, str] = {kind: f'"{kind}"' for kind in KINDS}
 
 
-def print_schema(schema: AvroSchema, known: Collection[str] = ()) -> str:
-    """The text of a schema; the types in `known` appear by name only, every other one where it is first used."""
-    return print_plainly(schema, known)[0]
+def print_schema(schema: AvroSchema, printed_names: Collection[str] = ()) -> str:
+    """The text of a schema; the types in `printed_names` appear by name only, every other one where it is first used."""
+    return print_plainly(schema, printed_names)[0]
 
 
-def print_plainly(schema: AvroSchema, known: Collection[str] = ()) -> tuple[str, bool]:
+def print_plainly(schema: AvroSchema, printed_names: Collection[str] = ()) -> tuple[str, bool]:
     """The same text, and whether a parser surely reads an equal schema from it.
 
     True if each definition is printed as a definition and each reference as a name, and the schema has no alias of a type
     and no infinite number, which are printed in another form.
     """
-    printer = _Printer(schema.names, set(known))
+    printer = _Printer(schema.names, set(printed_names))
     printer.write(schema.root, None, 1)
     text = "".join(printer.parts)
-    return text, printer.plain and not known and 'Infinity"' not in text
+    return text, printer.plain and not printed_names and 'Infinity"' not in text
 
 
 class _Printer:
@@ -51,9 +51,9 @@ class _Printer:
 
     __slots__ = ("_known", "_names", "parts", "plain")
 
-    def __init__(self, names: Mapping[str, NamedType], known: set[str]) -> None:
+    def __init__(self, names: Mapping[str, NamedType], printed_names: set[str]) -> None:
         self._names = names
-        self._known = known
+        self._known = printed_names
         self.parts: list[str] = []
         self.plain = True
         """Whether no definition was printed as a name or the other way round, and no type has an alias."""

@@ -119,9 +119,9 @@ class _Comparison:
 
     def run(self) -> Findings:
         """Compare the two roots; a second time with care where the first found nothing and may have assumed too much."""
-        found = self._roots()
-        if found or not self._doubtful:
-            return found
+        findings = self._roots()
+        if findings or not self._doubtful:
+            return findings
         self._careful = True
         self._memo.clear()
         self._begun.clear()
@@ -129,17 +129,17 @@ class _Comparison:
 
     def _roots(self) -> Findings:
         waiting = [self._pair(self._reader.root, self._writer.root, None)]
-        found: Findings | None = None
+        findings: Findings | None = None
         while waiting:
             try:
-                pair = waiting[-1].send(found)  # type: ignore[arg-type]
-            except StopIteration as done:
+                pair = waiting[-1].send(findings)  # type: ignore[arg-type]
+            except StopIteration as stop:
                 waiting.pop()
-                found = done.value
+                findings = stop.value
             else:
                 waiting.append(self._pair(*pair))
-                found = None
-        return found or []
+                findings = None
+        return findings or []
 
     def _pair(self, reading: AvroType, writing: AvroType, path: ValuePath) -> Task:
         """Compare two types. A pair that is being compared further out counts as compatible, which ends recursion.
@@ -182,15 +182,15 @@ class _Comparison:
                 self._budget.spend((len(reader.symbols) + len(writer.symbols)) >> 3)
                 return [*_compare_names(reader, writer, path), *_compare_symbols(reader, writer, path)]
             case (AvroRecord(), AvroRecord()):
-                found = list(_compare_names(reader, writer, path))
-                return found + (yield from self._fields(reader, writer, (path, "fields")))
+                findings = list(_compare_names(reader, writer, path))
+                return findings + (yield from self._fields(reader, writer, (path, "fields")))
             case (AvroUnion(), AvroUnion()):
                 return (yield from self._each_branch(reader, writer, path))
             case (_, AvroUnion()):
-                found = []
+                findings = []
                 for at, branch in enumerate(writer.branches):
-                    found += yield reader, branch, (path, at)
-                return found
+                    findings += yield reader, branch, (path, at)
+                return findings
             case (AvroUnion(), _):
                 return (yield from self._some_branch(reader, writer, path))
         return [_mismatch(reader, writer, path)]
@@ -202,15 +202,15 @@ class _Comparison:
         return list(logical_findings(reader, writer, path)) if self._logical and reader.props and writer.props else []
 
     def _each_branch(self, reader: AvroUnion, writer: AvroUnion, path: ValuePath) -> Task:
-        found: Findings = []
+        harms: Findings = []
         for at, branch in enumerate(writer.branches):
             # What is wrong inside a branch is not reported, so its place counts from the branch; of what is meant it is.
             findings = yield reader, branch, (path, at) if self._logical else None
             if _are_all_logical(findings):
-                found += findings
+                harms += findings
             elif findings:
-                found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
-        return found
+                harms.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
+        return harms
 
     def _some_branch(self, reader: AvroUnion, writer: ResolvedType, path: ValuePath) -> Task:
         inside = path if self._logical else None
@@ -254,7 +254,7 @@ class _Comparison:
         return self._branches[id(union)].get(full)
 
     def _fields(self, reader: AvroRecord, writer: AvroRecord, path: ValuePath) -> Task:
-        found: Findings = []
+        findings: Findings = []
         self._budget.spend((len(reader.fields) + len(writer.fields)) >> 1)
         written = self._writer_fields.setdefault(id(writer), {})
         if not written:
@@ -263,15 +263,15 @@ class _Comparison:
             source = _find_aliased_field(field, written, (path, at)) if field.aliases else written.get(field.name)
             if source is not None:
                 if self._logical or not _simply_reads(field.type, source.type):
-                    found += yield field.type, source.type, ((path, at), "type")
+                    findings += yield field.type, source.type, ((path, at), "type")
             elif field.default is ABSENT:
                 own = self._reader.resolve(field.type)
                 if type(own) is AvroEnum and own.default is not None:
                     # Java compares the enum with the writer's record here, which never fits.
-                    found += yield own, writer, ((path, at), "type")
+                    findings += yield own, writer, ((path, at), "type")
                 else:
-                    found.append(_no_default(field, writer, (path, at)))
-        return found
+                    findings.append(_no_default(field, writer, (path, at)))
+        return findings
 
 
 def _simply_reads(reader: AvroType, writer: AvroType) -> bool:
@@ -305,9 +305,9 @@ def _find_aliased_field(field: Field, written: Mapping[str, Field], path: ValueP
     return matches[0] if matches else None
 
 
-def _are_all_logical(found: Findings) -> bool:
+def _are_all_logical(findings: Findings) -> bool:
     """Whether there are findings, and all are about what values mean; under most policies there is none such."""
-    return bool(found) and all(one.rule in LOGICAL_RULES for one in found)
+    return bool(findings) and all(one.rule in LOGICAL_RULES for one in findings)
 
 
 def _make_finding(rule: CompatibilityRule, path: ValuePath, detail: str, reader: str, writer: str) -> Finding:
@@ -316,12 +316,12 @@ def _make_finding(rule: CompatibilityRule, path: ValuePath, detail: str, reader:
 
 def _mismatch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
-    return _make_finding(TYPE_MISMATCH, path, words, _describe_type(reader), _describe_type(writer))
+    return _make_finding(TYPE_MISMATCH, path, words, describe_type(reader), describe_type(writer))
 
 
 def _no_branch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader union lacking writer type: {_word(writer)}"
-    return _make_finding(MISSING_UNION_BRANCH, path, words, _describe_type(reader), _describe_type(writer))
+    return _make_finding(MISSING_UNION_BRANCH, path, words, describe_type(reader), describe_type(writer))
 
 
 def _no_default(field: Field, writer: AvroRecord, path: ValuePath) -> Finding:
@@ -362,12 +362,13 @@ def _word(node: ResolvedType) -> str:
     return node.kind.upper()
 
 
-def _describe_type(node: AvroType) -> str:
+def describe_type(node: AvroType) -> str:
+    """Return a type in a few words: its kind, its full name, or its first ten branches."""
     if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
         return f"{node.kind} {node.full}"
     if isinstance(node, AvroReference):
         return node.full
     if isinstance(node, AvroUnion):
-        text = ", ".join(map(_describe_type, node.branches[:10]))
+        text = ", ".join(map(describe_type, node.branches[:10]))
         return f"[{text}, …]" if len(node.branches) > 10 else f"[{text}]"
     return node.kind

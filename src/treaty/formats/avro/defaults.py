@@ -31,11 +31,11 @@ def parse_double(text: str) -> float | None:
     bare = text.strip(_BLANK)
     if bare in _WORDS:
         return _WORDS[bare]
-    if found := _DECIMAL.fullmatch(bare):
-        return float(found[1])
-    if found := _HEX.fullmatch(bare):
+    if match := _DECIMAL.fullmatch(bare):
+        return float(match[1])
+    if match := _HEX.fullmatch(bare):
         try:
-            return float.fromhex(found[1])
+            return float.fromhex(match[1])
         except OverflowError:
             return float("-inf" if bare[0] == "-" else "inf")
     return None
@@ -73,9 +73,9 @@ class DefaultChecker:
         while waiting:
             try:
                 pair = waiting[-1].send(fits)  # type: ignore[arg-type]
-            except StopIteration as done:
+            except StopIteration as stop:
                 waiting.pop()
-                fits = done.value
+                fits = stop.value
             else:
                 waiting.append(self._fits(*pair))
                 fits = None
@@ -83,34 +83,34 @@ class DefaultChecker:
 
     def _resolve(self, node: AvroType, value: Json) -> ResolvedType | bool:
         """The definition of a type; of one that is not known yet, whether the value may stand for the time being."""
-        found = self._names.get(node.full) if isinstance(node, AvroReference) else node
-        if found is not None:
-            return found
+        resolved = self._names.get(node.full) if isinstance(node, AvroReference) else node
+        if resolved is not None:
+            return resolved
         self.waiting = True
         return isinstance(value, dict) and node.full not in self._enclosing  # type: ignore[union-attr]
 
     def _scalar(self, node: AvroType, value: Json) -> bool:
         self._steps += 1
         self._budget.spend(1)
-        found = self._resolve(node, value)
-        if isinstance(found, bool):
-            return found
-        if isinstance(found, AvroUnion):
-            return any(self._scalar(branch, value) for branch in found.branches)
-        return _simple(found, value)
+        resolved = self._resolve(node, value)
+        if isinstance(resolved, bool):
+            return resolved
+        if isinstance(resolved, AvroUnion):
+            return any(self._scalar(branch, value) for branch in resolved.branches)
+        return _simple(resolved, value)
 
     def _fits(self, node: AvroType, value: Json) -> Task:
         self._steps += 1
         self._budget.spend(3 + (len(node.fields) >> 3 if isinstance(node, AvroRecord) else 0))
-        found = self._resolve(node, value)
-        if isinstance(found, bool):
-            return found
-        key = (id(found), id(value))
+        resolved = self._resolve(node, value)
+        if isinstance(resolved, bool):
+            return resolved
+        key = (id(resolved), id(value))
         if key not in self._seen:
-            if isinstance(found, AvroUnion):
-                self._seen[key] = yield from self._some_branch(found, value)
+            if isinstance(resolved, AvroUnion):
+                self._seen[key] = yield from self._some_branch(resolved, value)
             else:
-                self._seen[key] = yield from self._all_members(found, value)
+                self._seen[key] = yield from self._all_members(resolved, value)
         return self._seen[key] and self._steps <= DEFAULT_STEPS
 
     def _some_branch(self, union: AvroUnion, value: Json) -> Task:

@@ -21,15 +21,15 @@ from treaty.formats.budget import spend
 from treaty.formats.json_printer import print_json
 
 
-def is_same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
+def is_same_type(first: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     """Return whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
 
     A type that was used before its definition (`late`) equals nothing there.
     """
     spend(3)
-    if type(one) is AvroReference and type(other) is AvroReference:
-        return one.full == other.full and one.full not in late
-    left = names.get(one.full, one) if type(one) is AvroReference else one
+    if type(first) is AvroReference and type(other) is AvroReference:
+        return first.full == other.full and first.full not in late
+    left = names.get(first.full, first) if type(first) is AvroReference else first
     right = names.get(other.full, other) if type(other) is AvroReference else other
     match left, right:
         case (AvroPrimitive(), AvroPrimitive()):
@@ -55,12 +55,12 @@ def is_same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType],
     return False
 
 
-def _is_same_field(one: Field, other: Field, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
+def _is_same_field(first: Field, other: Field, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     return (
-        (one.name, one.order) == (other.name, other.order)
-        and _default(one) == _default(other)
-        and _are_same_props(one.props, other.props)
-        and is_same_type(one.type, other.type, names, late)
+        (first.name, first.order) == (other.name, other.order)
+        and _default(first) == _default(other)
+        and _are_same_props(first.props, other.props)
+        and is_same_type(first.type, other.type, names, late)
     )
 
 
@@ -71,5 +71,7 @@ def _default(field: Field) -> str | None:
     return text
 
 
-def _are_same_props(one: Props, other: Props) -> bool:
-    return not (one or other) or {name: print_json(v) for name, v in one} == {name: print_json(v) for name, v in other}
+def _are_same_props(first: Props, other: Props) -> bool:
+    return not (first or other) or {name: print_json(v) for name, v in first} == {
+        name: print_json(v) for name, v in other
+    }

@@ -32,7 +32,7 @@ def print_parsing_form(schema: AvroSchema) -> str:
     return "".join(parts)
 
 
-def _build(schema: AvroSchema, node: AvroType, known: set[str], parts: list[str], depth: int) -> None:
+def _build(schema: AvroSchema, node: AvroType, written_names: set[str], parts: list[str], depth: int) -> None:
     if depth > SCHEMA_DEPTH + 1:  # what is inside the last bracket has none of its own
         message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
         raise text_error("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
@@ -43,31 +43,31 @@ def _build(schema: AvroSchema, node: AvroType, known: set[str], parts: list[str]
             parts.append("[")
             for at, branch in enumerate(branches):
                 parts.append("," if at else "")
-                _build(schema, branch, known, parts, depth + 1)
+                _build(schema, branch, written_names, parts, depth + 1)
             parts.append("]")
         case AvroArray(items):
             parts.append('{"type":"array","items":')
-            _build(schema, items, known, parts, depth + 1)
+            _build(schema, items, written_names, parts, depth + 1)
             parts.append("}")
         case AvroMap(values):
             parts.append('{"type":"map","values":')
-            _build(schema, values, known, parts, depth + 1)
+            _build(schema, values, written_names, parts, depth + 1)
             parts.append("}")
-        case AvroRecord() | AvroEnum() | AvroFixed() as named if named.full in known:
+        case AvroRecord() | AvroEnum() | AvroFixed() as named if named.full in written_names:
             parts.append(f'"{named.full}"')
         case AvroFixed(full, size):
-            known.add(full)
+            written_names.add(full)
             parts.append(f'{{"name":"{full}","type":"fixed","size":{size}}}')
         case AvroEnum(full, symbols):
-            known.add(full)
+            written_names.add(full)
             words = ",".join(f'"{symbol}"' for symbol in symbols)
             parts.append(f'{{"name":"{full}","type":"enum","symbols":[{words}]}}')
         case AvroRecord(full, fields):
-            known.add(full)
+            written_names.add(full)
             parts.append(f'{{"name":"{full}","type":"record","fields":[')
             for at, field in enumerate(fields):
                 parts.append(f'{"," if at else ""}{{"name":"{field.name}","type":')
-                _build(schema, field.type, known, parts, depth + 1)
+                _build(schema, field.type, written_names, parts, depth + 1)
                 parts.append("}")
             parts.append("]}")
 
@@ -128,8 +128,8 @@ def _narrow_to_branch(schema: AvroSchema, type_name: str) -> AvroSchema:
     branches = tuple(map(schema.resolve, root.branches)) if isinstance(root, AvroUnion) else (root,)
     names = {one.full if isinstance(one, AvroRecord | AvroEnum | AvroFixed) else one.kind: one for one in branches}
     if type_name not in names:
-        known = ", ".join(names) or "none: there are no branches"
-        raise text_error("TYPE_UNKNOWN", f"the schema has no type called {type_name!r} at its root", known)
+        allowed = ", ".join(names) or "none: there are no branches"
+        raise text_error("TYPE_UNKNOWN", f"the schema has no type called {type_name!r} at its root", allowed)
     return AvroSchema(names[type_name], schema.names)
 
 

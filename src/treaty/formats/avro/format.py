@@ -9,6 +9,7 @@ from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.example import generate_example
 from treaty.formats.avro.data.value import check_value
+from treaty.formats.avro.differences import list_harmless
 from treaty.formats.avro.fingerprint import crc64, md5, pravega, print_parsing_form, sha256
 from treaty.formats.avro.lint.documentation import DOCUMENTATION
 from treaty.formats.avro.lint.evolution import EVOLUTION
@@ -104,6 +105,7 @@ FORMAT = Format(
     show=print_texts,
     references=find_references,
     compare=compare,
+    harmless=list_harmless,
     fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256, "PRAVEGA": pravega},
     views={"resolved": print_schema, "parsing": print_parsing_form, "logical": to_logical},
     faults=EXPECTED,

@@ -111,13 +111,13 @@ class _LogicalTypeReader:
             raise logical_error(
                 "LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
             )
-        made = self._made(node, path)
+        logical_type = self._made(node, path)
         self._depth -= 1
-        return made
+        return logical_type
 
     def _made(self, node: AvroType, path: str) -> NullableLogicalType:
-        found = self._schema.resolve(node)
-        match found:
+        resolved = self._schema.resolve(node)
+        match resolved:
             case AvroArray(items):
                 return model.LogicalArray(*self._type(items, path)), False
             case AvroMap(values):
@@ -130,10 +130,10 @@ class _LogicalTypeReader:
                     )
                 return self._made(parts[0], path)[0], len(branches) > 1
             case AvroRecord():
-                return self.struct(found, path, self._name(found.full, path)), False
+                return self.struct(resolved, path, self._name(resolved.full, path)), False
             case AvroEnum():
-                return model.LogicalEnum(self._name(found.full, path), found.symbols), False
-        return _read_leaf(found, path), False
+                return model.LogicalEnum(self._name(resolved.full, path), resolved.symbols), False
+        return _read_leaf(resolved, path), False
 
 
 def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
@@ -149,8 +149,15 @@ def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
         return LogicalScalar("DATE")
     if logical in _LOGICAL_CLOCKS:
         name, digits = _LOGICAL_CLOCKS[logical]
-        asked = members.get(PRECISION)
-        return LogicalScalar(name, (asked if type(asked) is int and digits - 3 <= asked <= digits else digits,))
+        stated_precision = members.get(PRECISION)
+        return LogicalScalar(
+            name,
+            (
+                stated_precision
+                if type(stated_precision) is int and digits - 3 <= stated_precision <= digits
+                else digits,
+            ),
+        )
     if isinstance(node, AvroFixed):
         return LogicalScalar("BINARY", (node.size,)) if node.size else LogicalScalar("BYTES")
     if node.kind == "null":
@@ -158,10 +165,10 @@ def _read_leaf(node: AvroPrimitive | AvroFixed, path: str) -> LogicalScalar:
     if node.kind == "int" and (small := _SMALL.get(str(members.get("connect.type")))):
         return LogicalScalar(small)
     if node.kind in ("string", "bytes"):
-        least, most = members.get(LENGTHS[0]), members.get(LENGTHS[1])
-        if type(most) is int and 0 < most < model.LONGEST:
+        min_length, max_length = members.get(LENGTHS[0]), members.get(LENGTHS[1])
+        if type(max_length) is int and 0 < max_length < model.LONGEST:
             names = ("CHAR", "VARCHAR") if node.kind == "string" else ("BINARY", "VARBINARY")
-            return LogicalScalar(names[least != most], (most,))
+            return LogicalScalar(names[min_length != max_length], (max_length,))
     return LogicalScalar(_LOGICAL_NAMES[node.kind])
 
 
@@ -229,12 +236,12 @@ class _LogicalTypeWriter:
         first = default is None or default.value is None
         if member.nullable:
             kind = ["null", kind] if first else [kind, "null"]
-        found: dict[str, Json] = {"name": member.name, "type": kind}
+        field: dict[str, Json] = {"name": member.name, "type": kind}
         if member.comment:
-            found["doc"] = member.comment
+            field["doc"] = member.comment
         if default is not None:
-            found["default"] = to_json(default.value, member.type)
-        return found
+            field["default"] = to_json(default.value, member.type)
+        return field
 
     def _type(self, kind: LogicalType, path: str, name: str) -> Json:
         match kind:

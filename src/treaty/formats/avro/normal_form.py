@@ -117,18 +117,18 @@ class _NormalFormBuilder:
 
     def _value(self, node: AvroType, value: Json) -> Json:
         """A default with its numbers as the type has them, and its members sorted."""
-        found = self._schema.resolve(node)
-        if isinstance(found, AvroUnion) and found.branches:
-            found = self._schema.resolve(found.branches[0])
+        resolved = self._schema.resolve(node)
+        if isinstance(resolved, AvroUnion) and resolved.branches:
+            resolved = self._schema.resolve(resolved.branches[0])
         match value:
             case bool() | None | str():
                 return value
             case int() | float():
-                return _number(found, value)
+                return _number(resolved, value)
             case list():
-                items: AvroType = found.items if isinstance(found, AvroArray) else AvroPrimitive("null")
+                items: AvroType = resolved.items if isinstance(resolved, AvroArray) else AvroPrimitive("null")
                 return [self._value(items, item) for item in value]
-        return {name: self._value(self._member(found, name), value[name]) for name in _words(tuple(value))}
+        return {name: self._value(self._member(resolved, name), value[name]) for name in _words(tuple(value))}
 
     def _member(self, node: ResolvedType, name: str) -> AvroType:
         if isinstance(node, AvroMap):

@@ -32,8 +32,8 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa:
     value = read_json(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
         root = reader.whole(value)
-    except InvalidSchemaError as wrong:
-        raise _add_positions(wrong, resolved.text) from None
+    except InvalidSchemaError as error:
+        raise _add_positions(error, resolved.text) from None
     schema = AvroSchema(root, names, outside, resolved.text)
     if reader.forward:
         read_json(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
@@ -45,11 +45,11 @@ def spend_reading(text: str) -> None:
     spend(len(text) // _PER_STEP)
 
 
-def _add_positions(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
+def _add_positions(error: InvalidSchemaError, text: str) -> InvalidSchemaError:
     """The same faults with line and column."""
     spend(len(text) >> 2)
-    places = find_positions(text, {one.path for one in wrong.faults})
-    faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in wrong.faults)
+    places = find_positions(text, {one.path for one in error.faults})
+    faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in error.faults)
     return InvalidSchemaError(tuple(faults))
 
 
@@ -59,8 +59,8 @@ def _parse_references(resolved: ResolvedSchema, names: dict[str, NamedType]) -> 
         spend_reading(bound.meaning.text)
         try:
             root = SchemaParser(names, strict=False).whole(read_json(bound.meaning.text, _STORED_BYTES))
-        except InvalidSchemaError as wrong:
-            first = wrong.faults[0]
+        except InvalidSchemaError as error:
+            first = error.faults[0]
             # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
             message = f"the reference {bound.name!r}: {first.message}"
             raise InvalidSchemaError((replace(first, message=message),)) from None
@@ -69,17 +69,17 @@ def _parse_references(resolved: ResolvedSchema, names: dict[str, NamedType]) -> 
 
 
 def _list_references(
-    bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int
+    bindings: tuple[ResolvedReference, ...], visited: set[str], depth: int
 ) -> Iterator[ResolvedReference]:
     """All bindings, those that another one needs before it; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
         raise text_error("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
     for bound in bindings:
-        if bound.name not in seen:
-            seen.add(bound.name)
-            if len(seen) > REFERENCES:
+        if bound.name not in visited:
+            visited.add(bound.name)
+            if len(visited) > REFERENCES:
                 limit = f"more references than the limit REFERENCES of {REFERENCES}"
                 raise text_error("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
-            yield from _list_references(bound.meaning.bindings, seen, depth + 1)
+            yield from _list_references(bound.meaning.bindings, visited, depth + 1)
             yield bound

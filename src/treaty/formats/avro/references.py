@@ -44,9 +44,9 @@ class _Search:
     def _object(self, node: dict[str, Json], space: str, path: str) -> None:
         kind = node.get("type")
         if isinstance(kind, str) and kind in _NAMED:
-            name, given = node.get("name"), node.get("namespace")
+            name, namespace = node.get("name"), node.get("namespace")
             if isinstance(name, str):
-                full = full_name(name, given if isinstance(given, str) else space)
+                full = full_name(name, namespace if isinstance(namespace, str) else space)
                 self.defined.add(full)
                 space = full.rpartition(".")[0]
             fields = node.get("fields")

@@ -90,8 +90,8 @@ class SchemaParser:
             raise InvalidSchemaError(tuple(self._faults))
         return root
 
-    def _note(self, found: Diagnostic) -> None:
-        self._faults.append(found)
+    def _note(self, diagnostic: Diagnostic) -> None:
+        self._faults.append(diagnostic)
         if len(self._faults) >= FAULTS:
             raise InvalidSchemaError(tuple(self._faults))
 
@@ -168,7 +168,7 @@ class SchemaParser:
 
     def _check_branches(self, union: AvroUnion, path: ValuePath) -> bool:
         """Refuse unions and repetitions among the branches; True if some branch is not known yet."""
-        seen: set[str] = set()
+        words: set[str] = set()
         waiting = False
         for at, branch in enumerate(union.branches):
             if type(branch) is AvroUnion:
@@ -180,9 +180,9 @@ class SchemaParser:
                     continue
             else:
                 word = branch.kind  # type: ignore[union-attr]
-            if word in seen:
+            if word in words:
                 raise _ParseError("UNION_DUPLICATE", (path, at), f"the union has two branches {_shorten_value(word)}")
-            seen.add(word)
+            words.add(word)
         return waiting
 
     def _array(self, node: dict[str, Json], space: str | None, path: ValuePath) -> AvroArray:
@@ -201,8 +201,8 @@ class SchemaParser:
         name = _text(node, "name")
         if name is None:
             raise _ParseError("NAME_MISSING", path, "the named type has no name")
-        given = _text(node, "namespace")
-        full = full_name(name, space if given is None else given)
+        namespace = _text(node, "namespace")
+        full = full_name(name, space if namespace is None else namespace)
         if full in PRIMITIVES:
             raise _ParseError("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shorten_value(full)}")
         if self._strict and (bad := illegal_part(full)) is not None:
@@ -229,12 +229,12 @@ class SchemaParser:
         return tuple(dict.fromkeys(full_name(alias, space) for alias in aliases))
 
     def _define(self, named: NamedType, path: ValuePath) -> NamedType:
-        known = self._names.get(named.full)
-        if known is None:
+        defined = self._names.get(named.full)
+        if defined is None:
             if len(self._names) >= SCHEMA_NAMES:
                 raise _ParseError("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
             self._names[named.full] = named
-        elif not is_same_type(known, named, self._names, self._late):
+        elif not is_same_type(defined, named, self._names, self._late):
             raise _ParseError(
                 "NAME_REDEFINED", (path, "name"), f"{_shorten_value(named.full)} is defined twice, with a difference"
             )
@@ -247,20 +247,20 @@ class SchemaParser:
             raise _ParseError("FIELDS_MISSING", path, f"the record {_shorten_value(full)} has no list of fields")
         self._count(members, "fields", path)
         fields: list[Field] = []
-        seen: set[str] = set()
+        field_names: set[str] = set()
         self._enclosing.append(full)
         inner = space_of(full) or None
         fields_path = (path, "fields")
         for at, member in enumerate(members):
             try:
                 field = self._field(member, inner, (fields_path, at))
-                if field.name in seen:
+                if field.name in field_names:
                     raise _ParseError(
                         "FIELD_DUPLICATE",
                         (fields_path, at),
                         f"the field {_shorten_value(field.name)} stands there twice",
                     )
-                seen.add(field.name)
+                field_names.add(field.name)
                 fields.append(field)
             except _ParseError as refused:
                 self._note(refused.fault)
@@ -319,21 +319,21 @@ class SchemaParser:
             raise _ParseError("SYMBOLS_MISSING", path, f"the enum {_shorten_value(full)} has no list of symbols")
         self._count(symbols, "symbols", path)
         words: tuple[str, ...] = tuple(symbols)  # type: ignore[arg-type]
-        seen: set[str] = set()
+        unique: set[str] = set()
         for at, symbol in enumerate(words):
             if self._strict and not is_name(symbol):
                 raise _ParseError(
                     "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {_shorten_value(symbol)} is not a legal name"
                 )
-            if symbol in seen:
+            if symbol in unique:
                 raise _ParseError(
                     "SYMBOL_DUPLICATE",
                     ((path, "symbols"), at),
                     f"the symbol {_shorten_value(symbol)} stands there twice",
                 )
-            seen.add(symbol)
+            unique.add(symbol)
         default = _text(node, "default")
-        if default is not None and default not in seen:
+        if default is not None and default not in unique:
             raise _ParseError(
                 "ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shorten_value(default)} is not a symbol"
             )

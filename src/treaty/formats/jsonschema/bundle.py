@@ -34,20 +34,20 @@ def build_bundle(document: JsonSchema) -> Json:
     if not texts or not isinstance(root.value, dict):
         return root.value
     uris = _name_resources(document, nodes)
-    whole = _rewrite_references(document, root, nodes, uris)
-    if root.draft.number < 2019 and isinstance(whole.get("$ref"), str):
-        whole = _wrap_reference(whole, root)
+    bundle = _rewrite_references(document, root, nodes, uris)
+    if root.draft.number < 2019 and isinstance(bundle.get("$ref"), str):
+        bundle = _wrap_reference(bundle, root)
     keyword = root.draft.definitions
-    held = whole.get(keyword)
+    held = bundle.get(keyword)
     definitions: dict[str, Json] = dict(held) if isinstance(held, dict) else {}
-    whole[keyword] = definitions
+    bundle[keyword] = definitions
     for text in sorted(texts):
         other = document.roots[text]
         name = _shorten(document, uris[text][other.base])
         while name in definitions:
             name += "_"
         definitions[name] = _identify_text(document, other, nodes, uris)
-    return whole
+    return bundle
 
 
 def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
@@ -61,31 +61,31 @@ def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
         else document.root.value
     )
     roots = [document.roots[text] for text in sorted(texts) if text]
-    others = {uris[root.text][root.base]: _complete(document, root, nodes, uris) for root in roots}
-    if others:
-        others[document.root.base] = own
-    return own, others
+    by_uri = {uris[root.text][root.base]: _complete(document, root, nodes, uris) for root in roots}
+    if by_uri:
+        by_uri[document.root.base] = own
+    return own, by_uri
 
 
 def _complete(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode], uris: ResourceUris) -> Json:
     """A text that says its draft, and its URI where that was changed."""
-    said: dict[str, Json] = {"$schema": root.draft.uri}
+    head: dict[str, Json] = {"$schema": root.draft.uri}
     uri = uris[root.text][root.base]
     if uri != root.base:
         fragment = split_uri(own_uri(root.value, root.draft))[1]
-        said[root.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
-    return _rewrite_references(document, root, nodes, uris) | said
+        head[root.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
+    return _rewrite_references(document, root, nodes, uris) | head
 
 
 def list_nodes(document: JsonSchema) -> list[SchemaNode]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
-    found: dict[tuple[int, str], SchemaNode] = {}
+    by_key: dict[tuple[int, str], SchemaNode] = {}
     waiting = [document.root]
     while waiting:
         node = waiting.pop()
-        if node.key in found:
+        if node.key in by_key:
             continue
-        found[node.key] = node
+        by_key[node.key] = node
         waiting += list_subschemas(node)
         for word in REFERRING:
             to = get_reference(node, word)
@@ -94,21 +94,21 @@ def list_nodes(document: JsonSchema) -> list[SchemaNode]:
             resource, target = find_resource(document, node, to), locate_schema(document, node, to)
             if resource is not None and target is not None:
                 waiting += (target, resource, document.roots[target.text])
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _name_resources(document: JsonSchema, nodes: list[SchemaNode]) -> ResourceUris:
     """The URIs of all texts and of the resources inside them. Of those that have the same one, the first keeps it."""
     uris: dict[int, dict[str, str]] = {root.text: {} for root in document.roots}
-    taken: dict[str, int] = {}
+    uses: dict[str, int] = {}
     for node in (*document.roots, *sorted(nodes, key=lambda one: one.text)):
         if node.base in uris[node.text]:
             continue
         uri = node.base
-        while uri in taken:
-            taken[node.base] += 1
-            uri = number_uri(node.base, taken[node.base])
-        taken[uri] = 0
+        while uri in uses:
+            uses[node.base] += 1
+            uri = number_uri(node.base, uses[node.base])
+        uses[uri] = 0
         uris[node.text][node.base] = uri
     return uris
 
@@ -142,10 +142,10 @@ def _wrap_reference(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]
 
     What was ignored is left out, or it would count now.
     """
-    known = KEYWORDS[root.draft.number]
+    keywords = KEYWORDS[root.draft.number]
     keep = ("definitions", "$schema", "title", "description")
-    kept = {word: held for word, held in value.items() if word in keep or word not in known}
-    return kept | {"allOf": [{"$ref": value["$ref"]}]}
+    members = {word: held for word, held in value.items() if word in keep or word not in keywords}
+    return members | {"allOf": [{"$ref": value["$ref"]}]}
 
 
 def _rewrite_references(
@@ -170,11 +170,11 @@ def _rewrite_references(
             if locate_schema(document, node, to) is None and to not in document.blocked:
                 del _holder(value, node)[word]
                 continue
-            found = find_resource(document, node, to)
-            if found is None or meta_schema(found.base):
+            resource = find_resource(document, node, to)
+            if resource is None or meta_schema(resource.base):
                 continue
             before, fragment = split_uri(to)
-            base, uri = uris[root.text][node.base], uris[found.text].get(found.base, found.base)
+            base, uri = uris[root.text][node.base], uris[resource.text].get(resource.base, resource.base)
             if join_uri(base, before) != uri:
                 _holder(value, node)[word] = _shorten(document, uri, base) + (f"#{fragment}" if fragment else "")
     return value
@@ -189,9 +189,9 @@ def _rewrite_identifiers(
         while place not in own:
             place = place.rpartition("/")[0]
         outer = own[place]
-        said = own_uri(node.value, outer.draft)
-        if node.place and said:
-            fragment = split_uri(said)[1]
+        stated_uri = own_uri(node.value, outer.draft)
+        if node.place and stated_uri:
+            fragment = split_uri(stated_uri)[1]
             uri = _shorten(document, uris[node.base], uris[outer.base])
             _holder(value, node)[outer.draft.identifier] = uri + (f"#{fragment}" if fragment else "")
 

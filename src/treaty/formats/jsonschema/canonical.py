@@ -53,8 +53,8 @@ def print_texts(document: JsonSchema, normalize: bool) -> SchemaTexts:  # noqa: 
     """Canonical text, the same with its references inside, the title and the properties at the top."""
     own = document.root.value
     canonical = print_value(own, ordered=normalize)
-    whole = build_bundle(document)
-    resolved = canonical if whole is own else print_value(whole, ordered=normalize)
+    bundle = build_bundle(document)
+    resolved = canonical if bundle is own else print_value(bundle, ordered=normalize)
     title = own.get("title") if isinstance(own, dict) else None
     named = merge_constraints(document, [document.root]).properties
     return SchemaTexts(canonical, resolved, title if isinstance(title, str) else "", tuple(named))

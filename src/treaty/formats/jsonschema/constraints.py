@@ -60,8 +60,8 @@ class MergedConstraints:
     @property
     def silent(self) -> bool:
         """Whether it says nothing that a column's type could come from."""
-        said = self.properties or self.items or self.tuples or self.choices or self.rest or self.patterns
-        return self.kinds is None and self.values is None and not said and not self.never
+        statements = self.properties or self.items or self.tuples or self.choices or self.rest or self.patterns
+        return self.kinds is None and self.values is None and not statements and not self.never
 
     @property
     def key(self) -> tuple[tuple[int, str], ...]:
@@ -75,18 +75,20 @@ class MergedConstraints:
         return [node.value[word] for node in self.nodes if isinstance(node.value, dict) and word in node.value]
 
 
-def merge_constraints(document: JsonSchema, start: Iterable[SchemaNode], most: int = SUBSCHEMAS) -> MergedConstraints:
-    """All that is said about a place, in the order of the text, by `most` schemas; `steps` is how many were looked at."""
-    made = MergedConstraints()
+def merge_constraints(
+    document: JsonSchema, start: Iterable[SchemaNode], max_schemas: int = SUBSCHEMAS
+) -> MergedConstraints:
+    """All that is said about a place, in the order of the text, by `max_schemas` schemas; `steps` is how many were looked at."""
+    merged = MergedConstraints()
     waiting = list(start)[::-1]
-    seen: set[tuple[int, str]] = set()
-    while waiting and len(seen) < most:
+    visited: set[tuple[int, str]] = set()
+    while waiting and len(visited) < max_schemas:
         node = waiting.pop()
-        if node.key in seen:
+        if node.key in visited:
             continue
-        seen.add(node.key)
+        visited.add(node.key)
         if not isinstance(node.value, dict):
-            made.never = made.never or node.value is False
+            merged.never = merged.never or node.value is False
             continue
         inner: list[SchemaNode] = []
         for word in REFERRING:
@@ -94,64 +96,64 @@ def merge_constraints(document: JsonSchema, start: Iterable[SchemaNode], most: i
             if target is not None:
                 inner.append(target)
         if not ignores_siblings(node):
-            _take(made, node, node.value)
+            _take(merged, node, node.value)
             every = node.value.get("allOf")
             inner += [get_child(node, "allOf", at) for at in range(len(every))] if isinstance(every, list) else []
-        elif not made.doc and isinstance(node.value.get("description"), str):
-            made.doc = str(node.value["description"])
+        elif not merged.doc and isinstance(node.value.get("description"), str):
+            merged.doc = str(node.value["description"])
         waiting += reversed(inner)
-    made.steps = len(seen)
-    return made
+    merged.steps = len(visited)
+    return merged
 
 
-def _take(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
-    made.nodes.append(node)
+def _take(merged: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
+    merged.nodes.append(node)
     kind = value.get("type")
     if isinstance(kind, str | list):
         named = frozenset(one for one in ([kind] if isinstance(kind, str) else kind) if isinstance(one, str))
         if "number" in named:
             named |= {"integer"}
-        made.kinds = named if made.kinds is None else made.kinds & named
+        merged.kinds = named if merged.kinds is None else merged.kinds & named
     if isinstance(value.get("enum"), list) or "const" in value:
         listed = [value["const"]] if "const" in value else value["enum"]
         assert isinstance(listed, list)
-        made.values = listed if made.values is None else made.values
+        merged.values = listed if merged.values is None else merged.values
     for word in ("description", "format"):
-        said = value.get(word)
-        if isinstance(said, str):
-            made.doc = made.doc or said if word == "description" else made.doc
-            made.format = made.format or said if word == "format" else made.format
+        text = value.get(word)
+        if isinstance(text, str):
+            merged.doc = merged.doc or text if word == "description" else merged.doc
+            merged.format = merged.format or text if word == "format" else merged.format
     for word in ("anyOf", "oneOf"):
         branches = value.get(word)
         if isinstance(branches, list) and branches:
-            made.choices.append([get_child(node, word, at) for at in range(len(branches))])
-    _members(made, node, value)
-    _items(made, node, value)
+            merged.choices.append([get_child(node, word, at) for at in range(len(branches))])
+    _members(merged, node, value)
+    _items(merged, node, value)
 
 
-def _members(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
+def _members(merged: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
     for word in ("properties", "patternProperties"):
         held = value.get(word)
         for name in held if isinstance(held, dict) else ():
             inner = get_child(node, word, name)
             if word == "properties":
-                made.properties.setdefault(name, []).append(inner)
+                merged.properties.setdefault(name, []).append(inner)
             else:
-                made.patterns.append(inner)
+                merged.patterns.append(inner)
     for word in ("additionalProperties", "unevaluatedProperties"):
         if value.get(word) is False:
-            made.closed = True
+            merged.closed = True
         elif isinstance(value.get(word), dict):
-            made.rest.append(get_child(node, word))
+            merged.rest.append(get_child(node, word))
     names = value.get("required")
     if isinstance(names, list):
-        made.required.update(name for name in names if isinstance(name, str))
+        merged.required.update(name for name in names if isinstance(name, str))
 
 
-def _items(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
+def _items(merged: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
     listed = value.get("prefixItems" if node.draft.number > 2019 else "items")
     if isinstance(listed, list):
         word = "prefixItems" if node.draft.number > 2019 else "items"
-        made.tuples += [get_child(node, word, at) for at in range(len(listed))]
+        merged.tuples += [get_child(node, word, at) for at in range(len(listed))]
     if isinstance(value.get("items"), dict | bool):
-        made.items.append(get_child(node, "items"))
+        merged.items.append(get_child(node, "items"))

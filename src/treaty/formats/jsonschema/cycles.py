@@ -36,23 +36,23 @@ def find_cycles(document: JsonSchema, own: Sequence[SchemaNode]) -> Iterator[Dia
     """A fault for every reference of the own text that closes a circle without looking into the value."""
     if not any(get_reference(node, word) is not None for node in own for word in REFERRING):
         return
-    done: set[tuple[int, str]] = set()
+    closed: set[tuple[int, str]] = set()
     for start in own:
-        if start.key in done:
+        if start.key in closed:
             continue
         open_: set[tuple[int, str]] = {start.key}
         way = [(start, list_in_place_schemas(document, start))]
         while way:
-            here, rest = way[-1]
+            schema, rest = way[-1]
             inner = next(rest, None)
             if inner is None:
                 way.pop()
-                open_.discard(here.key)
-                done.add(here.key)
+                open_.discard(schema.key)
+                closed.add(schema.key)
             elif inner.key in open_:
-                if here.text == 0:
-                    yield _fault(here)
-            elif inner.key not in done:
+                if schema.text == 0:
+                    yield _fault(schema)
+            elif inner.key not in closed:
                 open_.add(inner.key)
                 way.append((inner, list_in_place_schemas(document, inner)))
 

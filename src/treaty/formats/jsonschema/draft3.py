@@ -34,11 +34,11 @@ def translate_draft3(text: str) -> str | None:
     if not isinstance(value, dict) or find_draft(value.get("$schema")) is not None:
         return None
     work = _Translation()
-    made = work.schema(value, (), ())
+    translated = work.schema(value, (), ())
     if not work.is_draft3 and DRAFT_3 not in str(value.get("$schema")):
         return None
     work.move_references()
-    return print_value({"$schema": f"{DRAFTS[4].uri}#", **made})
+    return print_value({"$schema": f"{DRAFTS[4].uri}#", **translated})
 
 
 @dataclass(slots=True)
@@ -57,10 +57,10 @@ class _Translation:
         """Return a schema in draft 4; `old` and `new` are its places in both."""
         self.places[old] = new
         self.has_resources |= bool(old) and not str(node.get("id", "#")).startswith("#")
-        made: dict[str, Json] = {}
+        translated: dict[str, Json] = {}
         every: list[Json] = []
         for name, value in node.items():
-            here, there = (*old, name), (*new, name)
+            old_place, new_place = (*old, name), (*new, name)
             branch = (*new, "allOf", str(len(every)))
             match name:
                 case "$schema":
@@ -68,47 +68,47 @@ class _Translation:
                 case "required" if isinstance(value, bool):
                     self.is_draft3 = True  # the schema around the property says it
                 case "type":
-                    self._type(value, here, branch, made, every)
+                    self._type(value, old_place, branch, translated, every)
                 case "disallow":
-                    every.append({"not": {"anyOf": self._types(value, here, (*branch, "not", "anyOf"))}})
+                    every.append({"not": {"anyOf": self._types(value, old_place, (*branch, "not", "anyOf"))}})
                 case "extends":
-                    self._extends(value, here, new, every)
+                    self._extends(value, old_place, new, every)
                 case "divisibleBy":
-                    made["multipleOf"] = value
+                    translated["multipleOf"] = value
                 case "properties" if isinstance(value, dict):
-                    made[name] = self._map(value, here, there)
+                    translated[name] = self._map(value, old_place, new_place)
                     needed: list[Json] = [key for key, one in value.items() if _is_required(one)]
-                    made |= {"required": needed} if needed else {}
+                    translated |= {"required": needed} if needed else {}
                 case "patternProperties" | "definitions" | "$defs" if isinstance(value, dict):
-                    made[name] = self._map(value, here, there)
+                    translated[name] = self._map(value, old_place, new_place)
                 case "dependencies" if isinstance(value, dict):
                     self.is_draft3 |= any(isinstance(one, str) for one in value.values())
                     listed: dict[str, Json] = {
                         key: [one] if isinstance(one, str) else one for key, one in value.items()
                     }
-                    made[name] = self._map(listed, here, there)
+                    translated[name] = self._map(listed, old_place, new_place)
                 case "items" | "additionalItems" | "additionalProperties":
-                    made[name] = self._some(value, here, there)
+                    translated[name] = self._some(value, old_place, new_place)
                 case _:
-                    made[name] = value
-        return self._close(made, every)
+                    translated[name] = value
+        return self._close(translated, every)
 
     def move_references(self) -> None:
         """Let references lead to where their schemas are now."""
-        for made in () if self.has_resources else self.referring:
-            to = made["$ref"]
+        for schema in () if self.has_resources else self.referring:
+            to = schema["$ref"]
             steps = parse_pointer(to[1:]) if isinstance(to, str) and to.startswith("#") else None
             new = None if steps is None else self.places.get(tuple(steps))
             if new is not None and new != tuple(steps or ()):
-                made["$ref"] = "#" + "".join(f"/{quote(escape_step(one), safe='$')}" for one in new)
+                schema["$ref"] = "#" + "".join(f"/{quote(escape_step(one), safe='$')}" for one in new)
 
-    def _close(self, made: dict[str, Json], every: list[Json]) -> dict[str, Json]:
+    def _close(self, translated: dict[str, Json], every: list[Json]) -> dict[str, Json]:
         """Put what came in other words behind the rest of a schema, which stays the same object."""
         if every:
-            made["allOf"] = every
-        if "$ref" in made:
-            self.referring.append(made)
-        return made
+            translated["allOf"] = every
+        if "$ref" in translated:
+            self.referring.append(translated)
+        return translated
 
     def _one(self, value: Json, old: Place, new: Place) -> Json:
         return self.schema(value, old, new) if isinstance(value, dict) else value
@@ -123,11 +123,11 @@ class _Translation:
         return [self._one(one, (*old, str(at)), (*new, str(at))) for at, one in enumerate(value)]
 
     def _extends(self, value: Json, old: Place, new: Place, every: list[Json]) -> None:
-        for at, one in enumerate(value if isinstance(value, list) else [value]):
+        for at, schema in enumerate(value if isinstance(value, list) else [value]):
             place = (*old, str(at)) if isinstance(value, list) else old
-            every.append(self._one(one, place, (*new, "allOf", str(len(every)))))
+            every.append(self._one(schema, place, (*new, "allOf", str(len(every)))))
 
-    def _type(self, value: Json, old: Place, new: Place, made: dict[str, Json], every: list[Json]) -> None:
+    def _type(self, value: Json, old: Place, new: Place, translated: dict[str, Json], every: list[Json]) -> None:
         """Add what a type says: a choice where some types are schemas, else nothing for any value."""
         words = value if isinstance(value, list) else [value]
         if any(isinstance(one, dict) for one in words):
@@ -136,7 +136,7 @@ class _Translation:
         elif "any" in words:
             self.is_draft3 = True
         else:
-            made["type"] = value
+            translated["type"] = value
 
     def _types(self, value: Json, old: Place, new: Place) -> list[Json]:
         """Return the schemas of one or several types, each a word or a schema."""

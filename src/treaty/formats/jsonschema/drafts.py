@@ -137,15 +137,15 @@ def get_draft(value: Json, default: JsonSchemaDraft = DEFAULT) -> JsonSchemaDraf
 def meta_schemas(draft: JsonSchemaDraft) -> Mapping[str, Json]:
     """The meta-schemas of a draft by their URIs without fragment, as the validator library has them built in."""
     bundle: Mapping[str, Any] = jsonschema_rs.bundle({"$schema": draft.uri, "$ref": draft.uri}, offline=True)
-    found: Mapping[str, Json] = bundle[draft.definitions]
-    return found
+    by_uri: Mapping[str, Json] = bundle[draft.definitions]
+    return by_uri
 
 
 def meta_schema(uri: str) -> JsonSchemaDraft | None:
     """The draft that has a meta-schema of this URI, the vocabularies of newer drafts included."""
     if "//json-schema.org/" not in uri:
         return None
-    whole = find_draft(uri)
-    if whole is not None:
-        return whole
+    named_draft = find_draft(uri)
+    if named_draft is not None:
+        return named_draft
     return next((draft for draft in DRAFTS.values() if draft.number >= 2019 and uri in meta_schemas(draft)), None)

@@ -14,9 +14,9 @@ _KEPT = frozenset(("definitions", "$defs"))
 
 def list_elements(document: JsonSchema) -> tuple[SchemaElement, ...]:
     """Types (the schema as a whole, and definitions), then properties."""
-    found = [*_list_types(document), *_list_properties(document)]
-    places = find_positions(document.written, {one.path for one in found})
-    placed = ((one, places[one.path]) for one in found)
+    listed = [*_list_types(document), *_list_properties(document)]
+    places = find_positions(document.written, {one.path for one in listed})
+    placed = ((one, places[one.path]) for one in listed)
     return tuple(replace(one, line=line, column=column) for one, (line, column) in placed)
 
 

@@ -90,9 +90,9 @@ class _LogicalTypeReader:
                 "LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
             )
         self._open.append(node.key)
-        made = self._place(node, path)
+        logical_type = self._place(node, path)
         self._open.pop()
-        return made
+        return logical_type
 
     def _place(self, node: SchemaNode, path: str) -> NullableLogicalType:
         words = node.value
@@ -182,9 +182,9 @@ class _LogicalTypeReader:
 
 def _read_length(words: Words, names: tuple[str, str], kinds: tuple[str, str, str]) -> LogicalScalar:
     """Of exactly so many characters or bytes, of at most so many, or of any number."""
-    least, most = (words.get(one) for one in names)
-    if type(most) is int and 0 < most < LONGEST:
-        return LogicalScalar(kinds[0] if least == most else kinds[1], (most,))
+    minimum, maximum = (words.get(one) for one in names)
+    if type(maximum) is int and 0 < maximum < LONGEST:
+        return LogicalScalar(kinds[0] if minimum == maximum else kinds[1], (maximum,))
     return LogicalScalar(kinds[2])
 
 
@@ -210,11 +210,16 @@ def _read_number(words: Words, kind: str, title: str) -> LogicalScalar:
         return LogicalScalar(clock, (digits if type(digits) is int and 0 <= digits <= 9 else CLOCKS[clock],))
     if title == DATE:
         return LogicalScalar("DATE")
-    said = words.get(PARAMETERS)
-    if title == DECIMAL and size == "bytes" and isinstance(said, dict):
-        given = (str(said.get(DIGITS, "")), str(said.get("scale", "0")))
-        if all(one.isascii() and one.isdigit() and len(one) < 3 for one in given) and 0 < int(given[0]) <= 38:
-            return LogicalScalar("DECIMAL", (int(given[0]), min(int(given[1]), int(given[0]))))
+    parameters = words.get(PARAMETERS)
+    if title == DECIMAL and size == "bytes" and isinstance(parameters, dict):
+        precision_and_scale = (str(parameters.get(DIGITS, "")), str(parameters.get("scale", "0")))
+        if (
+            all(one.isascii() and one.isdigit() and len(one) < 3 for one in precision_and_scale)
+            and 0 < int(precision_and_scale[0]) <= 38
+        ):
+            return LogicalScalar(
+                "DECIMAL", (int(precision_and_scale[0]), min(int(precision_and_scale[1]), int(precision_and_scale[0])))
+            )
     return LogicalScalar(_SIZES.get(str(size), "BIGINT" if kind == "integer" else "DOUBLE"))
 
 
@@ -231,28 +236,28 @@ def from_logical(text: str) -> str:
 
 
 def _write_struct(struct: LogicalStruct, path: str) -> dict[str, PlainJson]:
-    found: dict[str, PlainJson] = {"title": struct.name} if struct.name else {}
-    found["type"] = "object"
-    found["properties"] = {one.name: _write_member(one, f"{path}/{one.name}") for one in struct.members}
+    schema: dict[str, PlainJson] = {"title": struct.name} if struct.name else {}
+    schema["type"] = "object"
+    schema["properties"] = {one.name: _write_member(one, f"{path}/{one.name}") for one in struct.members}
     required: list[PlainJson] = [one.name for one in struct.members if not one.nullable]
     if required:
-        found["required"] = required
-    found["additionalProperties"] = False
-    return found
+        schema["required"] = required
+    schema["additionalProperties"] = False
+    return schema
 
 
 def _write_member(member: StructMember, path: str) -> PlainJson:
-    found = _write_place(member.type, path, nullable=member.nullable)
+    schema = _write_place(member.type, path, nullable=member.nullable)
     if member.comment:
-        found["description"] = member.comment
+        schema["description"] = member.comment
     if member.default is not None:
-        found["default"] = to_json(member.default.value, member.type)
-    return found
+        schema["default"] = to_json(member.default.value, member.type)
+    return schema
 
 
 def _write_place(kind: LogicalType, path: str, *, nullable: bool) -> dict[str, PlainJson]:
-    found = _write_type(kind, path)
-    return {"oneOf": [{"type": "null"}, found]} if nullable else found
+    schema = _write_type(kind, path)
+    return {"oneOf": [{"type": "null"}, schema]} if nullable else schema
 
 
 def _write_type(kind: LogicalType, path: str) -> dict[str, PlainJson]:
@@ -289,15 +294,15 @@ def _write_scalar(kind: LogicalScalar) -> dict[str, PlainJson]:
         case "DATE":
             return {"type": "number", CONNECT: "int32", "title": DATE}
         case "DECIMAL":
-            said: PlainJson = {"scale": str(kind.numbers[1]), DIGITS: str(kind.numbers[0])}
-            return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: said}
-    found: dict[str, PlainJson] = {"type": "string"}
+            parameters: PlainJson = {"scale": str(kind.numbers[1]), DIGITS: str(kind.numbers[0])}
+            return {"type": "number", CONNECT: "bytes", "title": DECIMAL, PARAMETERS: parameters}
+    schema: dict[str, PlainJson] = {"type": "string"}
     names = LENGTHS
     if kind.name in ("BYTES", "BINARY", "VARBINARY"):
-        found[CONNECT] = "bytes"
+        schema[CONNECT] = "bytes"
         names = BYTES
     if kind.name in ("CHAR", "BINARY"):
-        found[names[0]] = kind.numbers[0]
+        schema[names[0]] = kind.numbers[0]
     if kind.numbers:
-        found[names[1]] = kind.numbers[0]
-    return found
+        schema[names[1]] = kind.numbers[0]
+    return schema

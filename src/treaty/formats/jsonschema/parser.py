@@ -65,12 +65,12 @@ def find_references(text: str) -> tuple[ReferenceName, ...]:
     library = DocumentBuilder()
     library.add(_schema(text, _STORED_BYTES), NOWHERE)
     library.walk()
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for node, to in library.blocked:
         before = split_uri(to)[0]
         if before and DRAFT_3 not in before and join_uri(node.base, before) not in library.resources:
-            found.setdefault(before, f"{node.place}/$ref")
-    return tuple(ReferenceName(name, path) for name, path in found.items())
+            names.setdefault(before, f"{node.place}/$ref")
+    return tuple(ReferenceName(name, path) for name, path in names.items())
 
 
 def _schema(text: str, limit: int) -> Json:
@@ -88,7 +88,7 @@ def _kind(value: Json) -> str:
 
 
 def _list_references(
-    bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int
+    bindings: tuple[ResolvedReference, ...], visited: set[str], depth: int
 ) -> Iterator[ResolvedReference]:
     """All bindings, each before those that it needs itself; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
@@ -96,15 +96,15 @@ def _list_references(
         raise text_error("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
     fresh = []
     for bound in bindings:
-        if bound.name not in seen:
-            seen.add(bound.name)
-            if len(seen) > REFERENCES:
+        if bound.name not in visited:
+            visited.add(bound.name)
+            if len(visited) > REFERENCES:
                 limit = f"more references than the limit REFERENCES of {REFERENCES}"
                 raise text_error("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
             fresh.append(bound)
             yield bound
     for bound in fresh:
-        yield from _list_references(bound.meaning.bindings, seen, depth + 1)
+        yield from _list_references(bound.meaning.bindings, visited, depth + 1)
 
 
 @dataclass(slots=True)
@@ -134,8 +134,8 @@ class DocumentBuilder:
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
         self.text_resources[root.text, base] = root
-        for one in (base, uri):
-            self.resources.setdefault(one, root)
+        for name in (base, uri):
+            self.resources.setdefault(name, root)
         return root.text
 
     def bind(self, bound: ResolvedReference) -> None:
@@ -145,17 +145,17 @@ class DocumentBuilder:
         if at is None:
             try:
                 value = _schema(bound.meaning.text, _STORED_BYTES)
-            except InvalidSchemaError as wrong:
-                first = wrong.faults[0]
+            except InvalidSchemaError as error:
+                first = error.faults[0]
                 # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
                 message = f"the reference {bound.name!r}: {first.message}"
                 raise InvalidSchemaError((replace(first, message=message, line=0, column=0),)) from None
             at = self._texts[bound.meaning.digest] = self.add(value, uri)
-        for one in (uri, join_uri(NOWHERE, bound.name)):
-            self.resources.setdefault(one, self.roots[at])
-        for one in (bound.name, split_uri(bound.name)[0]):
-            if one:
-                self.names.setdefault(one, at)
+        for name in (uri, join_uri(NOWHERE, bound.name)):
+            self.resources.setdefault(name, self.roots[at])
+        for name in (bound.name, split_uri(bound.name)[0]):
+            if name:
+                self.names.setdefault(name, at)
 
     def walk(self) -> None:
         """Visit every schema of every text: first all names, then where all references lead.
@@ -167,9 +167,9 @@ class DocumentBuilder:
             self._visit(root)
         lost: list[tuple[SchemaNode, str]] = []
         for _ in range(_ROUNDS):
-            known = len(self.resources) + len(self.text_resources)
+            resources_before = len(self.resources) + len(self.text_resources)
             lost = self._follow_all()
-            if len(self.resources) + len(self.text_resources) == known:
+            if len(self.resources) + len(self.text_resources) == resources_before:
                 break
         for node, to in lost:
             if self._ignores(node, to):

@@ -86,15 +86,15 @@ def list_subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[Sc
         inside = f"{node.place}/{word}"
         if isinstance(held, list):
             if row.holds in ("schemas", "items"):
-                for at, one in enumerate(held):
-                    yield enter_schema(one, f"{inside}/{at}", node)
+                for at, schema in enumerate(held):
+                    yield enter_schema(schema, f"{inside}/{at}", node)
         elif row.holds in ("schema", "items"):
             if isinstance(held, dict | bool):
                 yield enter_schema(held, inside, node)
         elif row.holds in ("map", "dependencies") and isinstance(held, dict):
-            for name, one in held.items():
-                if isinstance(one, dict | bool):
-                    yield enter_schema(one, f"{inside}/{escape_step(name)}", node)
+            for name, schema in held.items():
+                if isinstance(schema, dict | bool):
+                    yield enter_schema(schema, f"{inside}/{escape_step(name)}", node)
 
 
 def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:

@@ -66,28 +66,28 @@ def _list_names(document: JsonSchema, node: SchemaNode, to: str) -> Iterator[tup
 def _find_pair(schemas: Sequence[SchemaNode], digests: dict[int, str]) -> tuple[SchemaNode, SchemaNode] | None:
     """Two schemas that are not copies of each other; None if all are."""
     first = schemas[0]
-    wanted = _digest(first.value, digests)
+    digest = _digest(first.value, digests)
     for other in schemas[1:]:
-        if other.draft != first.draft or _digest(other.value, digests) != wanted:
+        if other.draft != first.draft or _digest(other.value, digests) != digest:
             return first, other
     return None
 
 
 def _digest(value: Json, digests: dict[int, str]) -> str:
     """SHA-256 of a value, whatever the order of its keys; `digests` keeps those of objects and lists by identity."""
-    found = digests.get(id(value))
-    if found is not None:
-        return found
+    digest = digests.get(id(value))
+    if digest is not None:
+        return digest
     spend(4)
     shallow: Json = value
     if isinstance(value, dict):
         shallow = {name: _digest(held, digests) for name, held in value.items()}
     elif isinstance(value, list):
         shallow = [_digest(held, digests) for held in value]
-    made = hashlib.sha256(print_value(shallow, ordered=True).encode()).hexdigest()
+    computed = hashlib.sha256(print_value(shallow, ordered=True).encode()).hexdigest()
     if isinstance(value, dict | list):
-        digests[id(value)] = made
-    return made
+        digests[id(value)] = computed
+    return computed
 
 
 def _fault(path: str, named: tuple[int, str], pair: tuple[SchemaNode, SchemaNode]) -> Diagnostic:

@@ -65,25 +65,25 @@ def list_entities(document: JsonSchema) -> Iterator[TaggableEntity]:
         spoken = _list_parts(value)
         inside: list[tuple[Json, _TagPath]] = []
         for index, word in enumerate(spoken):
-            here = way if len(spoken) == 1 else way.to(f"allof.{index}")
-            yield from _list_part_entities(value, word, here, inside)
+            part_way = way if len(spoken) == 1 else way.to(f"allof.{index}")
+            yield from _list_part_entities(value, word, part_way, inside)
         waiting += reversed(inside)
 
 
 def _list_parts(value: dict[str, Json]) -> list[str]:
     """What a schema says, as words: enumerations, combinations, negation, constants, conditions, and what it is."""
-    said = [word for word in ("enum", *_COMBINED, "not", "const", "if") if word in value]
+    statements = [word for word in ("enum", *_COMBINED, "not", "const", "if") if word in value]
     kinds = value.get("type")
     if isinstance(kinds, str):
-        return [*said, kinds]
+        return [*statements, kinds]
     if isinstance(kinds, list):
         named = [kind for kind in kinds if isinstance(kind, str)]
-        return [*said, named[0] if len(named) == 1 else "types"]
+        return [*statements, named[0] if len(named) == 1 else "types"]
     words = value.keys()
     sniffed = "object" if words & _OBJECT else "array" if words & _ARRAY else ""
-    if not sniffed and not said and words & set(_KEPT):
+    if not sniffed and not statements and words & set(_KEPT):
         sniffed = "object"  # a text that only holds definitions
-    return [*said, sniffed] if sniffed else said
+    return [*statements, sniffed] if sniffed else statements
 
 
 def _list_part_entities(
@@ -137,13 +137,13 @@ def _object(value: dict[str, Json], way: _TagPath, inside: list[tuple[Json, _Tag
         yield _entity(value, "sr_record", way)
     properties = value.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
-        there = way.to(name, steps=("properties", name))
-        if len(there.path) <= ENTITY_PATH:
-            yield _entity(inner, "sr_field", there)
-            inside.append((inner, there))
+        member_way = way.to(name, steps=("properties", name))
+        if len(member_way.path) <= ENTITY_PATH:
+            yield _entity(inner, "sr_field", member_way)
+            inside.append((inner, member_way))
     for word in _KEPT:
-        kept = value.get(word)
-        for name, inner in kept.items() if isinstance(kept, dict) else ():
+        definitions = value.get(word)
+        for name, inner in definitions.items() if isinstance(definitions, dict) else ():
             inside.append((inner, way.to(f"{word}.{name}", steps=(word, name))))
 
 

@@ -22,11 +22,11 @@ def join_uri(base: str, reference: str) -> str:
         return base
     scheme, authority, path, query = _parts(reference)
     if scheme is None:
-        scheme, above, way, asked = _parts(base)
+        scheme, above, way, base_query = _parts(base)
         if authority is None:
             authority = above
             if not path:
-                path, query = way, asked if query is None else query
+                path, query = way, base_query if query is None else query
             elif path[0] != "/":
                 path = f"{way.rpartition('/')[0]}/{path}" if way or above is not None else path
     if "." in path:
@@ -60,20 +60,20 @@ def parse_pointer(fragment: str) -> list[str] | None:
 
 
 def _parts(text: str) -> tuple[str | None, str | None, str, str | None]:
-    found = _PARTS.match(text)
-    assert found, "the pattern matches every text"
-    return found[1], found[2], found[3], found[4]
+    match = _PARTS.match(text)
+    assert match, "the pattern matches every text"
+    return match[1], match[2], match[3], match[4]
 
 
 def _without_dots(path: str) -> str:
-    kept: list[str] = []
+    segments: list[str] = []
     steps = path.split("/")
     for step in steps:
         if step == "..":
-            if kept and kept != [""]:
-                kept.pop()
+            if segments and segments != [""]:
+                segments.pop()
         elif step != ".":
-            kept.append(step)
+            segments.append(step)
     if steps[-1] in (".", ".."):
-        kept.append("")
-    return "/".join(kept)
+        segments.append("")
+    return "/".join(segments)

@@ -61,7 +61,7 @@ def check_document(
     `own` are all its schemas, `blocked` the references that lead nowhere.
     """
     root = document.root
-    found: dict[tuple[str, str], Diagnostic] = {}
+    faults: dict[tuple[str, str], Diagnostic] = {}
     ambiguous = {one.path: one for one in find_ambiguous(document, own, shared)}
     unresolved = (_make_unresolved(document, node, to) for node, to in blocked)
     problems = (
@@ -70,21 +70,21 @@ def check_document(
         *ambiguous.values(),
         *(one for one in unresolved if one.path not in ambiguous),
     )
-    for one in problems or find_cycles(document, own):
-        found.setdefault((one.rule, one.path), one)
-    if not found:
+    for fault in problems or find_cycles(document, own):
+        faults.setdefault((fault.rule, fault.path), fault)
+    if not faults:
         return
-    places = find_positions(document.written, {one.path for one in found.values()})
-    placed = [replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found.values()]
+    places = find_positions(document.written, {one.path for one in faults.values()})
+    placed = [replace(one, line=places[one.path][0], column=places[one.path][1]) for one in faults.values()]
     placed.sort(key=lambda one: (one.line, one.column))
     raise InvalidSchemaError(tuple(placed[:FAULTS]))
 
 
 @lru_cache(maxsize=8)
 def _validator(draft: JsonSchemaDraft) -> Any:
-    asked: dict[str, Any] = {"$schema": draft.uri, "$ref": draft.uri}
+    reference: dict[str, Any] = {"$schema": draft.uri, "$ref": draft.uri}
     assert meta_schemas(draft), "the library has the meta-schemas of every draft built in"
-    return jsonschema_rs.validator_for(asked, offline=True)
+    return jsonschema_rs.validator_for(reference, offline=True)
 
 
 def _meta(root: SchemaNode, size: int) -> Iterator[Diagnostic]:
@@ -108,9 +108,9 @@ def _explain_error(error: Any) -> Iterator[Diagnostic]:
         inner = [one for branch in kind.context for one in branch]
         deepest = max((len(one.instance_path) for one in inner), default=0)
         if deepest > len(error.instance_path):
-            for one in inner:
-                if len(one.instance_path) == deepest:
-                    yield from _explain_error(one)
+            for branch_error in inner:
+                if len(branch_error.instance_path) == deepest:
+                    yield from _explain_error(branch_error)
                     return
         fitting = next((one for one in inner if one.kind.name not in ("type", "enum", "anyOf")), None)
         if fitting is not None:

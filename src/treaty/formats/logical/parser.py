@@ -34,10 +34,10 @@ def parse_struct(text: str) -> LogicalStruct:
         raise logical_error("LOGICAL_SYNTAX", "", "the text is too large", f"at most {SCHEMA_BYTES} characters")
     reader = _LogicalTypeParser(tokenize(text))
     reader.keyword("STRUCT")
-    found = reader.struct("", 1)
+    struct = reader.struct("", 1)
     reader.take(";")
     reader.end()
-    return found
+    return struct
 
 
 class _LogicalTypeParser:
@@ -48,8 +48,8 @@ class _LogicalTypeParser:
 
     __slots__ = ("_at", "_count", "_more", "_named", "_open", "_words")
 
-    def __init__(self, found: list[LogicalToken]) -> None:
-        self._words = found
+    def __init__(self, tokens: list[LogicalToken]) -> None:
+        self._words = tokens
         self._at = 0
         self._count = 0
         self._more = 0
@@ -65,16 +65,16 @@ class _LogicalTypeParser:
 
     def take(self, sign: str) -> bool:
         """Whether the next word is this sign, which is then read."""
-        found = self._next.kind == "sign" and self._next.text == sign
-        self._at += found
-        return found
+        is_next = self._next.kind == "sign" and self._next.text == sign
+        self._at += is_next
+        return is_next
 
     def _word(self, *keywords: str) -> bool:
         """Whether these keywords come next, which are then read."""
         ahead = self._words[self._at : self._at + len(keywords)]
-        found = [one.text.upper() for one in ahead if one.kind == "name"] == list(keywords)
-        self._at += len(keywords) * found
-        return found
+        are_next = [one.text.upper() for one in ahead if one.kind == "name"] == list(keywords)
+        self._at += len(keywords) * are_next
+        return are_next
 
     def _sign(self, sign: str, path: str) -> None:
         if not self.take(sign):
@@ -140,10 +140,10 @@ class _LogicalTypeParser:
                 raise logical_error("LOGICAL_NAME_TWICE", at, message, line=place.line, column=place.column)
             members[member.name] = member
         self._open.discard(name)
-        found = LogicalStruct(name, tuple(members.values()))
+        struct = LogicalStruct(name, tuple(members.values()))
         if name:
-            self._named[name] = (found, self._count - before, self._since(start) + self._more - more)
-        return found
+            self._named[name] = (struct, self._count - before, self._since(start) + self._more - more)
+        return struct
 
     def _member(self, outer: str, depth: int) -> StructMember:
         name = self._name(outer)
@@ -213,25 +213,25 @@ class _LogicalTypeParser:
         """A type that a name stands for."""
         place = self._at
         name = self._name(path, dotted=True)
-        known = self._named.get(name)
-        if known is None:
+        definition = self._named.get(name)
+        if definition is None:
             self._at = place
             if name in self._open:
                 raise self._wrong("LOGICAL_RECURSIVE", path, f"{name!r} is used inside itself")
             raise self._wrong("LOGICAL_TYPE", path, f"there is no type {name[:100]!r}")
-        self._grow(path, known[1])
-        self._more += known[2]
+        self._grow(path, definition[1])
+        self._more += definition[2]
         if self._more > SCHEMA_BYTES:
             message = f"the names stand for more than the limit SCHEMA_BYTES of {SCHEMA_BYTES} characters"
             raise self._wrong("LOGICAL_MEMBERS", path, message)
-        return known[0]
+        return definition[0]
 
     def _array(self, path: str, depth: int) -> LogicalArray:
         self._sign("<", path)
         element = self._type(path, depth + 1)
-        found = LogicalArray(element, self._nullable())
+        array = LogicalArray(element, self._nullable())
         self._sign(">", path)
-        return found
+        return array
 
     def _map(self, path: str, depth: int) -> LogicalMap:
         self._sign("<", path)
@@ -241,9 +241,9 @@ class _LogicalTypeParser:
         self._nullable()
         self._sign(",", path)
         value = self._type(path, depth + 1)
-        found = LogicalMap(key, value, self._nullable())
+        map_type = LogicalMap(key, value, self._nullable())
         self._sign(">", path)
-        return found
+        return map_type
 
     def _since(self, start: int) -> int:
         """Characters of the words from one on."""
@@ -266,35 +266,35 @@ class _LogicalTypeParser:
             self._at += 1
         if not symbols:
             raise self._wrong("LOGICAL_SYNTAX", path, "an ENUM without symbols", "ENUM Name ('A', 'B')")
-        found = LogicalEnum(name, tuple(symbols))
+        enum = LogicalEnum(name, tuple(symbols))
         if name:
-            self._named[name] = (found, len(symbols), self._since(start))
-        return found
+            self._named[name] = (enum, len(symbols), self._since(start))
+        return enum
 
     def _scalar(self, name: str, path: str) -> LogicalScalar:
         allowed = SCALARS[name]
-        given: list[int] = []
+        arguments: list[int] = []
         place = self._at
         bare = True
         if allowed and self.take("("):
             bare = False
-            while not given or self.take(","):
+            while not arguments or self.take(","):
                 word = self._next
                 if word.kind != "number" or not word.text.isdigit() or len(word.text) > 10:
                     raise self._wrong("LOGICAL_NUMBER", path, f"{self._shown()} is no whole number")
-                given.append(int(word.text))
+                arguments.append(int(word.text))
                 self._at += 1
             self._sign(")", path)
         if bare and name in _LONG:
             return LogicalScalar(_LONG[name])
-        numbers = tuple(given) + tuple(one[2] or 0 for one in allowed[len(given) :])
-        fits = len(given) <= len(allowed) and all(
+        numbers = tuple(arguments) + tuple(one[2] or 0 for one in allowed[len(arguments) :])
+        fits = len(arguments) <= len(allowed) and all(
             low <= one <= high for one, (low, high, _) in zip(numbers, allowed, strict=True)
         )
         if not fits or (name == "DECIMAL" and numbers[1] > numbers[0]):
             self._at = place
             ranges = ", ".join(f"{low} to {high}" for low, high, _ in allowed)
-            raise self._wrong("LOGICAL_NUMBER", path, f"{name} takes no {tuple(given)}", f"{name}({ranges})")
+            raise self._wrong("LOGICAL_NUMBER", path, f"{name} takes no {tuple(arguments)}", f"{name}({ranges})")
         if name in _LONG and numbers == (LONGEST,):
             return LogicalScalar(_LONG[name])
         return LogicalScalar(name, numbers)

@@ -34,7 +34,7 @@ def is_logical(text: str) -> bool:
 
 def tokenize(text: str) -> list[LogicalToken]:
     """The words of a text, the end last. Raises `InvalidSchemaError` for what is none."""
-    found: list[LogicalToken] = []
+    tokens: list[LogicalToken] = []
     at, line, start = 0, 1, 0
     while at < len(text):
         match = _WORD.match(text, at)
@@ -43,14 +43,14 @@ def tokenize(text: str) -> list[LogicalToken]:
             raise logical_error("LOGICAL_SYNTAX", "", message, line=line, column=at - start + 1)
         kind = match.lastgroup or ""
         if kind != "skip":
-            found.append(LogicalToken(kind, _unquote(kind, match[kind]), line, at - start + 1))
+            tokens.append(LogicalToken(kind, _unquote(kind, match[kind]), line, at - start + 1))
         breaks = match[0].count("\n")
         if breaks:
             line += breaks
             start = at + match[0].rindex("\n") + 1
         at = match.end()
-    found.append(LogicalToken("end", "", line, at - start + 1))
-    return found
+    tokens.append(LogicalToken("end", "", line, at - start + 1))
+    return tokens
 
 
 def _unquote(kind: str, text: str) -> str:

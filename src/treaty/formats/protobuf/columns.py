@@ -63,8 +63,8 @@ def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECU
     if symbol is None or not isinstance(symbol.node, Message):
         raise text_error("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
     maker = _ColumnBuilder(schema, depth)
-    made = maker.message(schema, symbol, "", 1)
-    return Columns(made.columns if made is not None else (), tuple(maker.losses))
+    struct = maker.message(schema, symbol, "", 1)
+    return Columns(struct.columns if struct is not None else (), tuple(maker.losses))
 
 
 def _first(schema: ProtoSchema) -> str:
@@ -120,10 +120,10 @@ class _ColumnBuilder:
         for field in sorted(node.all_fields, key=lambda one: one.place):
             at = f"{way}.{field.name}" if way else field.name
             self._grow()
-            made = self._field(home, symbol.full, field, at, depth)
-            if made is not None:
+            column_type = self._field(home, symbol.full, field, at, depth)
+            if column_type is not None:
                 free = field.number in single or is_nullable(home, symbol.full, field)
-                inside.append(Column(field.name, made, free, field.doc))
+                inside.append(Column(field.name, column_type, free, field.doc))
         self._level -= turns
         return Struct(tuple(inside))
 
@@ -133,8 +133,8 @@ class _ColumnBuilder:
             key = self._plain(field.key, f"{way}.key")
             return table.Map(key, value) if value is not None else None
         repeated = field.label == "repeated"
-        made = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
-        return table.List(made) if repeated and made is not None else made
+        column_type = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
+        return table.List(column_type) if repeated and column_type is not None else column_type
 
     def _type(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.type in PLAIN:
@@ -148,13 +148,13 @@ class _ColumnBuilder:
         if symbol.full in WRAPPED:
             return self._plain(WRAPPED[symbol.full], way)
         if symbol.full in KNOWN:
-            made, loss = KNOWN[symbol.full]
+            column_type, loss = KNOWN[symbol.full]
             self._add_loss(loss, way, symbol.full)
-            return made
-        if symbol.full == DECIMAL and (found := read_digits(field.options)):
-            if found[0] <= DECIMAL_DIGITS:
-                return Decimal(*found)
-            self._add_loss("DECIMAL_TOO_WIDE", way, f"{found[0]} digits")
+            return column_type
+        if symbol.full == DECIMAL and (digits := read_digits(field.options)):
+            if digits[0] <= DECIMAL_DIGITS:
+                return Decimal(*digits)
+            self._add_loss("DECIMAL_TOO_WIDE", way, f"{digits[0]} digits")
         return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
 
     def _plain(self, kind: str, way: str) -> ColumnType:
@@ -172,7 +172,7 @@ class _ColumnBuilder:
 
 def read_parameters(options: tuple[ProtoOption, ...]) -> dict[str, str]:
     """The parameters in Confluent's option for fields."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for option in options:
         if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):
             parts: list[object] = [option.value]
@@ -184,15 +184,15 @@ def read_parameters(options: tuple[ProtoOption, ...]) -> dict[str, str]:
                     members = dict(part.members)
                     key, value = members.get("key"), members.get("value")
                     if isinstance(key, bytes) and isinstance(value, bytes):
-                        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+                        parameters[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
                     parts += (one for _, one in part.members)
-    return found
+    return parameters
 
 
 def read_digits(options: tuple[ProtoOption, ...]) -> tuple[int, int] | None:
     """Precision and scale that stand among the parameters of Confluent's option for fields; None without them."""
-    found = read_parameters(options)
-    precision, scale = found.get("precision", ""), found.get("scale", "0")
+    parameters = read_parameters(options)
+    precision, scale = parameters.get("precision", ""), parameters.get("scale", "0")
     if not (precision.isdecimal() and scale.isdecimal() and len(precision) < 6 and len(scale) < 6):
         return None
     return (int(precision), int(scale)) if 0 <= int(scale) <= int(precision) != 0 else None

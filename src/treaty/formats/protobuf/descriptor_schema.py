@@ -54,18 +54,18 @@ def link_descriptors(
     """
     brought = {one.name: one for one in protos[1:] if one.name not in texts}
     needed = _find_needed(protos[0], brought) if strict else ()
-    for one in needed:
-        _check_file(one.name, partial(check_shape, one))
+    for file in needed:
+        _check_file(file.name, partial(check_shape, file))
     if strict:
         check_shape(protos[0], faults)
         faults.raise_if_any()
     texts = {**{path: _bind(one) for path, one in brought.items()}, **texts}
     schema = _link_descriptor(protos[0], texts, faults)
     if strict and not faults.found:
-        for one in needed:
-            home = schema.files.get(one.name)
+        for file in needed:
+            home = schema.files.get(file.name)
             if home is not None and home.own:  # otherwise a known file took its place
-                _check_file(one.name, partial(_check_linked, one, home, texts))
+                _check_file(file.name, partial(_check_linked, file, home, texts))
         _check_linked(protos[0], schema, texts, faults)
     return schema
 
@@ -74,15 +74,15 @@ def _find_needed(
     root: FileDescriptorProto, brought: Mapping[str, FileDescriptorProto]
 ) -> tuple[FileDescriptorProto, ...]:
     """Those of the files that came with a descriptor which it needs, directly or not."""
-    found: dict[str, FileDescriptorProto] = {}
+    needed: dict[str, FileDescriptorProto] = {}
     waiting = [root]
     while waiting:
-        one = waiting.pop()
-        for path in (*one.dependency, *one.option_dependency):
-            if path in brought and path not in found:
-                found[path] = brought[path]
+        file = waiting.pop()
+        for path in (*file.dependency, *file.option_dependency):
+            if path in brought and path not in needed:
+                needed[path] = brought[path]
                 waiting.append(brought[path])
-    return tuple(found.values())
+    return tuple(needed.values())
 
 
 def _check_file(path: str, check_one: Callable[[DiagnosticList], None]) -> None:
@@ -91,9 +91,9 @@ def _check_file(path: str, check_one: Callable[[DiagnosticList], None]) -> None:
     try:
         check_one(faults)
         faults.raise_if_any()
-    except InvalidSchemaError as wrong:
-        found = tuple(replace(one, message=f"the file {path!r}: {one.message}") for one in wrong.faults)
-        raise InvalidSchemaError(found) from None
+    except InvalidSchemaError as error:
+        faults_of_file = tuple(replace(one, message=f"the file {path!r}: {one.message}") for one in error.faults)
+        raise InvalidSchemaError(faults_of_file) from None
 
 
 def _check_linked(proto: FileDescriptorProto, schema: ProtoSchema, texts: Texts, faults: DiagnosticList) -> None:
@@ -114,8 +114,8 @@ def _link_own_text(schema: ProtoSchema, texts: Texts) -> ProtoSchema:
     """The schema of a schema's own text. Raises `InvalidSchemaError` where that is none."""
     try:
         return link_file(parse_file(printed(schema.file)), texts, parse_any, DiagnosticList(EXPECTED))
-    except InvalidSchemaError as wrong:
-        first = wrong.faults[0]
+    except InvalidSchemaError as error:
+        first = error.faults[0]
         fault = Diagnostic("DESCRIPTOR_INVALID", first.path, f"no text says the same: {first.message}", first.expected)
         raise InvalidSchemaError((fault,)) from None
 

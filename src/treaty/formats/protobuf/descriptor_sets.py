@@ -51,20 +51,20 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
         raise _invalid(fault, "a type that the set defines")
     chosen: list[FileDescriptorProto] = []
     by_name = {one.name: one for one in files}
-    done: set[str] = set()
+    placed: set[str] = set()
     waiting = [(own.name, False)]
     while waiting:
         name, ready = waiting.pop()
-        if name in done or (name in PATHS and name not in by_name):
+        if name in placed or (name in PATHS and name not in by_name):
             continue
         if name not in by_name:
             raise _invalid(f"the import '{name}' is not in the set", "all files that the file needs")
         if ready:
-            done.add(name)
+            placed.add(name)
             chosen.append(by_name[name])
         else:
             waiting.append((name, True))
-            waiting.extend((one, False) for one in by_name[name].dependency if one not in done and one != name)
+            waiting.extend((one, False) for one in by_name[name].dependency if one not in placed and one != name)
             if len(waiting) > len(by_name) ** 2 + len(PATHS) + 1:
                 raise _invalid("the files import each other", "files that need each other in one direction")
     return chosen
@@ -72,14 +72,14 @@ def _needed_files(data: bytes, type_name: str) -> list[FileDescriptorProto]:
 
 def _read(data: bytes) -> list[FileDescriptorProto]:
     try:
-        found: FileDescriptorSet = get_set_class().FromString(data)
+        descriptor_set: FileDescriptorSet = get_set_class().FromString(data)
     except DecodeError:
-        found = get_set_class()()
-    files = list(found.file)
+        descriptor_set = get_set_class()()
+    files = list(descriptor_set.file)
     if not files:
         raise _invalid("the bytes are no set of descriptors", "a serialized FileDescriptorSet with one file or more")
-    for one in files:
-        one.name = one.name or DEFAULT_NAME
+    for file in files:
+        file.name = file.name or DEFAULT_NAME
     return files
 
 
@@ -95,9 +95,9 @@ def _defines(file: FileDescriptorProto, type_name: str) -> bool:
 
 
 def _is_inside(messages: Iterable[DescriptorProto], words: list[str]) -> bool:
-    for one in messages:
-        if one.name == words[0]:
-            return len(words) == 1 or _is_inside(one.nested_type, words[1:])
+    for message in messages:
+        if message.name == words[0]:
+            return len(words) == 1 or _is_inside(message.nested_type, words[1:])
     return False
 
 

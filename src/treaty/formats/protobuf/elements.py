@@ -51,10 +51,12 @@ def list_definitions(schema: ProtoSchema) -> Iterator[NamedDefinition]:
     for extend in schema.file.extends:
         waiting += (NamedDefinition(f"{scope}.{one.name}" if scope else one.name, one) for one in extend.fields)
     while waiting:
-        one = waiting.pop()
-        yield one
-        scope = one.full if isinstance(one.node, Message | RpcService) else one.full.rpartition(".")[0]
-        inner = reversed(_list_inner(one.node))
+        definition = waiting.pop()
+        yield definition
+        scope = (
+            definition.full if isinstance(definition.node, Message | RpcService) else definition.full.rpartition(".")[0]
+        )
+        inner = reversed(_list_inner(definition.node))
         waiting += (NamedDefinition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
 
 
@@ -77,16 +79,26 @@ def _list_inner(node: Node) -> list[Node]:
 def list_elements(schema: ProtoSchema) -> Iterator[SchemaElement]:
     """Everything in a file that has a name, from the first to the last; a group is a field and a message."""
     depths: dict[str, int] = {}
-    for one in list_definitions(schema):
-        if isinstance(one.node, Message):
-            depths[one.full] = depths.get(one.full.rpartition(".")[0], 0) + 1
-        yield _element(one, depths)
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Message):
+            depths[definition.full] = depths.get(definition.full.rpartition(".")[0], 0) + 1
+        yield _element(definition, depths)
 
 
-def _element(one: NamedDefinition, depths: Mapping[str, int]) -> SchemaElement:
+def _element(definition: NamedDefinition, depths: Mapping[str, int]) -> SchemaElement:
     """A definition; the depth of a field is that of its message, which counts the messages around it."""
-    place, node = one.node.place, one.node
-    depth = depths.get(one.full.rpartition(".")[0], 0) if isinstance(node, Field) else 0
+    place, node = definition.node.place, definition.node
+    depth = depths.get(definition.full.rpartition(".")[0], 0) if isinstance(node, Field) else 0
     doc = None if isinstance(node, Field) and node.group is not None else node.doc
     column = place.column if place.line else 0
-    return SchemaElement(_KINDS[one.kind], one.kind, node.name, one.full, one.full, doc, depth, place.line, column)
+    return SchemaElement(
+        _KINDS[definition.kind],
+        definition.kind,
+        node.name,
+        definition.full,
+        definition.full,
+        doc,
+        depth,
+        place.line,
+        column,
+    )

@@ -35,9 +35,9 @@ def generate_example(schema: ProtoSchema, seed: int) -> str:
     if descriptor is None:
         message = "the schema has no message that a value could be of"
         raise ValueError(message)
-    made = create_message(descriptor)
-    _ExampleGenerator(SeededRandom(seed)).fill(made, descriptor, 1)
-    return json.dumps(MessageToDict(made), ensure_ascii=False)
+    value = create_message(descriptor)
+    _ExampleGenerator(SeededRandom(seed)).fill(value, descriptor, 1)
+    return json.dumps(MessageToDict(value), ensure_ascii=False)
 
 
 class _ExampleGenerator:
@@ -49,50 +49,50 @@ class _ExampleGenerator:
         self._draw = draw
         self._count = 0
 
-    def fill(self, made: Any, descriptor: Descriptor, depth: int) -> None:
+    def fill(self, value: Any, descriptor: Descriptor, depth: int) -> None:
         """Set fields of a message, of a oneof one at most."""
         if depth > DEPTH:
             message = f"the message {descriptor.full_name} contains itself by required fields, so no value of it ends"
             raise ValueError(message)
-        known = _KNOWN.get(descriptor.full_name)
-        if known is not None:
-            known(made, self._draw)
+        fill_known = _KNOWN.get(descriptor.full_name)
+        if fill_known is not None:
+            fill_known(value, self._draw)
             return
         chosen = {oneof.name: self._draw.pick(oneof.fields).name for oneof in descriptor.oneofs}
         for field in descriptor.fields:
             oneof = field.containing_oneof
             free = depth < FREE_DEPTH or (field.message_type is None and depth == FREE_DEPTH)
-            wanted = free and self._count < EXAMPLE_VALUES and (oneof is None or chosen[oneof.name] == field.name)
-            if field.is_required or wanted:
+            is_drawn = free and self._count < EXAMPLE_VALUES and (oneof is None or chosen[oneof.name] == field.name)
+            if field.is_required or is_drawn:
                 self._count += 1
                 if self._count > 2 * EXAMPLE_VALUES:
                     message = f"required fields make a value of more than {2 * EXAMPLE_VALUES} values"
                     raise ValueError(message)
-                self._set(made, field, depth)
+                self._set(value, field, depth)
 
-    def _set(self, made: Any, field: FieldDescriptor, depth: int) -> None:
+    def _set(self, message: Any, field: FieldDescriptor, depth: int) -> None:
         target = field.message_type
         if target is not None and target.GetOptions().map_entry:
             key, value = target.fields_by_name["key"], target.fields_by_name["value"]
-            entries = getattr(made, field.name)
+            entries = getattr(message, field.name)
             for _ in range(1 + self._draw.below(2)):
                 if value.message_type is not None:
                     self.fill(entries[self._scalar(key)], value.message_type, depth + 1)
                 else:
                     entries[self._scalar(key)] = self._scalar(value)
         elif field.is_repeated:
-            items = getattr(made, field.name)
+            items = getattr(message, field.name)
             for _ in range(1 + self._draw.below(2)):
                 if target is not None:
                     self.fill(items.add(), target, depth + 1)
                 else:
                     items.append(self._scalar(field))
         elif target is not None:
-            inner = getattr(made, field.name)
+            inner = getattr(message, field.name)
             inner.SetInParent()
             self.fill(inner, target, depth + 1)
         else:
-            setattr(made, field.name, self._scalar(field))
+            setattr(message, field.name, self._scalar(field))
 
     def _scalar(self, field: FieldDescriptor) -> Any:
         draw = self._draw
@@ -109,35 +109,35 @@ class _ExampleGenerator:
         return text if field.type == FieldDescriptor.TYPE_STRING else text.encode()
 
 
-def _timestamp(made: Any, draw: SeededRandom) -> None:
-    made.seconds = _SECONDS + draw.below(31_536_000)
+def _timestamp(message: Any, draw: SeededRandom) -> None:
+    message.seconds = _SECONDS + draw.below(31_536_000)
 
 
-def _duration(made: Any, draw: SeededRandom) -> None:
-    made.seconds = draw.below(86_400)
+def _duration(message: Any, draw: SeededRandom) -> None:
+    message.seconds = draw.below(86_400)
 
 
-def _any_value(made: Any, draw: SeededRandom) -> None:
-    made.string_value = draw.pick(_WORDS)
+def _any_value(message: Any, draw: SeededRandom) -> None:
+    message.string_value = draw.pick(_WORDS)
 
 
-def _struct(made: Any, draw: SeededRandom) -> None:
-    made.fields[draw.pick(_WORDS)].number_value = draw.below(100)
+def _struct(message: Any, draw: SeededRandom) -> None:
+    message.fields[draw.pick(_WORDS)].number_value = draw.below(100)
 
 
-def _list(made: Any, draw: SeededRandom) -> None:
-    made.values.add().string_value = draw.pick(_WORDS)
+def _list(message: Any, draw: SeededRandom) -> None:
+    message.values.add().string_value = draw.pick(_WORDS)
 
 
-def _mask(made: Any, draw: SeededRandom) -> None:
-    made.paths.append(draw.pick(_WORDS))
+def _mask(message: Any, draw: SeededRandom) -> None:
+    message.paths.append(draw.pick(_WORDS))
 
 
-def _date(made: Any, draw: SeededRandom) -> None:
-    made.year, made.month, made.day = 2000 + draw.below(30), 1 + draw.below(12), 1 + draw.below(28)
+def _date(message: Any, draw: SeededRandom) -> None:
+    message.year, message.month, message.day = 2000 + draw.below(30), 1 + draw.below(12), 1 + draw.below(28)
 
 
-def _nothing(made: Any, draw: SeededRandom) -> None:
+def _nothing(message: Any, draw: SeededRandom) -> None:
     """An ``Any`` that holds no message, since there is none to choose."""
 
 

@@ -39,13 +39,15 @@ def _make_finder(
     rule: str, expected: str, find: Callable[[ProtoSchema], Advice]
 ) -> Callable[[ProtoSchema], tuple[Diagnostic, ...]]:
     def faults(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
-        found: list[Diagnostic] = []
-        for one, message in find(schema):
-            place = one.node.place
-            found.append(Diagnostic(rule, one.full, message, expected, place.line, place.column if place.line else 0))
-            if len(found) == FAULTS:
+        diagnostics: list[Diagnostic] = []
+        for definition, message in find(schema):
+            place = definition.node.place
+            diagnostics.append(
+                Diagnostic(rule, definition.full, message, expected, place.line, place.column if place.line else 0)
+            )
+            if len(diagnostics) == FAULTS:
                 break
-        return tuple(found)
+        return tuple(diagnostics)
 
     return faults
 
@@ -64,18 +66,18 @@ def _of_file(
 
 def _find_undocumented(*kinds: str) -> Callable[[ProtoSchema], Advice]:
     def find(schema: ProtoSchema) -> Advice:
-        for one in list_definitions(schema):
-            if one.kind in kinds and not isinstance(one.node, OneOf) and not one.node.doc.strip():
-                yield one, f"the {one.kind} {one.node.name!r} has no comment"
+        for definition in list_definitions(schema):
+            if definition.kind in kinds and not isinstance(definition.node, OneOf) and not definition.node.doc.strip():
+                yield definition, f"the {definition.kind} {definition.node.name!r} has no comment"
 
     return find
 
 
 def _find_other_style(pattern: re.Pattern[str], *kinds: str) -> Callable[[ProtoSchema], Advice]:
     def find(schema: ProtoSchema) -> Advice:
-        for one in list_definitions(schema):
-            if one.kind in kinds and not _fits(pattern, one.node):
-                yield one, f"the {one.kind} {one.node.name!r}"
+        for definition in list_definitions(schema):
+            if definition.kind in kinds and not _fits(pattern, definition.node):
+                yield definition, f"the {definition.kind} {definition.node.name!r}"
 
     return find
 
@@ -85,61 +87,66 @@ def _fits(pattern: re.Pattern[str], node: Node) -> bool:
 
 
 def _zero(schema: ProtoSchema) -> Advice:
-    for one in list_definitions(schema):
-        if isinstance(one.node, Enum):
-            zero = next((value for value in one.node.values if value.number == 0), None)
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Enum):
+            zero = next((value for value in definition.node.values if value.number == 0), None)
             if zero is None or not zero.name.endswith("_UNSPECIFIED"):
-                yield one, f"zero is {zero.name!r}" if zero else f"the enum {one.node.name!r} has no zero"
+                yield definition, f"zero is {zero.name!r}" if zero else f"the enum {definition.node.name!r} has no zero"
 
 
 def _find_unprefixed(schema: ProtoSchema) -> Advice:
-    for one in list_definitions(schema):
-        if isinstance(one.node, Enum):
-            prefix = f"{_HUMP.sub('_', one.node.name).upper()}_"
-            scope = one.full.rpartition(".")[0]
-            for value in one.node.values:
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Enum):
+            prefix = f"{_HUMP.sub('_', definition.node.name).upper()}_"
+            scope = definition.full.rpartition(".")[0]
+            for value in definition.node.values:
                 if not value.name.startswith(prefix):
                     full = f"{scope}.{value.name}" if scope else value.name
                     yield NamedDefinition(full, value), f"the value {value.name!r} does not begin with {prefix!r}"
 
 
 def _high(schema: ProtoSchema) -> Advice:
-    for one in list_definitions(schema):
-        if isinstance(one.node, Field) and one.node.number >= HIGH:
-            yield one, f"the number {one.node.number}"
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Field) and definition.node.number >= HIGH:
+            yield definition, f"the number {definition.node.number}"
 
 
 def _find_required(schema: ProtoSchema) -> Advice:
-    for one in list_definitions(schema):
-        if isinstance(one.node, Field):
-            legacy = read_features(one.node.options).get("field_presence") == "LEGACY_REQUIRED"
-            if one.node.label == "required" or legacy:
-                yield one, f"the field {one.node.name!r} is required"
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Field):
+            legacy = read_features(definition.node.options).get("field_presence") == "LEGACY_REQUIRED"
+            if definition.node.label == "required" or legacy:
+                yield definition, f"the field {definition.node.name!r} is required"
 
 
 def _groups(schema: ProtoSchema) -> Advice:
-    for one in list_definitions(schema):
-        if isinstance(one.node, Field) and one.node.group is not None:
-            yield one, f"the group {one.node.type!r}"
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Field) and definition.node.group is not None:
+            yield definition, f"the group {definition.node.type!r}"
 
 
 def _find_wasted_numbers(schema: ProtoSchema) -> Advice:
     """Messages whose fields would all fit into one byte and don't."""
-    for one in list_definitions(schema):
-        if isinstance(one.node, Message):
-            numbers = {field.number for field in one.node.all_fields}
-            kept = {n for each in one.node.reserved for r in each.ranges for n in range(r.start, min(r.end, SMALL) + 1)}
-            free = SMALL - len({n for n in numbers | kept if n <= SMALL})
+    for definition in list_definitions(schema):
+        if isinstance(definition.node, Message):
+            numbers = {field.number for field in definition.node.all_fields}
+            reserved = {
+                n
+                for each in definition.node.reserved
+                for r in each.ranges
+                for n in range(r.start, min(r.end, SMALL) + 1)
+            }
+            free = SMALL - len({n for n in numbers | reserved if n <= SMALL})
             large = sorted(n for n in numbers if n > SMALL)
             if large and free:
-                first = next(n for n in range(1, SMALL + 1) if n not in numbers | kept)
-                yield one, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
+                first = next(n for n in range(1, SMALL + 1) if n not in numbers | reserved)
+                yield definition, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
 
 
 def _find_unused_imports(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     """Imports of which nothing is used: no type, no extended message, no option."""
     used = {schema.visible[full].path for full in _names(schema) if full in schema.visible}
-    found = [
+    faults = [
         Diagnostic(
             "IMPORT_UNUSED",
             one.path,
@@ -152,23 +159,23 @@ def _find_unused_imports(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
         and one.path in schema.imports
         and used.isdisjoint(_list_offered_paths(schema.imports[one.path]))
     ]
-    return tuple(found[:FAULTS])
+    return tuple(faults[:FAULTS])
 
 
 def _list_offered_paths(home: ProtoSchema) -> set[str]:
     """Paths of the files whose names an import brings: its own, and those that it imports publicly."""
-    found: set[str] = set()
+    paths: set[str] = set()
     waiting = [home]
     while waiting:
-        one = waiting.pop()
-        if one.path not in found:
-            found.add(one.path)
+        file = waiting.pop()
+        if file.path not in paths:
+            paths.add(file.path)
             waiting += (
-                one.imports[each.path]
-                for each in one.file.imports
-                if each.kind == "public" and each.path in one.imports
+                file.imports[each.path]
+                for each in file.file.imports
+                if each.kind == "public" and each.path in file.imports
             )
-    return found
+    return paths
 
 
 def _at(place: SourceLocation) -> tuple[int, int]:
@@ -179,17 +186,17 @@ def _names(schema: ProtoSchema) -> Iterator[str]:
     """Full names that a file uses."""
     written: list[tuple[str, str]] = [(schema.file.package, one.extendee) for one in schema.file.extends]
     options = list(schema.file.options)
-    for one in list_definitions(schema):
-        scope = one.full.rpartition(".")[0]
-        options += one.node.options
-        match one.node:
+    for definition in list_definitions(schema):
+        scope = definition.full.rpartition(".")[0]
+        options += definition.node.options
+        match definition.node:
             case Field():
-                written.append((scope, one.node.type))
+                written.append((scope, definition.node.type))
             case RpcMethod():
-                written += ((scope, one.node.takes), (scope, one.node.returns))
+                written += ((scope, definition.node.takes), (scope, definition.node.returns))
             case Message():
-                written += ((one.full, extend.extendee) for extend in one.node.extends)
-                options += (option for extension in one.node.extensions for option in extension.options)
+                written += ((definition.full, extend.extendee) for extend in definition.node.extends)
+                options += (option for extension in definition.node.extensions for option in extension.options)
     for scope, name in written:
         symbol = schema.resolve(scope, name)
         if symbol is not None:
@@ -204,7 +211,7 @@ def _names(schema: ProtoSchema) -> Iterator[str]:
 
 def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     """Custom options that no imported file defines; what they mean no reader of the file knows."""
-    found = [
+    faults = [
         Diagnostic(
             "CUSTOM_OPTION_UNKNOWN",
             full,
@@ -216,16 +223,16 @@ def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
         for option in options
         if is_unknown(schema, option, full)
     ]
-    return tuple(found[:FAULTS])
+    return tuple(faults[:FAULTS])
 
 
 def _options(schema: ProtoSchema) -> Iterator[tuple[str, Iterable[ProtoOption]]]:
     """The options of each definition, by its full name."""
     yield "", schema.file.options
-    for one in list_definitions(schema):
-        yield one.full, one.node.options
-        if isinstance(one.node, Message):
-            yield from ((one.full, statement.options) for statement in one.node.extensions)
+    for definition in list_definitions(schema):
+        yield definition.full, definition.node.options
+        if isinstance(definition.node, Message):
+            yield from ((definition.full, statement.options) for statement in definition.node.extensions)
 
 
 def _no_package(schema: ProtoSchema) -> str:

@@ -126,48 +126,54 @@ class _LogicalTypeReader:
         return StructMember(field.name, kind, free, None, _read_doc(field.options))
 
     def _type(self, home: ProtoSchema, full: str, field: Field, path: str) -> LogicalType:
-        said = read_parameters(field.options)
+        parameters = read_parameters(field.options)
         if field.type in _PLAIN or field.type in ("uint64", "fixed64"):
-            return _read_scalar(field.type, said)
+            return _read_scalar(field.type, parameters)
         symbol = home.resolve(full, field.type)
         if symbol is None or symbol.full in _VARIANTS:
             raise logical_error("LOGICAL_UNSUPPORTED", path, f"a field of type {field.type}")
         if isinstance(symbol.node, Enum):
             return Words(symbol.node.name, tuple(one.name for one in symbol.node.values))
         if symbol.full in WRAPPED:
-            return _read_scalar(WRAPPED[symbol.full], said)
-        if symbol.full == DECIMAL and (found := read_digits(field.options)) and found[0] <= DECIMAL_DIGITS:
-            return LogicalScalar("DECIMAL", found)
-        clock = _read_clock(symbol.full, said)
+            return _read_scalar(WRAPPED[symbol.full], parameters)
+        if symbol.full == DECIMAL and (digits := read_digits(field.options)) and digits[0] <= DECIMAL_DIGITS:
+            return LogicalScalar("DECIMAL", digits)
+        clock = _read_clock(symbol.full, parameters)
         if clock is not None:
             return clock
         assert isinstance(symbol.node, Message)
         return self.struct(self._schema.files.get(symbol.path, home), symbol, path, symbol.node.name)
 
 
-def _read_clock(full: str, said: dict[str, str]) -> LogicalScalar | None:
+def _read_clock(full: str, parameters: dict[str, str]) -> LogicalScalar | None:
     """A day or a time, if a message stands for one."""
-    given = said.get(PRECISION, "")
-    numbers = (int(given) if len(given) == 1 and given in "0123456789" else NANOS,)
+    precision = parameters.get(PRECISION, "")
+    numbers = (int(precision) if len(precision) == 1 and precision in "0123456789" else NANOS,)
     if full == MESSAGES["DATE"][0]:
         return LogicalScalar("DATE")
     if full == MESSAGES["TIME"][0]:
         return LogicalScalar("TIME", numbers)
     if full == MESSAGES["TIMESTAMP"][0]:
-        return LogicalScalar("TIMESTAMP" if said.get(FLINK) == "timestamp" else "TIMESTAMP_LTZ", numbers)
+        return LogicalScalar("TIMESTAMP" if parameters.get(FLINK) == "timestamp" else "TIMESTAMP_LTZ", numbers)
     return None
 
 
-def _read_scalar(kind: str, said: dict[str, str]) -> LogicalScalar:
+def _read_scalar(kind: str, parameters: dict[str, str]) -> LogicalScalar:
     if kind not in _PLAIN:
         return _UNSIGNED
     name = _PLAIN[kind]
     if name == "INT":
-        return LogicalScalar(next((small for small, size in SMALL.items() if said.get(CONNECT) == size), name))
-    most = said.get(LENGTHS[1], "")
-    if name in ("STRING", "BYTES") and most.isascii() and most.isdigit() and len(most) < 11 and 0 < int(most) < LONGEST:
+        return LogicalScalar(next((small for small, size in SMALL.items() if parameters.get(CONNECT) == size), name))
+    max_length = parameters.get(LENGTHS[1], "")
+    if (
+        name in ("STRING", "BYTES")
+        and max_length.isascii()
+        and max_length.isdigit()
+        and len(max_length) < 11
+        and 0 < int(max_length) < LONGEST
+    ):
         names = ("CHAR", "VARCHAR") if name == "STRING" else ("BINARY", "VARBINARY")
-        return LogicalScalar(names[said.get(LENGTHS[0]) != most], (int(most),))
+        return LogicalScalar(names[parameters.get(LENGTHS[0]) != max_length], (int(max_length),))
     return LogicalScalar(name)
 
 
@@ -263,10 +269,10 @@ class _LogicalTypeWriter:
         if not comment and not parameters:
             return ""
         self.imports.add(_META)
-        said = [f"doc: {quote_bytes(comment.encode('utf-8', 'replace'))}"] if comment else []
+        members = [f"doc: {quote_bytes(comment.encode('utf-8', 'replace'))}"] if comment else []
         pairs = ", ".join(f'{{key: "{key}", value: "{value}"}}' for key, value in parameters)
-        said += [f"params: [{pairs}]"] if parameters else []
-        return f" [({self._point}confluent.field_meta) = {{{', '.join(said)}}}]"
+        members += [f"params: [{pairs}]"] if parameters else []
+        return f" [({self._point}confluent.field_meta) = {{{', '.join(members)}}}]"
 
     def _field(self, member: StructMember, spot: _MemberPlace) -> tuple[str, Parameters]:
         """Label and type of a field, and its parameters; what is to be defined before it goes to the lines."""
@@ -283,14 +289,14 @@ class _LogicalTypeWriter:
                 raise logical_error(
                     "LOGICAL_UNSUPPORTED", path, "an ARRAY or MAP inside another", "a STRUCT around the inner one"
                 )
-            found = self._type(part, own, spot)
+            type_name = self._type(part, own, spot)
             return (
-                f"repeated {found}" if isinstance(kind, LogicalArray) else _write_map(kind, found, path)
+                f"repeated {type_name}" if isinstance(kind, LogicalArray) else _write_map(kind, type_name, path)
             ), _list_parameters(part)
-        found = self._type(kind, own, spot)
+        type_name = self._type(kind, own, spot)
         if isinstance(kind, LogicalStruct) or kind.name in MESSAGES:
-            return found, _list_parameters(kind) + (() if member.nullable else ((NOT_NULL, "true"),))
-        return f"optional {found}" if member.nullable else found, _list_parameters(kind)
+            return type_name, _list_parameters(kind) + (() if member.nullable else ((NOT_NULL, "true"),))
+        return f"optional {type_name}" if member.nullable else type_name, _list_parameters(kind)
 
     def _type(self, kind: LogicalType, own: str, spot: _MemberPlace) -> str:
         assert not isinstance(kind, LogicalArray | LogicalMap)

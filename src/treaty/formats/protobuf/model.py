@@ -282,8 +282,8 @@ class ProtoSchema:
         The innermost scope in which the first part of the name is known decides; a leading point means the whole
         file. For methods `scope` is the full name of the service, for extensions where they stand.
         """
-        found = find_symbol(self.visible, scope, written, types=True)
-        return found if found is not None and found.kind in _TYPES else None
+        symbol = find_symbol(self.visible, scope, written, types=True)
+        return symbol if symbol is not None and symbol.kind in _TYPES else None
 
 
 def find_symbol(

@@ -39,8 +39,8 @@ def find_references(text: str) -> tuple[ReferenceName, ...]:
         listed = [(path, "") for path in (*protos[0].dependency, *protos[0].option_dependency) if path not in brought]
     else:
         listed = [(one.path, f"{one.place.line}:{one.place.column}") for one in parse_imports(text)]
-    found: dict[str, ReferenceName] = {}
+    by_path: dict[str, ReferenceName] = {}
     for path, place in listed:
         if path not in PATHS:
-            found.setdefault(path, ReferenceName(path, place))
-    return tuple(found.values())
+            by_path.setdefault(path, ReferenceName(path, place))
+    return tuple(by_path.values())

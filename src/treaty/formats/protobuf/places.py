@@ -24,10 +24,10 @@ def recognize(text: str) -> bool:
 
 def find_position(text: str, path: str) -> tuple[int, int]:
     """Line and column of a path: names of messages, then the number of a field or another name: ``#/Order/3``."""
-    wanted = path.removeprefix("#").strip("/")
+    definition_path = path.removeprefix("#").strip("/")
     best, start = "", None
     for name, offset in _list_places(text):
-        if (wanted == name or wanted.startswith(f"{name}/")) and len(name) > len(best):
+        if (definition_path == name or definition_path.startswith(f"{name}/")) and len(name) > len(best):
             best, start = name, offset
     if start is None:
         return UNKNOWN

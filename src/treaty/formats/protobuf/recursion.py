@@ -30,7 +30,7 @@ class _ComponentSearch:
         stack = [(full, self._leads(full, node, home))]
         self._enter(full)
         while stack:
-            here, ways = stack[-1]
+            current, ways = stack[-1]
             step = next(ways, None)
             if step is not None:
                 target, inner, at = step
@@ -38,15 +38,15 @@ class _ComponentSearch:
                     self._enter(target)
                     stack.append((target, self._leads(target, inner, at)))
                 elif target in self.waiting:
-                    self.low[here] = min(self.low[here], self.seen[target])
-                    if target == here:
-                        self.found.add(here)
+                    self.low[current] = min(self.low[current], self.seen[target])
+                    if target == current:
+                        self.found.add(current)
                 continue
             stack.pop()
             if stack:
-                self.low[stack[-1][0]] = min(self.low[stack[-1][0]], self.low[here])
-            if self.low[here] == self.seen[here]:
-                self._close(here)
+                self.low[stack[-1][0]] = min(self.low[stack[-1][0]], self.low[current])
+            if self.low[current] == self.seen[current]:
+                self._close(current)
 
     def _enter(self, full: str) -> None:
         self.seen[full] = self.low[full] = len(self.seen)

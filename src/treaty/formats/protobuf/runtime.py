@@ -15,14 +15,14 @@ def build_pool(schema: ProtoSchema) -> DescriptorPool:
     """The files of a schema and of what it imports. Raises `InvalidSchemaError` for one that the runtime does not take: it
     has smaller limits than the language, such as 64 KiB for all fields of one message in memory.
     """
-    made = DescriptorPool()
-    for one in schema.files.values():
+    pool = DescriptorPool()
+    for file in schema.files.values():
         try:
-            made.AddSerializedFile(serialize_descriptor(one))
-        except TypeError as wrong:
-            message = f"Protobuf's runtime does not take the file {one.path or DEFAULT_NAME}: {str(wrong)[:300]}"
-            raise text_error("RUNTIME_REFUSES", message, "messages with fewer fields") from wrong
-    return made
+            pool.AddSerializedFile(serialize_descriptor(file))
+        except TypeError as error:
+            message = f"Protobuf's runtime does not take the file {file.path or DEFAULT_NAME}: {str(error)[:300]}"
+            raise text_error("RUNTIME_REFUSES", message, "messages with fewer fields") from error
+    return pool
 
 
 def get_first_message(schema: ProtoSchema) -> Descriptor | None:

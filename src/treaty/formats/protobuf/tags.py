@@ -73,9 +73,9 @@ def list_tags(option: ProtoOption) -> Iterator[str]:
 
 
 def _decode_names(value: Constant) -> Iterator[str]:
-    for one in value if isinstance(value, tuple) else (value,):
-        if isinstance(one, bytes):
-            yield one.decode("utf-8", "replace")
+    for name in value if isinstance(value, tuple) else (value,):
+        if isinstance(name, bytes):
+            yield name.decode("utf-8", "replace")
 
 
 META = "confluent/meta.proto"
@@ -104,10 +104,10 @@ def _is_name_hidden(schema: ProtoSchema) -> bool:
 
 
 def _adjust_imports(file: ProtoFile, editor: "_Editor") -> ProtoFile:
-    there = any(one.path == META for one in file.imports)
-    if editor.set and not there:
+    is_imported = any(one.path == META for one in file.imports)
+    if editor.set and not is_imported:
         return replace(file, imports=(*file.imports, ImportStatement(META)))
-    if there and editor.emptied and not editor.set and not _uses(file):
+    if is_imported and editor.emptied and not editor.set and not _uses(file):
         return replace(file, imports=tuple(one for one in file.imports if one.path != META or one.kind))
     return file
 
@@ -154,40 +154,40 @@ class _Editor:
         if tags is None:
             return options
         names = tuple(one.encode() for one in tags)
-        kept: list[ProtoOption] = []
+        untagged: list[ProtoOption] = []
         at, parts, written = -1, False, False
         for option in options:
             if not is_meta(option, meta):
-                kept.append(option)
+                untagged.append(option)
             elif option.name[1:] == (TAGS,):
-                at, parts = len(kept) if at < 0 else at, True
+                at, parts = len(untagged) if at < 0 else at, True
             elif len(option.name) == 1 and isinstance(option.value, AggregateValue):
                 value = _with(option.value, () if written else names)
                 written = written or bool(names)
                 if value.members or option.value.members == value.members:
-                    kept.append(replace(option, value=value))
+                    untagged.append(replace(option, value=value))
             else:
-                kept.append(option)
+                untagged.append(option)
                 parts = True
         self.set = self.set or bool(names)
-        self.emptied = self.emptied or (not names and len(kept) < len(options))
+        self.emptied = self.emptied or (not names and len(untagged) < len(options))
         if written or not names:
-            return tuple(kept)
+            return tuple(untagged)
         name = next((one.name[0] for one in options if is_meta(one, meta)), f"({self._point}{meta})")
-        whole = ProtoOption((name,), AggregateValue(((TAGS, names),)))
-        fresh = [ProtoOption((name, TAGS), one) for one in names] if parts else [whole]
-        at = len(kept) if at < 0 else at
-        return (*kept[:at], *fresh, *kept[at:])
+        message_option = ProtoOption((name,), AggregateValue(((TAGS, names),)))
+        fresh = [ProtoOption((name, TAGS), one) for one in names] if parts else [message_option]
+        at = len(untagged) if at < 0 else at
+        return (*untagged[:at], *fresh, *untagged[at:])
 
 
 def _with(value: AggregateValue, names: tuple[bytes, ...]) -> AggregateValue:
     """A message with these tags where it had some, else as its last member."""
     members: list[tuple[str, Constant]] = []
-    done = not names
-    for member, one in value.members:
+    is_written = not names
+    for member, constant in value.members:
         if member != TAGS:
-            members.append((member, one))
-        elif not done:
+            members.append((member, constant))
+        elif not is_written:
             members.append((TAGS, names))
-            done = True
-    return AggregateValue(tuple(members if done else [*members, (TAGS, names)]))
+            is_written = True
+    return AggregateValue(tuple(members if is_written else [*members, (TAGS, names)]))

@@ -57,51 +57,58 @@ def check_value(schema: ProtoSchema, text: str) -> tuple[Diagnostic, ...]:
     """
     try:
         value = read_json(text, VALUE_BYTES)
-    except InvalidSchemaError as wrong:
-        return wrong.faults
+    except InvalidSchemaError as error:
+        return error.faults
     descriptor = get_first_message(schema)
     if descriptor is None:
         return (Diagnostic("VALUE_HAS_NO_TYPE", "", "the schema has no message that the runtime takes", "a message"),)
-    found: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
     for path, (rule, message, expected) in _faults(descriptor, value):
-        found.append(Diagnostic(rule, format_pointer(path), message, expected))
-        if len(found) == FAULTS:
+        faults.append(Diagnostic(rule, format_pointer(path), message, expected))
+        if len(faults) == FAULTS:
             break
-    places = find_positions(text, {one.path for one in found}) if found else {}
-    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
+    places = find_positions(text, {one.path for one in faults}) if faults else {}
+    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in faults)
 
 
 def _faults(root: Descriptor, value: Json) -> Iterator[Violation]:
     waiting: list[tuple[Descriptor, Json, ValuePath]] = [(root, value, None)]
     while waiting:
-        descriptor, here, path = waiting.pop()
+        descriptor, content, path = waiting.pop()
         if descriptor.full_name in ENCODED:
-            if (why := _refusal(descriptor, here)) is not None:
+            if (why := _refusal(descriptor, content)) is not None:
                 yield path, ("VALUE_TYPE_MISMATCH", why, f"the JSON encoding of {descriptor.full_name}")
-        elif not isinstance(here, dict):
+        elif not isinstance(content, dict):
             yield (
                 path,
-                ("VALUE_TYPE_MISMATCH", _describe_value(here), f"an object with the fields of {descriptor.full_name}"),
+                (
+                    "VALUE_TYPE_MISMATCH",
+                    _describe_value(content),
+                    f"an object with the fields of {descriptor.full_name}",
+                ),
             )
         else:
             inside: Inside = []
-            yield from _members(descriptor, here, path, inside)
+            yield from _members(descriptor, content, path, inside)
             waiting += reversed(inside)
 
 
-def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, inside: Inside) -> Iterator[Violation]:
+def _members(descriptor: Descriptor, value: dict[str, Json], path: ValuePath, inside: Inside) -> Iterator[Violation]:
     """Faults of the members of an object; messages that are members go to `inside`."""
     names = {one.json_name: one for one in descriptor.fields} | {one.name: one for one in descriptor.fields}
     met: set[int] = set()
     oneofs: dict[str, str] = {}
     units: list[Unit] = []
-    for name, member in here.items():
+    for name, member in value.items():
         field = names.get(name)
         at = (path, name)
         if field is None:
             if not name.startswith("["):
-                known = ", ".join(one.json_name for one in descriptor.fields[:10])
-                yield at, ("VALUE_FIELD_UNKNOWN", f"{descriptor.full_name} has no field {name!r}", f"one of {known}")
+                field_names = ", ".join(one.json_name for one in descriptor.fields[:10])
+                yield (
+                    at,
+                    ("VALUE_FIELD_UNKNOWN", f"{descriptor.full_name} has no field {name!r}", f"one of {field_names}"),
+                )
             elif (why := _refusal(descriptor, {name: member})) is not None:
                 yield at, ("VALUE_FIELD_UNKNOWN", why, "an extension that the schema knows, and a value for it")
             continue
@@ -119,9 +126,9 @@ def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, ins
             oneofs[oneof.name] = name
         yield from _field(field, member, at, (inside, units))
     yield from _unread(descriptor, units)
-    for one in descriptor.fields:
-        if one.is_required and one.number not in met:
-            message = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
+    for descriptor_field in descriptor.fields:
+        if descriptor_field.is_required and descriptor_field.number not in met:
+            message = f"the required field {descriptor_field.json_name!r} of {descriptor.full_name} is missing"
             yield path, ("VALUE_FIELD_MISSING", message, "a value for every required field")
 
 
@@ -137,20 +144,20 @@ def _field(
             return
         held = target.fields_by_name["value"]
         opened = held.message_type is not None and held.message_type.full_name not in ENCODED
-        for key, one in member.items():
-            units.append((name, {key: {} if opened else one}, held, key if opened else one, (at, key)))
+        for key, item in member.items():
+            units.append((name, {key: {} if opened else item}, held, key if opened else item, (at, key)))
             if opened:
                 assert held.message_type is not None
-                inside.append((held.message_type, one, (at, key)))
+                inside.append((held.message_type, item, (at, key)))
     elif field.is_repeated:
         if not isinstance(member, list):
             yield at, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an array")
             return
-        for index, one in enumerate(member):
+        for index, item in enumerate(member):
             if target is not None:
-                inside.append((target, one, (at, index)))
+                inside.append((target, item, (at, index)))
             else:
-                units.append((name, [one], field, one, (at, index)))
+                units.append((name, [item], field, item, (at, index)))
     elif target is not None:
         inside.append((target, member, at))
     else:
@@ -170,33 +177,33 @@ def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
             half = len(some) // 2
             waiting += (some[half:], some[:half])
             continue
-        for _, _, kind, one, at in some:
-            bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one)
+        for _, _, kind, item, at in some:
+            bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(item, str) and not _BASE64.fullmatch(item)
             if why is not None or bad:
-                message = why if why is not None and kind.message_type is not None else _describe_value(one)
+                message = why if why is not None and kind.message_type is not None else _describe_value(item)
                 yield at, ("VALUE_TYPE_MISMATCH", message, _describe_expected(kind))
 
 
 def _merge_units(units: list[Unit]) -> dict[str, Json]:
     """One object with all of the units."""
-    made: dict[str, Json] = {}
+    merged: dict[str, Json] = {}
     for name, value, *_ in units:
-        held = made.get(name)
+        held = merged.get(name)
         if isinstance(held, list) and isinstance(value, list):
             held += value
         elif isinstance(held, dict) and isinstance(value, dict):
             held.update(value)
         else:
-            made[name] = list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value
-    return made
+            merged[name] = list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value
+    return merged
 
 
 def _refusal(descriptor: Descriptor, value: Json) -> str | None:
     """What the runtime has against a value of a message; None if it takes it."""
     try:
         ParseDict(value, create_message(descriptor), descriptor_pool=descriptor.file.pool)  # type: ignore[arg-type]
-    except _REFUSED as wrong:
-        first_line = (str(wrong).splitlines() or [type(wrong).__name__])[0]
+    except _REFUSED as error:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
         return _AROUND.sub("", first_line) or _describe_value(value)
     return None
 

@@ -26,10 +26,10 @@ def print_texts(schema: ProtoSchema, normalize: bool) -> SchemaTexts:  # noqa: F
 
 def _message_names(scope: str, messages: tuple[Message, ...]) -> Iterator[str]:
     """Full names of messages and of those inside them, in the order of the text."""
-    for one in messages:
-        full = f"{scope}.{one.name}" if scope else one.name
+    for message in messages:
+        full = f"{scope}.{message.name}" if scope else message.name
         yield full
-        yield from _message_names(full, one.messages)
+        yield from _message_names(full, message.messages)
 
 
 def _with_imports(schema: ProtoSchema, canonical: str) -> str:

@@ -29,40 +29,47 @@ STYLES: Mapping[str, re.Pattern[str]] = {
 
 def _find_undocumented(schema: ValidatedSchema, versions: Versions, parameters: Parameters) -> Iterator[Diagnostic]:
     kinds = parameters or DOCUMENTED
-    for one in schema.elements():
-        if one.kind in kinds and one.doc is not None and not one.doc.strip():
-            message = f"the {one.word}{f' {one.name!r}' if one.name else ''} has no documentation"
+    for element in schema.elements():
+        if element.kind in kinds and element.doc is not None and not element.doc.strip():
+            message = f"the {element.word}{f' {element.name!r}' if element.name else ''} has no documentation"
             expected = "a sentence that says what it means"
-            yield Diagnostic("documentation", one.path, message, expected, one.line, one.column)
+            yield Diagnostic("documentation", element.path, message, expected, element.line, element.column)
 
 
 def _find_misnamed(schema: ValidatedSchema, versions: Versions, parameters: Parameters) -> Iterator[Diagnostic]:
     styles = dict(pairs_of(parameters, ELEMENT_KINDS, STYLES))
-    for one in schema.elements():
-        style = styles.get(one.kind)
-        if style is not None and one.name and not STYLES[style].fullmatch(one.name):
+    for element in schema.elements():
+        style = styles.get(element.kind)
+        if style is not None and element.name and not STYLES[style].fullmatch(element.name):
             yield Diagnostic(
-                "naming", one.path, f"the {one.word} is called {one.name!r}", f"a name in {style}", one.line, one.column
+                "naming",
+                element.path,
+                f"the {element.word} is called {element.name!r}",
+                f"a name in {style}",
+                element.line,
+                element.column,
             )
 
 
 def _find_deep(schema: ValidatedSchema, versions: Versions, parameters: Parameters) -> Iterator[Diagnostic]:
-    most = number_of(parameters)
-    for one in schema.elements():
-        if one.depth > most:
-            message = f"the {one.word} {one.name!r} is nested {one.depth} deep"
-            yield Diagnostic("max-depth", one.path, message, f"at most {most}", one.line, one.column)
+    max_depth = number_of(parameters)
+    for element in schema.elements():
+        if element.depth > max_depth:
+            message = f"the {element.word} {element.name!r} is nested {element.depth} deep"
+            yield Diagnostic("max-depth", element.path, message, f"at most {max_depth}", element.line, element.column)
 
 
 def _find_removed_fields(schema: ValidatedSchema, versions: Versions, parameters: Parameters) -> Iterator[Diagnostic]:
     """Each field once, for the newest version that has it."""
-    kept = {one.full for one in schema.elements() if one.kind == "field"}
+    reported = {one.full for one in schema.elements() if one.kind == "field"}
     for version in versions:
-        for one in version.elements():
-            if one.kind == "field" and one.full not in kept:
-                kept.add(one.full)
-                message = f"the {one.word} {one.full!r} of version {version.number} is gone"
-                yield Diagnostic("no-removed-fields", one.path, message, "the field, marked as deprecated if need be")
+        for element in version.elements():
+            if element.kind == "field" and element.full not in reported:
+                reported.add(element.full)
+                message = f"the {element.word} {element.full!r} of version {version.number} is gone"
+                yield Diagnostic(
+                    "no-removed-fields", element.path, message, "the field, marked as deprecated if need be"
+                )
 
 
 ELEMENT_VALIDATORS = (

@@ -74,8 +74,8 @@ def _run(
         if validator is None:
             return (Diagnostic(call.name, "", "there is no such validator on this node", REMEDY),)
         with limit_steps(VALIDATOR_STEPS, "VALIDATOR_STEPS"):
-            found = _first(validator.find(schema, versions, call.parameters))
-            return tuple(replace(one, rule=call.name) for one in found)
+            diagnostics = _first(validator.find(schema, versions, call.parameters))
+            return tuple(replace(one, rule=call.name) for one in diagnostics)
     except StepsError as stop:
         if stop.limit != "VALIDATOR_STEPS":
             raise
@@ -84,17 +84,17 @@ def _run(
     except NoElementsError as missing:
         expected = "a package of the format that lists them, or a policy without this validator"
         return (Diagnostic(call.name, "", str(missing), expected),)
-    except InvalidSchemaError as wrong:
-        return (Diagnostic(call.name, "", f"an earlier version can't be read: {wrong}", REMEDY),)
+    except InvalidSchemaError as invalid:
+        return (Diagnostic(call.name, "", f"an earlier version can't be read: {invalid}", REMEDY),)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the schema has not been checked
         return (Diagnostic(call.name, "", f"the validator failed: {type(error).__name__}: {error!s:.500}", REMEDY),)
 
 
-def _first(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    for count, one in enumerate(found):
+def _first(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    for count, diagnostic in enumerate(diagnostics):
         if count == FAULTS:
             return
-        yield one
+        yield diagnostic
 
 
 def describe_validators(
@@ -108,12 +108,12 @@ def describe_validators(
     for text in named:
         name = name_of_validator(text)
         with _announce(text) if registry.is_plugin(name) else nullcontext():
-            told = registry.check(text)
-        found = None if told else registry.find(name)
-        if told:
-            faults.append(Diagnostic(name, "", told, registry.written(name)))
-        elif found is not None:
-            reads_versions, parses = reads_versions or found.reads_versions, parses or found.parses
+            refusal = registry.check(text)
+        validator = None if refusal else registry.find(name)
+        if refusal:
+            faults.append(Diagnostic(name, "", refusal, registry.written(name)))
+        elif validator is not None:
+            reads_versions, parses = reads_versions or validator.reads_versions, parses or validator.parses
         else:
             parses = parses or name.removeprefix(LINT) in lints
     return ValidatorsDescribed(tuple(faults), reads_versions, parses, registry.packages_of(named))

@@ -8,9 +8,9 @@ from treaty.formats.validators.validator import Parameters, ValidatedSchema, Val
 
 
 def _find_size(schema: ValidatedSchema, versions: Versions, parameters: Parameters) -> Iterator[Diagnostic]:
-    most, size = number_of(parameters), len(schema.text.encode("utf-8", "surrogatepass"))
-    if size > most:
-        yield Diagnostic("max-size", "", f"the schema has {size} bytes", f"at most {most} bytes")
+    max_size, size = number_of(parameters), len(schema.text.encode("utf-8", "surrogatepass"))
+    if size > max_size:
+        yield Diagnostic("max-size", "", f"the schema has {size} bytes", f"at most {max_size} bytes")
 
 
 def _check_names(parameters: Parameters) -> None:

@@ -61,8 +61,8 @@ def pairs_of(parameters: Parameters, keys: Iterable[str], values: Iterable[str])
     if not parameters:
         message = f"it needs parameters such as {next(iter(keys))}={next(iter(values))}"
         raise ValueError(message)
-    for one in parameters:
-        key, _, value = (part.strip() for part in one.partition("="))
+    for parameter in parameters:
+        key, _, value = (part.strip() for part in parameter.partition("="))
         yield _one_of(key, keys), _one_of(value, values)
 
 
@@ -80,8 +80,8 @@ def number_of(parameters: Parameters) -> int:
 
 
 def _one_of(word: str, words: Iterable[str]) -> str:
-    known = [*words]
-    if word not in known:
-        message = f"{word!r} is not one of {', '.join(known)}"
+    allowed = [*words]
+    if word not in allowed:
+        message = f"{word!r} is not one of {', '.join(allowed)}"
         raise ValueError(message)
     return word

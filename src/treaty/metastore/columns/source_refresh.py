@@ -12,6 +12,7 @@ from treaty.core.messages.metastore import (
     DescribeSource,
     DescribeType,
     ExpectedSource,
+    ExpectedType,
     SourceColumnChange,
     SourceStored,
 )
@@ -40,6 +41,14 @@ class SourceRefresh:
     source: Source
     effect: RefreshEffect
     change: ChangeSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserTypes:
+    """User types that columns name: what they are, by key, and the generations that this holds for."""
+
+    expanded: Mapping[str, SqlType]
+    expected: tuple[ExpectedType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +94,8 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
             allowed="a source without a query",
         )
     types = yield from read_user_types(parse_column_type(column.type) for column in source.columns)
-    key = yield from _refresh_side("key", source.key, source.columns, types)
-    value = yield from _refresh_side("value", source.value, source.columns, types)
+    key = yield from _refresh_side("key", source.key, source.columns, types.expanded)
+    value = yield from _refresh_side("value", source.value, source.columns, types.expanded)
     reads = [*_list_own_reads(source)]
     for reader in found.readers:
         reads += yield from _list_reads(reader, source)
@@ -95,7 +104,9 @@ def plan_refresh(name: str) -> Exchange[SourceRefresh]:
         return SourceRefresh(source, effect)
     columns = (*_list_changes("key", key, source.columns), *_list_changes("value", value, source.columns))
     expected = ExpectedSource(source.generation, source.revision)
-    change = ChangeSource(source.name, columns=columns, key=key.part, value=value.part, expected=expected)
+    change = ChangeSource(
+        source.name, columns=columns, key=key.part, value=value.part, expected=expected, types=types.expected
+    )
     return SourceRefresh(source, effect, change)
 
 
@@ -141,12 +152,18 @@ def _find_schema(pin: SchemaPin) -> Exchange[ResolvedSchema | None]:
         return None
 
 
-def read_user_types(kinds: Iterable[SqlType]) -> Exchange[Mapping[str, SqlType]]:
-    """The user types that types of columns name, by key, written out. Raises `TypeNotFound`."""
+def read_user_types(kinds: Iterable[SqlType]) -> Exchange[UserTypes]:
+    """The user types that types of columns name, written out. Raises `TypeNotFound`.
+
+    Types inside of them stay while they are used, so that the generations of the named ones say all.
+    """
     expanded: dict[str, SqlType] = {}
+    expected: list[ExpectedType] = []
     for name in dict.fromkeys(name for kind in kinds for name in list_type_names(kind)):
-        expanded[name] = parse_column_type((yield from request_answer(DescribeType(name))).expanded)
-    return expanded
+        described = yield from request_answer(DescribeType(name))
+        expanded[name] = parse_column_type(described.expanded)
+        expected.append(ExpectedType(name, described.type.generation))
+    return UserTypes(expanded, tuple(expected))
 
 
 def _list_reads(reader: str, source: Source) -> Exchange[list[ColumnRead]]:

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.wire.statements import DiagnosticBody, StatementResultBody
+
+NOTEBOOK_ROWS = 100
+"""Rows of a result that a notebook shows."""
 
 Cell = str | int | bool | None
 """A value in a row of a result."""
@@ -28,6 +32,37 @@ class StatementResult:
     rows: tuple[tuple[Cell, ...], ...] = ()
     sequence: int = 0
     warnings: tuple[str, ...] = ()
+
+    def to_arrow(self) -> Any:
+        """Return the rows as a `pyarrow.Table`. Needs the extra ``arrow``."""
+        from treaty.arrow.tables import table_of_rows  # noqa: PLC0415 - an extra of its own
+
+        return table_of_rows(self.columns, self.rows)
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a `pandas.DataFrame` whose columns are Arrow's. Needs the extra ``pandas``."""
+        from treaty.arrow.tables import to_pandas  # noqa: PLC0415 - an extra of its own
+
+        return to_pandas(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        """Return the message and the rows for a notebook."""
+        message = f"<p>{escape(self.message)}</p>" if self.message else ""
+        if not self.columns:
+            return message
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{_cell_html(cell)}</td>' for cell in row)}</tr>" for row in self.rows[:NOTEBOOK_ROWS]
+        )
+        more = len(self.rows) - NOTEBOOK_ROWS
+        rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+        return f"{message}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _cell_html(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return escape(str(cell).lower() if isinstance(cell, bool) else str(cell))
 
 
 @dataclass(frozen=True, slots=True)

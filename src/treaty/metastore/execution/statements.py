@@ -24,12 +24,12 @@ from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
 from treaty.core.requests import GetVersion, UsesOf
 from treaty.core.sources import PAUSED, RUNNING
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
-from treaty.metastore.columns.source_refresh import refresh_source
+from treaty.metastore.columns.source_refresh import read_user_types, refresh_source
 from treaty.metastore.definitions import create_source, source_column
 from treaty.metastore.execution.listings import describe, show, show_create
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
+from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
 
 Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
@@ -43,8 +43,6 @@ class StatementContext:
     text: str
     dry_run: bool = False
     expected: ExpectedSource | None = None
-    planning: PlanningOptions = ASK_PLANNERS
-    """How queries are planned."""
 
 
 class AssertFailedError(Conflicting):
@@ -52,14 +50,9 @@ class AssertFailedError(Conflicting):
 
 
 def _create_source(statement: s.CreateSourceStatement, context: StatementContext) -> Exchange[Answer]:
-    if statement.body:
-        stored, notes = yield from create_planned(
-            statement, context.text, context.planning, dry_run=context.dry_run, expected=context.expected
-        )
-    else:
-        stored, notes = yield from create_source(
-            statement, context.text, dry_run=context.dry_run, expected=context.expected
-        )
+    stored, notes = yield from create_source(
+        statement, context.text, dry_run=context.dry_run, expected=context.expected
+    )
     return _describe_stored(stored, context, notes)
 
 
@@ -139,7 +132,8 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
     changes = tuple(SourceColumnChange("add", source_column(column)) for column in statement.columns)
-    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run)
+    types = yield from read_user_types(column.type for column in statement.columns)
+    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run, types=types.expected)
     return (yield from _change(request, context))
 
 
@@ -251,6 +245,21 @@ def _has_schema(statement: s.AssertSchemaStatement) -> Exchange[bool]:
     return not statement.subject or any(subject_of(name) == subject for name, _ in uses.uses)
 
 
+def _insert(statement: s.InsertStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.insert(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
+def _update(statement: s.UpdateStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.update(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
+def _delete(statement: s.DeleteStatement, context: StatementContext) -> Exchange[Answer]:
+    name, message = yield from writes.delete(statement, dry_run=context.dry_run)
+    return name, message, None, ()
+
+
 def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
     """DEFINE, UNDEFINE, SET and UNSET: the parser has carried them out."""
     yield from ()
@@ -264,9 +273,6 @@ def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
-    s.InsertStatement: ("INSERT", "a producer with Treaty's serializers"),
-    s.UpdateStatement: ("UPDATE", "a producer with Treaty's serializers"),
-    s.DeleteStatement: ("DELETE", "a producer with Treaty's serializers"),
     s.PrintStatement: ("PRINT", "`treaty consume`"),
     s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
     s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
@@ -293,6 +299,9 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.DescribeStatement: ("DESCRIBE", _describe),
     s.SelectStatement: ("SELECT", _select),
     s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
+    s.InsertStatement: ("INSERT", _insert),
+    s.UpdateStatement: ("UPDATE", _update),
+    s.DeleteStatement: ("DELETE", _delete),
     s.DefineStatement: ("DEFINE", _set),
     s.UndefineStatement: ("UNDEFINE", _set),
     s.SetStatement: ("SET", _set),

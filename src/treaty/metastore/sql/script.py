@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
@@ -61,7 +61,6 @@ class ParsedStatement:
     """A statement with its place: offsets of the text that was sent, in code points, without the semicolon.
 
     `text` is the statement with its variables replaced, and is ``head + body + tail``; without a query all of it is the head.
-    `line` and `column` are those of the start, from 1.
     """
 
     value: SqlStatement
@@ -70,8 +69,6 @@ class ParsedStatement:
     head: str
     body: str = ""
     tail: str = ""
-    line: int = 1
-    column: int = 1
 
     @property
     def text(self) -> str:
@@ -224,8 +221,7 @@ class _ScriptParser:
         if value is None or cursor.errors:
             return
         text = cursor.text if replaced else self._text[start:end]
-        line, column = self._lines.find(start)
-        self._statements.append(replace(_split(value, text, start, end, cursor), line=line, column=column))
+        self._statements.append(_split(value, text, start, end, cursor))
         self._apply(value)
 
     def _dispatch(self, cursor: StatementCursor) -> SqlStatement:

@@ -158,10 +158,24 @@ def verdict(
     """Whether a schema passes: against the versions that the policy names, or the `only` one; the first that fails ends
     it. Messages are given where the model is sure of each word, else none.
     """
+    return verdict_against(past, new, live, bar, faults=faults, other_type=other_type, only=only)[0]
+
+
+def verdict_against(
+    past: Past,
+    new: ReadDraft,
+    live: list[VersionNow],
+    bar: Bar,
+    *,
+    faults: tuple[Diagnostic, ...] = (),
+    other_type: tuple[Finding, ...] = (),
+    only: VersionNow | None = None,
+) -> tuple[CompatibilityResult, int]:
+    """The same with the number of the version that fails, or 0."""
     policy, config = bar.policy, bar.config
     said = [*other_type, *(Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults)]
     if policy.deny and live:
-        return CompatibilityResult(compatible=False, findings=(*said, Finding("POLICY_DENIES", "", "")))
+        return CompatibilityResult(compatible=False, findings=(*said, Finding("POLICY_DENIES", "", ""))), 0
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     failed, found = None, list[Finding]()
     for pair in compared_versions(policy, new, live, only):
@@ -169,7 +183,7 @@ def verdict(
         if failed is not None:
             break
     if failed is None and not first and not said:
-        return CompatibilityResult(compatible=True)
+        return CompatibilityResult(compatible=True), 0
     level = word_of(Level(policy.backward, policy.forward, policy.deny))
     fields = bool(config.validate_fields)
     tail = (
@@ -178,11 +192,12 @@ def verdict(
         else list_messages(failed, level=level, form=new.parsed.finding_form, validate_fields=fields)
     )
     middle = (format_finding(one, new.parsed.finding_form, reader="new", writer="old") for one in said)
-    return CompatibilityResult(
+    told = CompatibilityResult(
         compatible=False,
         messages=() if first or other_type or any(one.rule.startswith("policy:") for one in said) else (*middle, *tail),
         findings=(*first, *said, *found),
     )
+    return told, 0 if failed is None else failed.number
 
 
 READ = {"NAME_SHORT", "no-removed-fields"}

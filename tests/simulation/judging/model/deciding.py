@@ -10,6 +10,7 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model import (
     associating,
     changing,
+    differing,
     encodings,
     formats_left_open,
     grouping,
@@ -31,18 +32,18 @@ from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.metastore import changing as source_changing
 from tests.simulation.judging.model.metastore import comparing as source_comparing
-from tests.simulation.judging.model.metastore import creating, dropping, planning, telling, typing_names
+from tests.simulation.judging.model.metastore import creating, dropping, restoring, telling, typing_names
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
-from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
@@ -119,6 +120,7 @@ RULES: Mapping[type, Rule] = {
     q.GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),
     q.Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
     q.Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
+    d.CompareVersions: Rule(differing.compare_versions, rights.of_compare, follows_alias=True),
     q.GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
     q.FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
     q.ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),
@@ -137,16 +139,11 @@ RULES: Mapping[type, Rule] = {
     m.ChangeSource: Rule(source_changing.change_source, rights.of_change_source, writes=True),
     m.SetSourceState: Rule(source_changing.set_source_state, rights.on_source("pause"), writes=True),
     m.DropSource: Rule(dropping.drop_source, rights.on_source("delete"), writes=True),
-    m.UndropSource: Rule(dropping.undrop_source, rights.on_source("register"), writes=True),
+    m.UndropSource: Rule(restoring.undrop_source, rights.on_source("register"), writes=True),
     m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
     m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
-    w.RequestPlan: Rule(planning.request_plan, rights.of_request_plan, writes=True),
-    w.TakePlanningJob: Rule(planning.take_planning_job, rights.on_source("plan"), writes=True),
-    w.FinishPlanningJob: Rule(planning.finish_planning_job, rights.on_source("plan"), writes=True),
-    w.WithdrawPlan: Rule(planning.withdraw_plan, rights.on_source("register"), writes=True),
-    w.GetPlan: Rule(planning.get_plan, rights.on_source("register")),
-    w.ListPlanningJobs: Rule(planning.list_planning_jobs, rights.some_source("plan")),
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
+    m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),
     m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
     m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),
@@ -211,6 +208,8 @@ def same_answer(mine: Any, told: Any) -> bool:
         return all(map(_same_entry, mine.results, told.results))
     if isinstance(mine, answers.CompatibilityResult):
         return _same_check(mine, told)
+    if isinstance(mine, d.SchemasCompared):
+        return differing.same_comparison(mine, told)
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
         return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))

@@ -19,7 +19,6 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     NumbersReserved,
-    PlanningChanged,
     PolicyChanged,
     SourceChanged,
     SubjectChanged,
@@ -107,8 +106,6 @@ def _fact_of_metastore(past: Past, table: str, key: Key) -> object:
         return state.sources(past).get(str(key[0]))
     if table == "type":
         return state.types(past).get(str(key[0]))
-    if table == "planning":
-        return state.planning(past).get(str(key[0]))
     if table == "dropped":
         return state.dropped(past).get(str(key[0]))
     if table == "topic":
@@ -239,12 +236,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
-        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged):
+        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted):
             yield from _places_of_metastore(before, event)
 
 
 def _places_of_metastore(
-    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged
+    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted
 ) -> Iterator[Place]:
     if isinstance(event, DroppedChanged):
         yield "dropped", (event.key,)
@@ -252,8 +249,6 @@ def _places_of_metastore(
         yield "type", (event.key,)
     elif isinstance(event, TopicDeleted):
         yield "topic", event.place
-    elif isinstance(event, PlanningChanged):
-        yield "planning", (event.key,)
     else:
         yield "source", (event.key,)
         both = (state.sources(before).get(event.key), event.source)

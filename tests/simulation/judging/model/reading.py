@@ -1,11 +1,12 @@
 """Queries about schemas and versions."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.comparing import Bar, inspect, verdict
+from tests.simulation.judging.model.comparing import Bar, inspect, verdict_against
 from tests.simulation.judging.model.drafts import (
+    ReadDraft,
     no_schema,
     only_type,
     read_draft,
@@ -24,7 +25,7 @@ from tests.simulation.judging.model.selecting import STATES, as_sent, describe, 
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force, refuse_missing_begins
 from treaty.core import answers
 from treaty.core import requests as q
-from treaty.core.finding import Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.messages.names import GetPin, PinFound
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
@@ -107,19 +108,19 @@ def get_schema(past: Past, asking: Asking, request: q.GetSchema) -> Yes:
     return Yes((), replace(told, max_id=past.highest_id(context) or 0) if request.max_id else told)
 
 
-def _places_of_guid(past: Past, guid: str) -> list[tuple[str, int]]:
+def places_of_guid(past: Past, guid: str) -> list[tuple[str, int]]:
     return sorted({(one.context, one.schema_id) for one in past.versions if one.schema.guid == guid})
 
 
 def get_guid(past: Past, asking: Asking, request: q.GetGuid) -> Yes:
-    places = _places_of_guid(past, request.guid)
+    places = places_of_guid(past, request.guid)
     if not places:
         raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", version=request.guid)
     return Yes((), replace(_schema_found(past, *places[0], None), subject="", number=0))
 
 
 def get_guid_ids(past: Past, asking: Asking, request: q.GetGuidIds) -> Yes:
-    places = _places_of_guid(past, request.guid)
+    places = places_of_guid(past, request.guid)
     lowest = {context: min(id_ for each, id_ in places if each == context) for context, _ in places}
     return Yes((), answers.GuidIds(tuple(sorted(lowest.items()))))
 
@@ -184,7 +185,7 @@ def list_versions(past: Past, asking: Asking, request: q.ListVersions) -> Yes:
 # ---------------------------------------------------------------------------------------------------------- drafts
 
 
-def _refuse_unknown_format(past: Past, subject: Subject, draft: Draft) -> None:
+def refuse_unknown_format(past: Past, subject: Subject, draft: Draft) -> None:
     row = past.subjects.get(subject)
     if row is None or row.origin == "confluent":
         refuse_other_formats(draft)
@@ -197,7 +198,7 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
         there = past.shown(subject, states)
         if not there:
             continue
-        _refuse_unknown_format(past, subject, draft)
+        refuse_unknown_format(past, subject, draft)
         config = config_in_force(past, q.Scope(*subject))
         normalize = bool(request.normalize) or bool(config.normalize)
         new = read_draft(past, subject, draft, "all", strict=False, normalize=normalize)
@@ -211,8 +212,31 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
     raise no_subject(request.subject)
 
 
+@dataclass(frozen=True)
+class Checked:
+    """A draft that is checked: as it was sent and as it would stand, what it has to pass, and what is found already."""
+
+    sent: ReadDraft
+    new: ReadDraft
+    bar: Bar
+    live: list[VersionNow]
+    faults: tuple[Diagnostic, ...]
+    other_type: tuple[Finding, ...]
+    only: VersionNow | None = None
+
+    def judged(self, past: Past, policy: PolicyValue | None = None) -> tuple[answers.CompatibilityResult, int]:
+        """The verdict, under another policy if one is given, and the number of the version that fails."""
+        bar = self.bar if policy is None else Bar(policy, self.bar.config)
+        said = {"faults": self.faults, "other_type": self.other_type, "only": self.only}
+        return verdict_against(past, self.new, self.live, bar, **said)  # type: ignore[arg-type]
+
+
 def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     """What a registration would be told of its policy."""
+    return Yes((), checked(past, request).judged(past)[0])
+
+
+def checked(past: Past, request: q.Check) -> Checked:
     subject, draft = request.subject, written(request.draft)
     config, home = config_in_force(past, q.Scope(*subject)), home_of(past, subject)
     policy = policy_in_force(config, home.types)
@@ -227,7 +251,7 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
             if issubclass(absent.kind, NotFound):
                 raise No(VersionNotFound, "VERSION_NOT_FOUND", version=str(request.version)) from None
             raise
-    _refuse_unknown_format(past, subject, draft)
+    refuse_unknown_format(past, subject, draft)
     if not draft.text:
         raise No(InvalidSchema, "SCHEMA_EMPTY")
     normalize = bool(request.normalize) or bool(config.normalize)
@@ -236,12 +260,12 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     if isinstance(new, InvalidText):
         raise no_schema(new)
     refuse_internal_names(config, new)
-    new = carried(new, config, live[-1].schema if live else None)
+    sent, new = new, carried(new, config, live[-1].schema if live else None)
     new = numbered(new, next_number(past, subject), asked=False)
     faults = inspect(past, new, live, policy, home.types)
     wrong = any(new.type_name != kind for kind in only_type(past, subject, home))
     other = (Finding("TYPE_NOT_ALLOWED", "/type", ""),) if wrong else ()
-    return Yes((), verdict(past, new, live, Bar(policy, config), faults=faults, other_type=other, only=only))
+    return Checked(sent, new, Bar(policy, config), live, faults, other, only)
 
 
 def checked_level(past: Past, request: q.Check, policy: PolicyValue) -> PolicyValue:

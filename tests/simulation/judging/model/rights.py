@@ -11,11 +11,11 @@ from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import differences as d
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
-from treaty.core.messages.plans import RequestPlan
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -242,6 +242,18 @@ def of_drafted(request: q.Lookup | q.Check | g.FindSameVersion | g.CheckReading)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
 
 
+def of_compare(request: d.CompareVersions) -> list[Need]:
+    needed = [Need(("read",))]
+    if request.subject is not None:
+        needed.append(Need(("read",), *request.subject))
+    for side in (request.new, request.old):
+        if side is not None and side.draft is not None:
+            needed += _references(request.subject or side.subject or Subject(".", ""), side.draft)
+        elif side is not None and side.subject is not None:
+            needed.append(Need(("read",), side.subject.context, side.subject.name, True))
+    return needed
+
+
 def of_make_context(request: q.MakeContext) -> list[Need]:
     """Ids that are given to nobody are taken from the whole context."""
     reserving = [Need(("mode",), request.context)] if request.highest_id > 0 else []
@@ -345,12 +357,6 @@ def on_source(permission: str) -> Callable[[Any], list[Need]]:
 
 def some_source(permission: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need((permission,), source="*")]
-
-
-def of_request_plan(request: RequestPlan) -> list[Need]:
-    """Its name, and the values of its topic; the rest is asked when the source is made."""
-    topic = [Need(("register",), topic=(request.place, "", "value"))] if request.place else []
-    return [Need(("register",), source=_key(request.name)), *topic]
 
 
 def _pinned(*pins: Any) -> list[Need]:

@@ -17,7 +17,7 @@ from treaty.core.handlers.metastore.names import find_source, refuse_bad_name, r
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import refuse_read_columns
-from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceColumnChange, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
@@ -36,6 +36,7 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     key, there = find_source(view, request.name)
     refuse_unexpected(there, request.expected)
     refuse_long_statement(request.statement, "/statement")
+    refuse_other_types(view, request.types)
     source = _with_columns(view, command, key, there)
     source = replace(
         source,

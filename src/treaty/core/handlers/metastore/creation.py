@@ -1,33 +1,22 @@
 """A source is created or replaced: its row, the schemas of its key and value, and what belongs to it, in one commit."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from treaty.core import limits
-from treaty.core.access.permissions import TOPIC as TOPIC_KIND
-from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
-from treaty.core.access.rights import Access, TopicPart
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
-from treaty.core.handlers.metastore.names import (
-    nearest_name,
-    refuse_bad_name,
-    refuse_taken_source,
-    source_exists,
-    source_key,
-    source_not_found,
-)
+from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows, topic_with
-from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query
-from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
+from treaty.core.handlers.metastore.reads import refuse_unfit_reads
+from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query, without_revisions
+from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.handlers.registration.register import register
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
-from treaty.core.refusals import InvalidSource, NotLatest, SourceNotFound, TooLarge
+from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
 from treaty.core.requests import Register
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart, SourceRead
+from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
@@ -41,6 +30,8 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     request = command.request
     defined, key = request.definition, source_key(request.definition.name)
     refuse_bad_definition(defined)
+    if defined.connector == KAFKA:
+        refuse_reserved_topic(command, defined.place, "/definition/place")
     there = view.get(SOURCE, key)
     if there is not None and request.if_not_exists:
         return Decision((), describe_stored(there, notes=(f"There is a {there.kind.lower()} {there.name} already",)))
@@ -50,9 +41,10 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if there is None:
         refuse_taken_source(view, defined.name)
         refuse_many_sources(view)
+    refuse_other_types(view, request.types)
     refuse_unfit_columns(view, defined.columns)
     if defined.query is not None:
-        refuse_unfit_reads(view, command, defined.query.reads, key, "create-source")
+        refuse_unfit_reads(view, command, defined.query.reads, key)
     stage = StagedView(view, command, engine, "create-source", request.dry_run)
     defined = _with_schemas(stage, request)
     for part in (defined.key, defined.value):
@@ -110,62 +102,6 @@ def refuse_many_sources(view: View, more: int = 1) -> None:
         raise TooLarge.of(
             "SOURCES", "There are too many sources", allowed=f"at most {limits.SOURCES}; drop unused ones"
         )
-
-
-# ----------------------------------------------------------------------------------------------------------- reads
-
-
-def refuse_unfit_reads(
-    view: View, command: Command[Any], reads: Sequence[SourceRead], own: SourceKey, operation: str
-) -> None:
-    """Raise the refusal of a query that reads what is missing, another generation, or itself."""
-    for place, read in enumerate(reads):
-        path = f"/definition/query/reads/{place}"
-        if source_key(read.source) == own:
-            raise InvalidSource.of(
-                "READ_ITSELF",
-                f"The query reads {read.source}, which it makes",
-                path=path,
-                new=read.source,
-                allowed="another source",
-            )
-        there = refuse_missing_read(view, command.access, read, path)
-        if there.connector == "kafka" and there.place and command.access is not None:
-            part = TopicPart(there.place, "", "value")
-            need = RequiredPermission(("query",), TOPIC_KIND, part, path)
-            refuse_unless_met(command.access, command.principal, (need,), operation)
-        if not {pin for pin in (read.key, read.value) if pin is not None} <= set(_own_pins(there)):
-            raise NotLatest.of(
-                "READ_PIN",
-                f"{there.name} is read by another schema now than the query was planned with",
-                path=path,
-                allowed="plan the query again",
-            )
-
-
-def refuse_missing_read(view: View, access: Access | None, read: SourceRead, path: str) -> Source:
-    """Return the source that a query reads; raises where it is missing or of another generation."""
-    there = view.get(SOURCE, source_key(read.source))
-    if there is None:
-        near = nearest_name(view, access, read.source)
-        missing = source_not_found(view, read.source, path, "READ_NOT_FOUND")
-        raise SourceNotFound(
-            replace(missing.reason, allowed=f"did you mean {near}?" if near else missing.reason.allowed)
-        )
-    if there.generation != read.generation:
-        raise NotLatest.of(
-            "READ_GENERATION",
-            f"{there.name} was dropped and created again since the query was planned",
-            path=path,
-            old=str(there.generation),
-            new=str(read.generation),
-            allowed="plan the query again",
-        )
-    return there
-
-
-def _own_pins(source: Source) -> tuple[SchemaPin, ...]:
-    return tuple(part.pin for part in (source.key, source.value) if part is not None and part.pin is not None)
 
 
 # --------------------------------------------------------------------------------------------------------- schemas
@@ -229,7 +165,9 @@ def same_definition(source: Source, there: Source) -> bool:
     """Return whether two rows say the same, apart from their text, and from who wrote them when."""
 
     def essence(value: Source) -> Source:
-        query = value.query and replace(value.query, revision=0, author="", time=0)
+        query = value.query and replace(
+            value.query, plan=without_revisions(value.query.plan), revision=0, author="", time=0
+        )
         return replace(value, statement="", query=query, previous=(), revision=0, changed_by="", changed=0)
 
     return essence(source) == essence(there)

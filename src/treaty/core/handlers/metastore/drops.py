@@ -1,14 +1,13 @@
-"""Sources are dropped, alone or with all that reads them, and brought back within their period of grace."""
+"""Sources are dropped, alone or with all that reads them."""
 
 import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treaty.core import limits
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import TopicPart
-from treaty.core.access.source_permissions import of_create_source, on_source
+from treaty.core.access.source_permissions import on_source
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.closure import (
     ClosureStep,
@@ -18,29 +17,15 @@ from treaty.core.handlers.metastore.closure import (
     source_used,
     walk_closure,
 )
-from treaty.core.handlers.metastore.creation import (
-    describe_stored,
-    refuse_many_sources,
-    refuse_unexpected,
-    refuse_unfit_reads,
-)
-from treaty.core.handlers.metastore.names import find_source, refuse_taken_source, source_key
-from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows, topic_of, topic_with
-from treaty.core.handlers.metastore.types import refuse_unfit_columns
-from treaty.core.messages.metastore import (
-    CreateSource,
-    DropSource,
-    SourceDefinition,
-    SourcesDropped,
-    SourceStored,
-    UndropSource,
-)
-from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceExists, SourceNotFound
+from treaty.core.handlers.metastore.creation import refuse_unexpected
+from treaty.core.handlers.metastore.names import find_source, source_key
+from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
+from treaty.core.handlers.metastore.reads import digest_reads
+from treaty.core.messages.metastore import DropSource, SourcesDropped
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceExists
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, DroppedSource, Source
 from treaty.core.state.codec import dumps
-from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN, reads_of
 from treaty.core.state.metastore.keys import AssignmentKey, DroppedKey, SourceKey
 from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, SOURCE, TOPIC
 from treaty.core.state.rows import make_row, make_tombstone
@@ -120,7 +105,7 @@ def _answer(view: View, command: Command[DropSource], drop: DropPlan) -> Sources
 
 def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic: bool) -> None:
     command = stage.command
-    gone = DroppedSource(source, command.principal, command.time)
+    gone = DroppedSource(source, command.principal, command.time, digest_reads(stage.base, source))
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     stage.put(topic_with(stage.view, source, key, present=False, absent=delete_topic))
     if source.origin:  # its part is assigned by the generation of the source whose bad rows it has
@@ -196,6 +181,7 @@ def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> N
             old=drop.source.connector,
             allowed="DROP without DELETE TOPIC",
         )
+    refuse_reserved_topic(command, topic.topic, "/delete_topic")
     if command.access is not None:
         need = RequiredPermission(("delete",), TOPIC_KIND, TopicPart(topic.topic, "", "value"), "/delete_topic")
         refuse_unless_met(command.access, command.principal, (need,), OPERATION)
@@ -213,76 +199,3 @@ def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> N
             old=topic.topic,
             allowed="DROP without DELETE TOPIC, or drop the other sources first",
         )
-
-
-# ---------------------------------------------------------------------------------------------------------- undrop
-
-
-def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngine) -> Decision[SourceStored]:
-    """Bring a dropped source back, with its bad rows, if everything that it needs is still there."""
-    name = command.request.name
-    key = source_key(name)
-    gone = _find_dropped(view, command, key)
-    if gone is None:
-        raise SourceNotFound.of(
-            "DROPPED_NOT_FOUND",
-            f"No stream or table {name} was dropped within the period of grace",
-            path="/name",
-            new=name,
-            allowed="a source of SHOW DROPPED",
-        )
-    source = gone.source
-    _refuse_unless_creator(command, source)
-    refuse_taken_source(view, source.name)
-    refuse_many_sources(view)
-    refuse_unfit_columns(view, source.columns)
-    if source.origin:
-        find_source(view, source.origin)
-    refuse_unfit_reads(view, command, reads_of(source), key, "undrop-source")
-    for part in (source.key, source.value):
-        refuse_dead_pin(view, part)
-    stage = StagedView(view, command, engine, "undrop-source")
-    back = _put_back(stage, key, source)
-    also = _put_bad_rows_back(stage, key)
-    stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
-    return Decision(stage.rows, describe_stored(back, created=True, also=also))
-
-
-def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> None:
-    """Raise `Forbidden` for who may not create the source as it was."""
-    if command.access is None:
-        return
-    defined = SourceDefinition(
-        source.name, source.kind, source.statement, source.columns, source.key, source.value, source.connector, source.cluster,
-        source.place, query=None if source.query is None else source.query.plan,
-    )  # fmt: skip
-    required = of_create_source(CreateSource(defined))
-    refuse_unless_met(command.access, command.principal, required, "undrop-source")
-
-
-def _find_dropped(view: View, command: Command[Any], key: SourceKey) -> DroppedSource | None:
-    gone = view.get(DROPPED, DroppedKey(key.name))
-    return None if gone is None or gone.time + limits.DROP_GRACE < command.time else gone
-
-
-def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
-    command = stage.command
-    back = replace(source, generation=stage.base.sequence + 1, changed_by=command.principal, changed=command.time)
-    stage.put((make_row(SOURCE, key, back), make_tombstone(DROPPED, DroppedKey(key.name))))
-    stage.put(topic_with(stage.view, back, key, present=True))
-    return back
-
-
-def _put_bad_rows_back(stage: StagedView, key: SourceKey) -> tuple[str, ...]:
-    """Put the stream of bad rows back that went along with the source, if it is still there."""
-    for dropped in list(stage.view.find(DROPPED_BY_ORIGIN, (key.name,))):
-        bad_key = SourceKey(dropped.name)
-        gone = _find_dropped(stage.view, stage.command, bad_key)
-        if gone is not None and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
-            if stage.command.access is not None:
-                need = on_source("register", bad_key.name, "/name")
-                refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")
-            refuse_taken_source(stage.view, gone.source.name)
-            refuse_many_sources(stage.view)
-            return (_put_back(stage, bad_key, gone.source).name,)
-    return ()

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.sources import SchemaPin, Source, StoredType, Topic
+from treaty.core.handlers.metastore.pins import is_kept
+from treaty.core.sources import Source, StoredType, Topic
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import SourceKey, TopicKey, TypeKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE, TOPIC, TYPE
-from treaty.core.state.state_tables import SCHEMA, VERSION, SchemaKey, VersionKey
 from treaty.core.state.view import View
 
 
@@ -29,19 +29,13 @@ def check_source(view: View, key: SourceKey, value: Source) -> Iterator[Invarian
                 "READ_GENERATION", f"it reads generation {read.generation} of {there.name}, which is {there.generation}"
             )
     for pin in pins_of(value):
-        if not _is_kept(view, pin):
+        if not is_kept(view, pin):
             yield wrong("PIN_MISSING", f"it pins schema {pin.schema_id} of subject {pin.subject}, which is not there")
     for name in value.types:
         if view.get(TYPE, TypeKey(name)) is None:
             yield wrong("TYPE_MISSING", f"its columns use the type {name}, which is not there")
     if value.origin and view.get(SOURCE, SourceKey(value.origin)) is None:
         yield wrong("ORIGIN_MISSING", f"it has the bad rows of {value.origin}, which is not there")
-
-
-def _is_kept(view: View, pin: SchemaPin) -> bool:
-    version = view.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
-    schema = view.get(SCHEMA, SchemaKey(pin.context, pin.schema_id))
-    return version is not None and version.state != "purged" and schema is not None
 
 
 def check_type(view: View, key: TypeKey, value: StoredType) -> Iterator[InvariantViolation]:

@@ -2,16 +2,19 @@
 
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
 
+from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
+from treaty.core.command import Command
 from treaty.core.limits import NAME_LENGTH, SOURCES_PAGE
 from treaty.core.names import is_subject_name, is_visible
 from treaty.core.refusals import InvalidSource, SourceExists, SourceNotFound, TooLarge, TypeNotFound
-from treaty.core.sources import Source, StoredType
+from treaty.core.sources import DroppedSource, Source, StoredType
 from treaty.core.state.metastore.indexes import SOURCE_BY_LOWER, TYPE_BY_LOWER
-from treaty.core.state.metastore.keys import SourceKey, TypeKey, key_of_name
-from treaty.core.state.metastore.tables import SOURCE, TYPE
+from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TypeKey, key_of_name
+from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE
 from treaty.core.state.view import ALL_KEYS, View
 
 
@@ -46,6 +49,12 @@ def find_source(view: View, name: str, path: str = "/name") -> tuple[SourceKey, 
     if value is None:
         raise source_not_found(view, name, path)
     return key, value
+
+
+def find_dropped(view: View, command: Command[Any], key: SourceKey) -> DroppedSource | None:
+    """Return a source that was dropped and can still come back; None without one."""
+    gone = view.get(DROPPED, DroppedKey(key.name))
+    return None if gone is None or gone.time + limits.DROP_GRACE < command.time else gone
 
 
 def source_not_found(view: View, name: str, path: str = "/name", rule: str = "SOURCE_NOT_FOUND") -> SourceNotFound:

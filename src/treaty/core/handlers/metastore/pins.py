@@ -2,7 +2,7 @@
 
 from treaty.core.refusals import NotLatest
 from treaty.core.sources import SchemaPin, SourcePart
-from treaty.core.state.state_tables import VERSION, VersionKey
+from treaty.core.state.state_tables import SCHEMA, VERSION, SchemaKey, VersionKey
 from treaty.core.state.view import View
 
 
@@ -26,3 +26,10 @@ def is_live(view: View, pin: SchemaPin) -> bool:
     """Return whether a pin is a live version."""
     version = view.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
     return version is not None and version.state == "live" and version.schema_id == pin.schema_id
+
+
+def is_kept(view: View, pin: SchemaPin) -> bool:
+    """Return whether the version of a pin is there, deleted softly or not, and its schema."""
+    version = view.get(VERSION, VersionKey(pin.context, pin.subject, pin.generation, pin.ordinal))
+    schema = view.get(SCHEMA, SchemaKey(pin.context, pin.schema_id))
+    return version is not None and version.state != "purged" and schema is not None

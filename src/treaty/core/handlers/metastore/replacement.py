@@ -1,6 +1,7 @@
 """CREATE OR REPLACE: what a new definition may change while others read the source, and what its checkpoint allows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.access.rights import Access
@@ -11,7 +12,7 @@ from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import NotPermitted, SourceExists
-from treaty.core.sources import Incarnation, Source, SourceColumn
+from treaty.core.sources import Incarnation, QueryPlan, Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
@@ -133,6 +134,11 @@ def _name(view: View, key: SourceKey) -> str:
     return key.name if source is None else source.name
 
 
+def without_revisions(plan: QueryPlan) -> QueryPlan:
+    """Return a plan without the revisions that it was made over: two plans that differ in these alone say the same."""
+    return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads))
+
+
 def replaced_query(
     command: Command[CreateSource], there: Source, source: Source
 ) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
@@ -141,7 +147,7 @@ def replaced_query(
     Raises `NotPermitted` where its state differs: the checkpoint can't be read by it.
     """
     old, new = there.query, source.query
-    if old is None or new is None or old.plan == new.plan:
+    if old is None or new is None or without_revisions(old.plan) == without_revisions(new.plan):
         return old, there.previous
     if old.plan.fingerprint != new.plan.fingerprint:
         raise NotPermitted.of(

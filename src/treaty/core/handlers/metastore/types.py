@@ -24,13 +24,14 @@ from treaty.core.messages.metastore import (
     CreateType,
     DescribeType,
     DropType,
+    ExpectedType,
     ListTypes,
     TypeDropped,
     TypeFound,
     Types,
     TypeStored,
 )
-from treaty.core.refusals import InvalidSource, SourceExists, TooLarge
+from treaty.core.refusals import InvalidSource, NotLatest, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import SourceColumn, StoredType
 from treaty.core.state.metastore.keys import TypeKey
@@ -132,6 +133,23 @@ def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
             if view.get(TYPE, TypeKey(name)) is None:
                 raise type_not_found(name, path)
         expand_text(view, column.type, path)
+
+
+def refuse_other_types(view: View, types: Sequence[ExpectedType]) -> None:
+    """Raise `TypeNotFound` or `NotLatest` for a user type that is gone, or another one, since a request was made with it."""
+    for place, wanted in enumerate(types):
+        there = view.get(TYPE, type_key(wanted.name))
+        if there is None:
+            raise type_not_found(wanted.name, f"/types/{place}")
+        if there.generation != wanted.generation:
+            raise NotLatest.of(
+                "TYPE_GENERATION",
+                f"The type {there.name} was dropped and created again since the statement was read",
+                path=f"/types/{place}",
+                old=str(there.generation),
+                new=str(wanted.generation),
+                allowed="send the statement again, and plan its query again",
+            )
 
 
 def expand_text(view: View, definition: str, path: str = "/definition") -> str:

@@ -72,8 +72,8 @@ def derive_columns(schema: AvroSchema, depth: int = COLUMN_RECURSION) -> Columns
     maker = _ColumnBuilder(schema, depth)
     root = schema.resolve(schema.root)
     if isinstance(root, AvroRecord):
-        made = maker.type(root, "", 1)
-        inside = made[0].columns if made is not None and isinstance(made[0], Struct) else ()
+        column_type = maker.type(root, "", 1)
+        inside = column_type[0].columns if column_type is not None and isinstance(column_type[0], Struct) else ()
         return Columns(inside, tuple(maker.losses))
     kind, nullable = maker.type(root, "value", 1) or (Scalar("null"), True)
     doc = root.doc or "" if isinstance(root, AvroEnum | AvroFixed) else ""
@@ -98,8 +98,8 @@ class _ColumnBuilder:
         if depth > SCHEMA_DEPTH + 1:  # what is inside the last level has none of its own
             message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
-        found = self._schema.resolve(node)
-        match found:
+        resolved = self._schema.resolve(node)
+        match resolved:
             case AvroArray(items):
                 element = self.type(items, f"{way}.element", depth + 1)
                 return (table.List(*element), False) if element else None
@@ -107,13 +107,13 @@ class _ColumnBuilder:
                 value = self.type(values, f"{way}.value", depth + 1)
                 return (table.Map(Scalar("string"), *value), False) if value else None
             case AvroUnion():
-                return self._union(found, way, depth)
+                return self._union(resolved, way, depth)
             case AvroRecord():
-                return self._record(found, way, depth)
+                return self._record(resolved, way, depth)
             case AvroEnum(symbols=symbols):
-                self._add_loss("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {found.full}")
+                self._add_loss("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {resolved.full}")
                 return Scalar("string"), False
-        return self._leaf(found, way), found.kind == "null"
+        return self._leaf(resolved, way), resolved.kind == "null"
 
     def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
@@ -142,45 +142,45 @@ class _ColumnBuilder:
         return Scalar(PLAIN[node.kind])
 
     def _union(self, node: AvroUnion, way: str, depth: int) -> NullableType | None:
-        whole = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
-        parts = [one for one in whole if self._holds(one)]
-        nullable = len(whole) < len(node.branches)
-        if len(parts) < len(whole):
-            self._add_loss("RECURSION_CUT", way, " or ".join(_word(one) for one in whole if one not in parts))
+        branches = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
+        parts = [one for one in branches if self._holds(one)]
+        nullable = len(branches) < len(node.branches)
+        if len(parts) < len(branches):
+            self._add_loss("RECURSION_CUT", way, " or ".join(_word(one) for one in branches if one not in parts))
             if not parts:
                 return None
         if not parts:
             return Scalar("null"), True
         if len(parts) == 1:
-            made = self.type(parts[0], way, depth + 1)
-            return (made[0], made[1] or nullable) if made else None
+            column_type = self.type(parts[0], way, depth + 1)
+            return (column_type[0], column_type[1] or nullable) if column_type else None
         shared = WIDER.get(frozenset(one.kind for one in parts)) if len(parts) == 2 else None
         if shared is not None:
-            for one in parts:
-                if isinstance(one, AvroPrimitive) and (logical := get_logical_type(one)):
+            for part in parts:
+                if isinstance(part, AvroPrimitive) and (logical := get_logical_type(part)):
                     self._add_loss("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
             return Scalar(shared), nullable
         self._add_loss("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
         members: list[Column] = []
-        for one in parts:
-            made = self.type(one, f"{way}.member{len(members)}", depth + 1)
-            assert made is not None, "what is cut has been left out"
+        for part in parts:
+            column_type = self.type(part, f"{way}.member{len(members)}", depth + 1)
+            assert column_type is not None, "what is cut has been left out"
             self._grow()
-            members.append(Column(f"member{len(members)}", made[0]))
+            members.append(Column(f"member{len(members)}", column_type[0]))
         return Struct(tuple(members)), nullable
 
     def _holds(self, node: AvroType) -> bool:
         """Whether anything is left of a type here, or recursion is cut around all of it."""
-        found = self._schema.resolve(node)
-        if isinstance(found, AvroArray | AvroMap):
-            return self._holds(found.items if isinstance(found, AvroArray) else found.values)
-        if isinstance(found, AvroUnion):
-            held = [self._holds(one) for one in found.branches]
+        resolved = self._schema.resolve(node)
+        if isinstance(resolved, AvroArray | AvroMap):
+            return self._holds(resolved.items if isinstance(resolved, AvroArray) else resolved.values)
+        if isinstance(resolved, AvroUnion):
+            held = [self._holds(one) for one in resolved.branches]
             useful = (
-                one and self._schema.resolve(at).kind != "null" for one, at in zip(held, found.branches, strict=True)
+                one and self._schema.resolve(at).kind != "null" for one, at in zip(held, resolved.branches, strict=True)
             )
             return all(held) or any(useful)
-        return self._level < self._depth or not isinstance(found, AvroRecord) or found.full not in self._circular
+        return self._level < self._depth or not isinstance(resolved, AvroRecord) or resolved.full not in self._circular
 
     def _record(self, node: AvroRecord, way: str, depth: int) -> NullableType | None:
         turns = node.full in self._circular
@@ -190,10 +190,10 @@ class _ColumnBuilder:
         self._level += turns
         inside: list[Column] = []
         for field in node.fields:
-            made = self.type(field.type, f"{way}.{field.name}" if way else field.name, depth + 1)
-            if made is not None:
+            column_type = self.type(field.type, f"{way}.{field.name}" if way else field.name, depth + 1)
+            if column_type is not None:
                 self._grow()
-                inside.append(Column(field.name, made[0], made[1], self._doc(field)))
+                inside.append(Column(field.name, column_type[0], column_type[1], self._doc(field)))
         self._level -= turns
         return Struct(tuple(inside)), False
 
@@ -201,8 +201,8 @@ class _ColumnBuilder:
         """A field's own doc, else the one of the named type in it."""
         if field.doc:
             return field.doc
-        found = self._schema.resolve(field.type)
-        return found.doc or "" if isinstance(found, AvroRecord | AvroEnum | AvroFixed) else ""
+        resolved = self._schema.resolve(field.type)
+        return resolved.doc or "" if isinstance(resolved, AvroRecord | AvroEnum | AvroFixed) else ""
 
     def _grow(self) -> None:
         self._count += 1

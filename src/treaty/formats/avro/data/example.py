@@ -32,7 +32,7 @@ def measure_heights(schema: AvroSchema) -> Heights:
 
     Arrays and maps may be empty, so they have a value whatever they hold; an enum without symbols has none.
     """
-    known: dict[str, int] = {}
+    heights: dict[str, int] = {}
     open_fields: dict[str, int] = {}
     users: dict[str, list[tuple[str, int]]] = {}
     ready: deque[tuple[str, int]] = deque()
@@ -48,14 +48,14 @@ def measure_heights(schema: AvroSchema) -> Heights:
     met: set[tuple[str, int]] = set()
     while ready:  # in the order of heights, so the first word on a field is the lowest one
         full, height = ready.popleft()
-        known[full] = height
+        heights[full] = height
         for user in users.get(full, ()):
             if user not in met:
                 met.add(user)
                 open_fields[user[0]] -= 1
                 if not open_fields[user[0]]:
                     ready.append((user[0], height + 1))
-    return known
+    return heights
 
 
 def _is_ready(node: NamedType, needs: int) -> bool:
@@ -69,12 +69,12 @@ def _list_needed_names(node: AvroType) -> frozenset[str] | None:
     return None if len(names) < len(branches) else frozenset(names)
 
 
-def get_height(node: AvroType, known: Heights) -> int | None:
+def get_height(node: AvroType, heights: Heights) -> int | None:
     """The height of a type, None where it has no finite value."""
     if isinstance(node, AvroUnion):
-        found = [one for one in (get_height(branch, known) for branch in node.branches) if one is not None]
-        return min(found, default=None)
-    return known.get(node.full) if isinstance(node, AvroReference | AvroRecord | AvroEnum) else 0
+        branch_heights = [one for one in (get_height(branch, heights) for branch in node.branches) if one is not None]
+        return min(branch_heights, default=None)
+    return heights.get(node.full) if isinstance(node, AvroReference | AvroRecord | AvroEnum) else 0
 
 
 _WORDS = ("north", "river", "amber", "Grüße", "a b", "", "7", 'say "hi"', "東京", "quartz", "line\nline")
@@ -205,13 +205,13 @@ def generate_example(schema: AvroSchema, seed: int) -> str:
 
     Raises `ValueError` if the schema has no finite value, or none within the limits of nesting and of values.
     """
-    known = measure_heights(schema)
-    if get_height(schema.root, known) is None:
+    heights = measure_heights(schema)
+    if get_height(schema.root, heights) is None:
         message = "the schema has no finite value"
         raise ValueError(message)
     for free in (True, False):
         try:
-            return print_json(_ExampleGenerator(schema, known, SeededRandom(seed), free=free).value(schema.root, 1))
+            return print_json(_ExampleGenerator(schema, heights, SeededRandom(seed), free=free).value(schema.root, 1))
         except _TooLargeError:
             continue
     message = f"the schema has no value of at most {SCHEMA_DEPTH} levels and {EXAMPLE_VALUES} values that is found"
@@ -223,9 +223,9 @@ class _ExampleGenerator:
 
     __slots__ = ("_count", "_draw", "_finite", "_free", "_known", "_schema")
 
-    def __init__(self, schema: AvroSchema, known: Heights, draw: SeededRandom, *, free: bool) -> None:
+    def __init__(self, schema: AvroSchema, heights: Heights, draw: SeededRandom, *, free: bool) -> None:
         self._schema = schema
-        self._known = known
+        self._known = heights
         self._draw = draw
         self._finite: dict[int, tuple[list[AvroType], AvroType]] = {}
         self._free = free
@@ -236,16 +236,16 @@ class _ExampleGenerator:
         self._count += 1
         if depth > SCHEMA_DEPTH or self._count > EXAMPLE_VALUES:
             raise _TooLargeError
-        found = self._schema.resolve(node)
-        match found:
+        resolved = self._schema.resolve(node)
+        match resolved:
             case AvroUnion():
-                branch = self._schema.resolve(self._branch(found, depth))
+                branch = self._schema.resolve(self._branch(resolved, depth))
                 if branch.kind == "null":
                     return None
                 return {branch_name(branch): self.value(branch, depth + 1)}
             case AvroRecord():
                 members: dict[str, Json] = {}
-                for field in found.fields:
+                for field in resolved.fields:
                     members[field.name] = self.value(field.type, depth + 1)
                 return members
             case AvroArray(items):
@@ -260,20 +260,20 @@ class _ExampleGenerator:
                 return mapped
             case AvroEnum(symbols=symbols):
                 return self._draw.pick(symbols)
-        if isinstance(found, AvroFixed):
-            self._count += found.size // 64
-            if found.size > EXAMPLE_BYTES:
+        if isinstance(resolved, AvroFixed):
+            self._count += resolved.size // 64
+            if resolved.size > EXAMPLE_BYTES:
                 raise _TooLargeError
-        return generate_leaf(found, self._draw)
+        return generate_leaf(resolved, self._draw)
 
     def _wide(self, depth: int) -> bool:
         return self._free and depth <= _FREE_DEPTH and self._count <= _FREE_VALUES
 
     def _branch(self, union: AvroUnion, depth: int) -> AvroType:
         if id(union) not in self._finite:
-            found = [(height, one) for one in union.branches if (height := get_height(one, self._known)) is not None]
-            shortest = min(found, key=lambda pair: pair[0])[1]
-            self._finite[id(union)] = [one for _, one in found], shortest
+            finite = [(height, one) for one in union.branches if (height := get_height(one, self._known)) is not None]
+            shortest = min(finite, key=lambda pair: pair[0])[1]
+            self._finite[id(union)] = [one for _, one in finite], shortest
         every, shortest = self._finite[id(union)]
         return self._draw.pick(every) if self._wide(depth) else shortest
 

@@ -46,15 +46,15 @@ def weigh_defaults(defaults: Iterable[Any]) -> int:
     """What the defaults of one record count for, which are made again for each value."""
     total, few, waiting = 0, FEW_DEFAULTS, list(defaults)
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            total += len(one) + sum(len(key) // _CHARACTERS for key in one)
-            waiting += one.values()
-        elif isinstance(one, list | tuple):
-            total += len(one)
-            waiting += one
-        elif isinstance(one, str | bytes):
-            total += len(one) // _CHARACTERS
+        part = waiting.pop()
+        if isinstance(part, dict):
+            total += len(part) + sum(len(key) // _CHARACTERS for key in part)
+            waiting += part.values()
+        elif isinstance(part, list | tuple):
+            total += len(part)
+            waiting += part
+        elif isinstance(part, str | bytes):
+            total += len(part) // _CHARACTERS
         few -= 1
     return total + max(0, -few)
 
@@ -147,7 +147,7 @@ def _list_items(node: AvroType) -> list[AvroType]:
 
 def _list_inside(schema: AvroSchema, waiting: list[AvroType]) -> set[str]:
     """The full names of all records in types."""
-    found: set[str] = set()
+    names: set[str] = set()
     while waiting:
         node = waiting.pop()
         if isinstance(node, AvroArray | AvroMap):
@@ -155,15 +155,15 @@ def _list_inside(schema: AvroSchema, waiting: list[AvroType]) -> set[str]:
         solid = schema.resolve(node)
         if isinstance(solid, AvroUnion):
             waiting += solid.branches
-        elif isinstance(solid, AvroRecord) and solid.full not in found:
-            found.add(solid.full)
+        elif isinstance(solid, AvroRecord) and solid.full not in names:
+            names.add(solid.full)
             waiting += [part.type for part in solid.fields]
-    return found
+    return names
 
 
 def _list_repeated(schema: AvroSchema) -> list[AvroType]:
     """The types of which one value may have many: items, values of maps, and records inside themselves."""
-    found: list[AvroType] = []
+    types: list[AvroType] = []
 
     def visit(node: AvroType, add: Callable[[AvroType], None]) -> None:
         match node:
@@ -177,10 +177,10 @@ def _list_repeated(schema: AvroSchema) -> list[AvroType]:
                 for branch in node.branches:
                     visit(branch, add)
 
-    visit(schema.root, found.append)
+    visit(schema.root, types.append)
     for named in schema.names.values():
         if isinstance(named, AvroRecord):
-            found.append(AvroUnion((named,)))  # it may be inside itself
+            types.append(AvroUnion((named,)))  # it may be inside itself
             for part in named.fields:
-                visit(part.type, found.append)
-    return found
+                visit(part.type, types.append)
+    return types

@@ -49,15 +49,15 @@ def check_value(schema: AvroSchema, text: str) -> tuple[Diagnostic, ...]:
     """
     try:
         value = read_json(text, VALUE_BYTES)
-    except InvalidSchemaError as wrong:
-        return wrong.faults
-    found: list[Diagnostic] = []
+    except InvalidSchemaError as error:
+        return error.faults
+    faults: list[Diagnostic] = []
     for path, (rule, message, expected) in _find_violations(schema, value):
-        found.append(Diagnostic(rule, format_pointer(path), message, expected))
-        if len(found) == FAULTS:
+        faults.append(Diagnostic(rule, format_pointer(path), message, expected))
+        if len(faults) == FAULTS:
             break
-    places = find_positions(text, {one.path for one in found}) if found else {}
-    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
+    places = find_positions(text, {one.path for one in faults}) if faults else {}
+    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in faults)
 
 
 def branch_name(node: ResolvedType) -> str:
@@ -70,37 +70,39 @@ def _find_violations(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePat
     unions: dict[int, Mapping[str, ResolvedType]] = {}
     symbols: dict[int, frozenset[str]] = {}
     while waiting:
-        node, here, path = waiting.pop()
-        found = schema.resolve(node)
+        node, part, path = waiting.pop()
+        resolved = schema.resolve(node)
         inside: list[tuple[AvroType, Json, ValuePath]] = []
-        match found:
-            case AvroRecord() if isinstance(here, dict):
-                yield from _check_members(found, here, path)
+        match resolved:
+            case AvroRecord() if isinstance(part, dict):
+                yield from _check_members(resolved, part, path)
                 inside = [
-                    (field.type, here[field.name], (path, field.name)) for field in found.fields if field.name in here
+                    (field.type, part[field.name], (path, field.name))
+                    for field in resolved.fields
+                    if field.name in part
                 ]
-            case AvroArray(items) if isinstance(here, list):
-                inside = [(items, item, (path, at)) for at, item in enumerate(here)]
-            case AvroMap(values) if isinstance(here, dict):
-                inside = [(values, member, (path, name)) for name, member in here.items()]
+            case AvroArray(items) if isinstance(part, list):
+                inside = [(items, item, (path, at)) for at, item in enumerate(part)]
+            case AvroMap(values) if isinstance(part, dict):
+                inside = [(values, member, (path, name)) for name, member in part.items()]
             case AvroUnion():
-                if id(found) not in unions:
-                    unions[id(found)] = {branch_name(one): one for one in map(schema.resolve, found.branches)}
-                named = unions[id(found)]
-                name, violation = _choose_branch(named, here)
+                if id(resolved) not in unions:
+                    unions[id(resolved)] = {branch_name(one): one for one in map(schema.resolve, resolved.branches)}
+                named = unions[id(resolved)]
+                name, violation = _choose_branch(named, part)
                 if violation:
                     yield path, violation
                 elif name:
-                    assert isinstance(here, dict)
-                    inside = [(named[name], here[name], (path, name))]
-            case AvroEnum() if isinstance(here, str):
-                if id(found) not in symbols:
-                    symbols[id(found)] = frozenset(found.symbols)
-                if here not in symbols[id(found)]:
-                    message = f"{_shorten(here)} is no symbol of {found.full}"
-                    yield path, ("VALUE_SYMBOL_UNKNOWN", message, _join_words(list(found.symbols)))
+                    assert isinstance(part, dict)
+                    inside = [(named[name], part[name], (path, name))]
+            case AvroEnum() if isinstance(part, str):
+                if id(resolved) not in symbols:
+                    symbols[id(resolved)] = frozenset(resolved.symbols)
+                if part not in symbols[id(resolved)]:
+                    message = f"{_shorten(part)} is no symbol of {resolved.full}"
+                    yield path, ("VALUE_SYMBOL_UNKNOWN", message, _join_words(list(resolved.symbols)))
             case _:
-                if violation := _check_leaf(found, here):
+                if violation := _check_leaf(resolved, part):
                     yield path, violation
         waiting += reversed(inside)
 

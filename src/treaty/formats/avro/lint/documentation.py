@@ -43,11 +43,11 @@ def _style_of(name: str) -> str | None:
 
 
 def _field_name_style(schema: AvroSchema) -> Iterator[Advice]:
-    found = [(place, _style_of(place.field.name)) for place in list_fields(schema)]
-    counts = Counter(style for _, style in found if style)
+    styles = [(place, _style_of(place.field.name)) for place in list_fields(schema)]
+    counts = Counter(style for _, style in styles if style)
     usual = counts.most_common(1)[0][0] if counts else ""  # of two equally frequent ones the first
     words = {"camel": "lowerCamelCase", "snake": "lower_snake_case", "": "lower_snake_case or lowerCamelCase"}
-    for place, style in found:
+    for place, style in styles:
         if style is None or (style and style != usual):
             more = " as the other fields" if style else ""
             yield (place.path, "name"), f"the field is called {place.field.name!r}", f"a name in {words[usual]}{more}"

@@ -71,9 +71,9 @@ def list_fields(schema: AvroSchema) -> Iterator[FieldPlace]:
 
 def list_elements(schema: AvroSchema) -> tuple[SchemaElement, ...]:
     """Types, then fields, then symbols; what references define is not part of the text."""
-    found = [*_list_types(schema), *_list_fields(schema)]
-    places = find_positions(schema.text, {one.path for one in found}) if schema.text else {}
-    placed = ((one, places.get(one.path, (0, 0))) for one in found)
+    listed = [*_list_types(schema), *_list_fields(schema)]
+    places = find_positions(schema.text, {one.path for one in listed}) if schema.text else {}
+    placed = ((one, places.get(one.path, (0, 0))) for one in listed)
     return tuple(replace(one, line=line, column=column) for one, (line, column) in placed)
 
 
@@ -88,10 +88,12 @@ def _list_types(schema: AvroSchema) -> Iterator[SchemaElement]:
 
 def _list_fields(schema: AvroSchema) -> Iterator[SchemaElement]:
     """Fields; steps between are words of Avro and numbers, so the word ``fields`` stands for a field around."""
-    for one in list_fields(schema):
-        pointer, name = format_pointer(one.path), one.field.name
+    for place in list_fields(schema):
+        pointer, name = format_pointer(place.path), place.field.name
         depth = pointer.count("/fields/")
-        yield SchemaElement("field", "field", name, pointer, f"{one.record.full}.{name}", one.field.doc or "", depth)
+        yield SchemaElement(
+            "field", "field", name, pointer, f"{place.record.full}.{name}", place.field.doc or "", depth
+        )
 
 
 def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchema]:
@@ -107,5 +109,5 @@ def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchem
     return LintRule(id_, purpose, find)
 
 
-def _at(places: Mapping[str, tuple[int, int]], one: Diagnostic) -> tuple[int, int]:
-    return places.get(one.path, (0, 0))
+def _at(places: Mapping[str, tuple[int, int]], diagnostic: Diagnostic) -> tuple[int, int]:
+    return places.get(diagnostic.path, (0, 0))

@@ -61,11 +61,15 @@ def _logical(node: AvroType) -> str | None:
 
 
 def _logical_type_unknown(schema: AvroSchema) -> Iterator[Advice]:
-    known = sorted(set[str]().union(*LOGICAL.values()))
+    known_types = sorted(set[str]().union(*LOGICAL.values()))
     for path, node in list_types(schema):
         name = _logical(node)
-        if name is not None and name not in known:
-            yield (path, "logicalType"), f"{name!r} is not a logical type that the libraries know", ", ".join(known)
+        if name is not None and name not in known_types:
+            yield (
+                (path, "logicalType"),
+                f"{name!r} is not a logical type that the libraries know",
+                ", ".join(known_types),
+            )
 
 
 def _logical_type_ignored(schema: AvroSchema) -> Iterator[Advice]:
@@ -142,8 +146,8 @@ def _near(word: str, other: str) -> bool:
         start += 1
     left, right = word[start:], other[start:]
     swapped = left[:2] == right[1::-1] and left[2:] == right[2:]
-    wrong = left[1:] == right[1:] and len(other) > 4
-    return swapped or wrong or left[1:] == right or left == right[1:]
+    is_replaced = left[1:] == right[1:] and len(other) > 4
+    return swapped or is_replaced or left[1:] == right or left == right[1:]
 
 
 def _order_given(schema: AvroSchema) -> Iterator[Advice]:
@@ -156,9 +160,9 @@ def _order_given(schema: AvroSchema) -> Iterator[Advice]:
 def _union_not_simple(schema: AvroSchema) -> Iterator[Advice]:
     for path, node in list_types(schema):
         if isinstance(node, AvroUnion):
-            others = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
-            if len(others) > 1:
-                message = f"a union of {len(others)} types beside null"
+            not_null = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
+            if len(not_null) > 1:
+                message = f"a union of {len(not_null)} types beside null"
                 yield path, message, "null and one other type: tables have no place for more"
 
 
@@ -196,11 +200,11 @@ def _used_before_defined(schema: AvroSchema) -> Iterator[Advice]:
 
 
 def _defined_twice(schema: AvroSchema) -> Iterator[Advice]:
-    seen = set[str]()
+    names = set[str]()
     for path, node in list_named_types(schema):
-        if node.full in seen:
+        if node.full in names:
             yield path, f"the {node.kind} {node.full} is defined again", "its name: most libraries allow one definition"
-        seen.add(node.full)
+        names.add(node.full)
 
 
 PORTABILITY = (

@@ -39,9 +39,9 @@ def find_differences(reader: JsonSchema, writer: JsonSchema) -> tuple[Finding, .
     return tuple(_make_finding(one) for one in (*harms, *notes))
 
 
-def _make_finding(one: SchemaDifference) -> Finding:
+def _make_finding(difference: SchemaDifference) -> Finding:
     spend(20)
-    return one.finding()
+    return difference.finding()
 
 
 def _compare_documents(
@@ -55,13 +55,13 @@ def _compare_documents(
     old, new = _view_root(writer, noted=noted), _view_root(reader, noted=noted)
     try:
         with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
-            found = compare_views(old, new, policy)
-            harms, notes = list_differences(found.harms), list_differences(found.notes)
+            report = compare_views(old, new, policy)
+            harms, notes = list_differences(report.harms), list_differences(report.notes)
             if policy != "LENIENT" and not harms:
                 harms = list_differences(find_unproven(old, new, policy).harms)
     except StepsError as stop:
         return _too_large(stop, "COMPARE_STEPS", "COMBINATION_BRANCHES"), []
-    if policy != "LENIENT" and found.harms:
+    if policy != "LENIENT" and report.harms:
         harms += _more_harms(harms, old, new, policy)
     return harms, notes
 
@@ -85,13 +85,13 @@ def _too_large(stop: StepsError, *own: str) -> list[SchemaDifference]:
 def _drop_reported(harms: list[SchemaDifference], unproven: list[SchemaDifference]) -> list[SchemaDifference]:
     """What was not reported yet: nothing at a place that leads to one that was, or the other way round."""
     tree: dict[object, Any] = {}
-    for one in harms:
-        here = tree
-        for step in _flatten_path(one.way):
-            here = here.setdefault(step, {})
-        here[_END] = True
-    known = {one.place for one in unproven if _overlaps(tree, _flatten_path(one.way))}
-    return [one for one in unproven if one.place not in known]
+    for difference in harms:
+        node = tree
+        for step in _flatten_path(difference.way):
+            node = node.setdefault(step, {})
+        node[_END] = True
+    reported_places = {one.place for one in unproven if _overlaps(tree, _flatten_path(one.way))}
+    return [one for one in unproven if one.place not in reported_places]
 
 
 _END = object()

@@ -29,8 +29,8 @@ class SchemaDifference(NamedTuple):
     def finding(self) -> Finding:
         """This difference as it is reported, with its path from the root: ``#/`` and so on."""
         path = format_path(self.way)
-        said = [print_short(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
-        return self.rule.finding(path, self.detail, writer=said[0], reader=said[1])
+        sides = [print_short(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
+        return self.rule.finding(path, self.detail, writer=sides[0], reader=sides[1])
 
 
 def format_path(way: SchemaPath) -> str:
@@ -78,37 +78,37 @@ class DifferenceReport:
         way: SchemaPath = None
         for step in reversed(steps):
             way = (step, way)
-        kept = self.harms if self.policy in rule.policies else self.notes
-        if len(kept) < FINDINGS:
-            kept.append(SchemaDifference(rule, way, writer, reader, "", place))
+        differences = self.harms if self.policy in rule.policies else self.notes
+        if len(differences) < FINDINGS:
+            differences.append(SchemaDifference(rule, way, writer, reader, "", place))
 
     def add_nested(self, inner: "DifferenceReport", *steps: str | int) -> None:
         """Add what was found at the end of these steps."""
-        for kept, more in ((self.harms, inner.harms), (self.notes, inner.notes)):
-            if more and len(kept) < FINDINGS:
-                kept.append(NestedDifferences(more, steps))
+        for outer, more in ((self.harms, inner.harms), (self.notes, inner.notes)):
+            if more and len(outer) < FINDINGS:
+                outer.append(NestedDifferences(more, steps))
 
 
 def list_differences(differences: DifferenceTree) -> list[SchemaDifference]:
     """The first FINDINGS differences with their whole ways, in order."""
-    found: list[SchemaDifference] = []
+    listed: list[SchemaDifference] = []
     waiting: list[tuple[SchemaDifference | NestedDifferences, SchemaPath]] = [
         (one, None) for one in reversed(differences)
     ]
-    while waiting and len(found) < FINDINGS:
-        one, before = waiting.pop()
-        if isinstance(one, NestedDifferences):
-            for step in one.steps:
+    while waiting and len(listed) < FINDINGS:
+        difference, before = waiting.pop()
+        if isinstance(difference, NestedDifferences):
+            for step in difference.steps:
                 before = (step, before)
-            spend(1 + len(one.inner))
-            waiting += [(inner, before) for inner in reversed(one.inner)]
+            spend(1 + len(difference.inner))
+            waiting += [(inner, before) for inner in reversed(difference.inner)]
             continue
-        way = one.way
+        way = difference.way
         cost = 8
         while before is not None:
             step, before = before
             way = (step, way)
             cost += 1
         spend(cost)
-        found.append(one._replace(way=way))
-    return found
+        listed.append(difference._replace(way=way))
+    return listed

@@ -16,7 +16,7 @@ Constants = Mapping[str, frozenset[Hashable]]
 def list_constants(view: SchemaView) -> Constants:
     """The properties of a schema that allow a few values only, by a `const` or an `enum` that stands there."""
     if view.constants is None:
-        found: dict[str, frozenset[Hashable]] = {}
+        constants: dict[str, frozenset[Hashable]] = {}
         held = view.words.get("properties")
         spend(2 + (len(held) if isinstance(held, dict) else 0))
         for name, written in held.items() if isinstance(held, dict) else ():
@@ -25,8 +25,8 @@ def list_constants(view: SchemaView) -> Constants:
                 values = [words["const"]] if "const" in words else words.get("enum")
                 # Defaults may be put into objects, which are other values then.
                 if isinstance(values, list) and not any(isinstance(one, dict | list) for one in values):
-                    found[name] = frozenset(map(freeze, values))
-        view.constants = found
+                    constants[name] = frozenset(map(freeze, values))
+        view.constants = constants
     return view.constants
 
 
@@ -41,20 +41,20 @@ class BranchTable:
         counted = [True] * len(branches) if usable is None else list(usable)
         constants = [list_constants(one) if good else {} for one, good in zip(branches, counted, strict=True)]
         common: dict[str, int] = {}
-        for one in constants:
-            for name in one:
+        for by_property in constants:
+            for name in by_property:
                 common[name] = common.get(name, 0) + 1
         self._by_name: dict[str, tuple[dict[Hashable, list[int]], list[int]]] = {}
         for name in (name for name, count in common.items() if 2 * count > len(branches)):
             spend(2 * len(branches))
             by_value: dict[Hashable, list[int]] = {}
-            others: list[int] = []
-            for at, one in enumerate(constants):
-                for value in one.get(name, ()):
+            unrestricted: list[int] = []
+            for at, by_property in enumerate(constants):
+                for value in by_property.get(name, ()):
                     by_value.setdefault(value, []).append(at)
-                if name not in one:
-                    others.append(at)
-            self._by_name[name] = (by_value, others)
+                if name not in by_property:
+                    unrestricted.append(at)
+            self._by_name[name] = (by_value, unrestricted)
         self._by_text: dict[Hashable, int] = {}
 
     def find_near(self, constants: Constants, names: Iterable[str]) -> list[int] | None:
@@ -65,11 +65,11 @@ class BranchTable:
         best: list[int] | None = None
         for name in self._by_name:
             if name in names and name in constants:
-                by_value, others = self._by_name[name]
+                by_value, unrestricted = self._by_name[name]
                 near = {at for value in constants[name] for at in by_value.get(value, ())}
-                spend(2 + len(constants[name]) + len(near) + (len(others) >> 2))
-                if best is None or len(near) + len(others) < len(best):
-                    best = sorted(near.union(others))
+                spend(2 + len(constants[name]) + len(near) + (len(unrestricted) >> 2))
+                if best is None or len(near) + len(unrestricted) < len(best):
+                    best = sorted(near.union(unrestricted))
         return best
 
     def find_equal(self, view: SchemaView) -> int | None:

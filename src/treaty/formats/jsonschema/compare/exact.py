@@ -35,19 +35,19 @@ def freeze(value: Json) -> Hashable:
     return (bool, value) if isinstance(value, bool) else value
 
 
-def is_equal(one: Json, other: Json) -> bool:
+def is_equal(first: Json, other: Json) -> bool:
     """Whether two values are equal."""
-    if isinstance(one, dict | list | bool) or isinstance(other, bool):
-        return freeze(one) == freeze(other)
-    return one == other
+    if isinstance(first, dict | list | bool) or isinstance(other, bool):
+        return freeze(first) == freeze(other)
+    return first == other
 
 
 def divides(divisor: Json, number: Json) -> bool | None:
     """Whether `number` is a whole multiple of `divisor`, exactly; None where the numbers are too large to decide."""
     if not _number(divisor) or not _number(number) or not divisor:
         return None
-    for one in (divisor, number):
-        if isinstance(one, Decimal) and one and abs(one.adjusted()) > _EXPONENT:
+    for operand in (divisor, number):
+        if isinstance(operand, Decimal) and operand and abs(operand.adjusted()) > _EXPONENT:
             return None
     spend(4 + _digits(divisor) + _digits(number))
     return Fraction(number) % Fraction(divisor) == 0  # type: ignore[arg-type]

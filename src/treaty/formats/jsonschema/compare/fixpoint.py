@@ -66,15 +66,15 @@ class FixpointSolver:
         while self._frames:
             frame = self._frames[-1]
             try:
-                asked = frame.task.send(answer)  # type: ignore[arg-type]
-            except StopIteration as done:
-                answer = done.value
-                self._close(frame, done.value)
+                question = frame.task.send(answer)  # type: ignore[arg-type]
+            except StopIteration as stop:
+                answer = stop.value
+                self._close(frame, stop.value)
                 continue
             self._budget.spend(2)
-            answer = self._get_cached(frame, asked)
+            answer = self._get_cached(frame, question)
             if answer is None:
-                self._push(asked.pair, frame.depth + asked.deeper)
+                self._push(question.pair, frame.depth + question.deeper)
         assert answer is not None
         return answer
 
@@ -84,17 +84,17 @@ class FixpointSolver:
         self._open[pair] = at
         self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
 
-    def _get_cached(self, frame: _Frame, asked: PairQuestion) -> DifferenceReport | None:
-        at = self._open.get(asked.pair)
+    def _get_cached(self, frame: _Frame, question: PairQuestion) -> DifferenceReport | None:
+        at = self._open.get(question.pair)
         if at is not None:
-            if frame.depth + asked.deeper == self._frames[at].depth:
+            if frame.depth + question.deeper == self._frames[at].depth:
                 return self._circular
             frame.low = min(frame.low, at)
             return self._assumed
-        known = self._known.get(asked.pair)
-        if known is not None and not known.harms:
-            frame.low = min(frame.low, self._low.get(asked.pair, frame.low))
-        return known
+        report = self._known.get(question.pair)
+        if report is not None and not report.harms:
+            frame.low = min(frame.low, self._low.get(question.pair, frame.low))
+        return report
 
     def _close(self, frame: _Frame, answer: DifferenceReport) -> None:
         self._frames.pop()
@@ -110,13 +110,13 @@ class FixpointSolver:
                     del self._low[pair], self._known[pair]
             del self._order[frame.begun :]
         elif frame.low >= at:
-            kept = []
+            unproven = []
             for pair in since:
                 if self._low.get(pair, at) >= at:
                     self._low.pop(pair, None)
                 else:
-                    kept.append(pair)
-            self._order[frame.begun :] = kept
+                    unproven.append(pair)
+            self._order[frame.begun :] = unproven
         else:
             self._low[frame.pair] = frame.low
             self._order.append(frame.pair)

@@ -96,8 +96,8 @@ def normalize_keywords(node: SchemaNode) -> tuple[dict[str, Json], dict[str, Ste
         return {}, {}
     if ignores_siblings(node):
         return {"$ref": value["$ref"]}, {}
-    known = _KNOWN[node.draft.number]
-    words = {name: held for name, held in value.items() if (form := known.get(name)) is not None and form(held)}
+    value_checks = _KNOWN[node.draft.number]
+    words = {name: held for name, held in value.items() if (form := value_checks.get(name)) is not None and form(held)}
     steps: dict[str, Steps] = {}
     if not _RENAMED.isdisjoint(value):
         if node.draft.number == 4:

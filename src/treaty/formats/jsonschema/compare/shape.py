@@ -136,6 +136,6 @@ def _build_type_shape(view: SchemaView) -> SchemaShape:
     shapes = tuple(SchemaShape(_KINDS.get(one, one), view, type=one) for one in types)
     if len(shapes) == 1:
         return shapes[0]
-    for one in shapes:
-        one.inner = True
+    for shape in shapes:
+        shape.inner = True
     return SchemaShape(COMBINED, view, criterion="anyOf", branches=shapes)

@@ -82,14 +82,14 @@ class SchemaView:
 
     def get_schema(self, word: str, name: str) -> "SchemaView":
         """One of the schemas under a keyword that holds several."""
-        made = self._several.setdefault(word, {})
-        if name not in made:
+        views = self._several.setdefault(word, {})
+        if name not in views:
             if word == "dependentSchemas":
                 node = get_child(self.node, *self._steps[f"dependentSchemas/{name}"])
             else:
                 node = get_child(self.node, *self._steps.get(word, (word,)), name)
-            made[name] = self.side.view(node)
-        return made[name]
+            views[name] = self.side.view(node)
+        return views[name]
 
     def get_written(self, word: str, name: str) -> Json:
         """One of the schemas under a keyword that holds several, as it is written; raises `KeyError` without it."""
@@ -128,31 +128,31 @@ class SchemaSide:
 
     def view(self, node: SchemaNode) -> SchemaView:
         """The view of a place, or of where it leads if it is nothing but a reference."""
-        found = self._views.get(node.key)
-        if found is None:
-            found = self._views[node.key] = self._view_node(node)
-        return found
+        view = self._views.get(node.key)
+        if view is None:
+            view = self._views[node.key] = self._view_node(node)
+        return view
 
     def _view_node(self, node: SchemaNode) -> SchemaView:
         way = {node.key}
-        here = node
+        current = node
         while True:
-            words, steps = normalize_keywords(here)
-            spend(_VIEW + len(words) + _PATTERN * count_regexes(here.value))
+            words, steps = normalize_keywords(current)
+            spend(_VIEW + len(words) + _PATTERN * count_regexes(current.value))
             referring = [word for word in _REFERRING if word in words]
             if not referring or len(words) > 1:
                 break
-            target = self._follow(here)
+            target = self._follow(current)
             if target is None or target.key in way:
-                words = {UNRESOLVED: self._describe_unresolved(here, words[referring[0]])}
+                words = {UNRESOLVED: self._describe_unresolved(current, words[referring[0]])}
                 break
             way.add(target.key)
-            here = target
-        if here is not node and here.key in self._views:
-            return self._views[here.key]
-        made = SchemaView(self, here, words, steps)
-        self._views[here.key] = made
-        return made
+            current = target
+        if current is not node and current.key in self._views:
+            return self._views[current.key]
+        view = SchemaView(self, current, words, steps)
+        self._views[current.key] = view
+        return view
 
     def target(self, view: SchemaView) -> SchemaView | None:
         """Where the reference of a schema with several keywords leads."""
@@ -160,15 +160,15 @@ class SchemaSide:
         if key not in self._targets:
             if not any(word in view.words for word in _REFERRING):
                 return None
-            found = self._follow(view.node)
-            if found is None:
+            target = self._follow(view.node)
+            if target is None:
                 word = next(word for word in _REFERRING if word in view.words)
                 lost = replace(view.node, place=f"{view.node.place}/{word}")
                 self._targets[key] = SchemaView(
                     self, lost, {UNRESOLVED: self._describe_unresolved(view.node, view.words[word])}, {}
                 )
             else:
-                self._targets[key] = self.view(found)
+                self._targets[key] = self.view(target)
         return self._targets[key]
 
     def _follow(self, node: SchemaNode) -> SchemaNode | None:
@@ -190,19 +190,19 @@ _NOTES = frozenset({"title", "description", "$comment", "examples"})
 """Keywords that say something to people and ask for nothing. A default stays: it may replace a missing value."""
 
 
-def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
+def written_alike(first: Json, other: Json, *, noted: bool = False) -> bool:
     """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same.
 
     Annotations (`_NOTES`) count only if they are to be reported (`noted`).
     """
-    if one == other:
-        text = repr(one)  # where true is not 1
+    if first == other:
+        text = repr(first)  # where true is not 1
         spend(2 + (len(text) >> 4))
         return "ef'" not in text and text == repr(other)
-    if noted or not (isinstance(one, dict) and isinstance(other, dict)):
+    if noted or not (isinstance(first, dict) and isinstance(other, dict)):
         return False
     spend(2)
-    bare = {word: value for word, value in one.items() if word not in _NOTES}
+    bare = {word: value for word, value in first.items() if word not in _NOTES}
     if bare != {word: value for word, value in other.items() if word not in _NOTES}:
         return False
     text = repr(bare)

@@ -32,13 +32,13 @@ def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Colum
     """
     maker = _ColumnBuilder(document, depth)
     try:
-        made = maker.type([document.root], "", 1)
-    except InvalidSchemaError as wrong:
-        if depth == 1 or wrong.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.cut:
+        column_type = maker.type([document.root], "", 1)
+    except InvalidSchemaError as error:
+        if depth == 1 or error.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.cut:
             raise
         return derive_columns(document, depth - 1)
-    if made is not None and isinstance(made[0], Struct):
-        return Columns(made[0].columns, tuple(maker.losses))
+    if column_type is not None and isinstance(column_type[0], Struct):
+        return Columns(column_type[0].columns, tuple(maker.losses))
     maker = _ColumnBuilder(document, depth)
     kind, nullable = maker.type([document.root], "value", 1) or (Scalar("null"), True)
     doc = merge_constraints(document, [document.root]).doc
@@ -69,40 +69,40 @@ class _ColumnBuilder:
         if depth > COLUMN_DEPTH:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
-        found = self.gather(nodes)
-        return None if found.never else self._derive_unless_cut(found, way, depth)
+        merged = self.gather(nodes)
+        return None if merged.never else self._derive_unless_cut(merged, way, depth)
 
-    def _derive_unless_cut(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _derive_unless_cut(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type of a place; None where it lies inside itself as often as it is opened."""
-        key, losses_before = found.key, len(self.losses)
+        key, losses_before = merged.key, len(self.losses)
         opened = self._open.get(key, 0)
         if key and opened >= self._depth:
             self._cut.add(key)
-            self._add_loss("RECURSION_CUT", way, f"{found.nodes[0].place or '/'} at depth {self._depth}")
+            self._add_loss("RECURSION_CUT", way, f"{merged.nodes[0].place or '/'} at depth {self._depth}")
             return None
         self._open[key] = opened + 1
         try:
-            made = self._chosen(found, way, depth)
+            column_type = self._chosen(merged, way, depth)
         finally:
             self._open[key] = opened
-        if made is None and not opened and key in self._cut:
+        if column_type is None and not opened and key in self._cut:
             del self.losses[losses_before:]
             self._add_loss("ANY_AS_VARIANT", way, "a list or a map of nothing but itself")
             return _VARIANT, True
-        return made
+        return column_type
 
     def gather(self, nodes: Iterable[SchemaNode]) -> MergedConstraints:
         """What is said about a place, found out once."""
         start = tuple(nodes)
         key = tuple(node.key for node in start)
-        found = self._gathered.get(key)
-        if found is None:
-            found = self._gathered[key] = merge_constraints(self._document, start)
-            self._steps += found.steps
+        merged = self._gathered.get(key)
+        if merged is None:
+            merged = self._gathered[key] = merge_constraints(self._document, start)
+            self._steps += merged.steps
             if self._steps > _STEPS:
                 message = f"more than {_STEPS} schemas are passed on the way to the columns"
                 raise text_error("COLUMNS_TOO_MANY", message, "shorter chains of references")
-        return found
+        return merged
 
     @property
     def cut(self) -> bool:
@@ -112,83 +112,83 @@ class _ColumnBuilder:
     def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def _chosen(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
+    def _chosen(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type with the first choice that matters settled."""
-        for at, branches in enumerate(found.choices):
+        for at, branches in enumerate(merged.choices):
             parts = [self.gather([branch]) for branch in branches]
-            kept = [
+            described = [
                 (branch, part)
                 for branch, part in zip(branches, parts, strict=True)
                 if part.kinds != _NULL and part.values != [None] and not part.never
             ]
-            if found.kinds is not None and not found.kinds & {"object", "array"}:
+            if merged.kinds is not None and not merged.kinds & {"object", "array"}:
                 continue
-            if not kept or all(part.silent for _, part in kept):
+            if not described or all(part.silent for _, part in described):
                 continue
-            nullable = len(kept) < len([part for part in parts if not part.never])
-            rest = found.choices[:at] + found.choices[at + 1 :]
-            if len(kept) == 1 or all(_is_object(part) for _, part in kept):
-                whole = self._merged(found, [part for _, part in kept], way)
-                whole.choices = rest + [choice for _, part in kept for choice in part.choices]
-                derive = self._chosen if whole.key == found.key else self._derive_unless_cut
-                made = derive(whole, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
+            nullable = len(described) < len([part for part in parts if not part.never])
+            rest = merged.choices[:at] + merged.choices[at + 1 :]
+            if len(described) == 1 or all(_is_object(part) for _, part in described):
+                joined = self._merged(merged, [part for _, part in described], way)
+                joined.choices = rest + [choice for _, part in described for choice in part.choices]
+                derive = self._chosen if joined.key == merged.key else self._derive_unless_cut
+                column_type = derive(joined, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
-                made = self._alike([branch for branch, _ in kept], way, depth)
-            return (made[0], made[1] or nullable) if made else None
-        return self._typed(found, way, depth)
+                column_type = self._alike([branch for branch, _ in described], way, depth)
+            return (column_type[0], column_type[1] or nullable) if column_type else None
+        return self._typed(merged, way, depth)
 
-    def _merged(self, found: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
+    def _merged(self, merged: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
         """One place that holds what any branch holds; what not all of them require may be missing."""
         if len(parts) > 1:
             self._add_loss("BRANCHES_MERGED", way, f"{len(parts)} branches")
-        known = [part.kinds for part in (found, *parts) if part.kinds is not None]
-        whole = MergedConstraints(
-            nodes=[*found.nodes, *(node for part in parts for node in part.nodes)],
-            kinds=frozenset.intersection(*known) if known else None,
-            values=found.values if found.values is not None or len(parts) > 1 else parts[0].values,
-            required=found.required | set.intersection(*(part.required for part in parts)),
-            closed=found.closed or all(part.closed for part in parts),
-            doc=found.doc or parts[0].doc,
-            format=found.format or parts[0].format,
+        kinds = [part.kinds for part in (merged, *parts) if part.kinds is not None]
+        joined = MergedConstraints(
+            nodes=[*merged.nodes, *(node for part in parts for node in part.nodes)],
+            kinds=frozenset.intersection(*kinds) if kinds else None,
+            values=merged.values if merged.values is not None or len(parts) > 1 else parts[0].values,
+            required=merged.required | set.intersection(*(part.required for part in parts)),
+            closed=merged.closed or all(part.closed for part in parts),
+            doc=merged.doc or parts[0].doc,
+            format=merged.format or parts[0].format,
         )
-        for part in (found, *parts):
+        for part in (merged, *parts):
             for name, nodes in part.properties.items():
-                whole.properties.setdefault(name, []).extend(nodes)
-            for mine, its in (
-                (whole.patterns, part.patterns),
-                (whole.rest, part.rest),
-                (whole.items, part.items),
-                (whole.tuples, part.tuples),
+                joined.properties.setdefault(name, []).extend(nodes)
+            for target, its in (
+                (joined.patterns, part.patterns),
+                (joined.rest, part.rest),
+                (joined.items, part.items),
+                (joined.tuples, part.tuples),
             ):
-                mine.extend(its)
-        return whole
+                target.extend(its)
+        return joined
 
     def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
         losses_before = len(self.losses)
-        found = [self.type([branch], way, depth + 1) for branch in branches]
-        made = [one for one in found if one is not None]
-        kinds = {one[0] for one in made}
-        nullable = any(one[1] for one in made)
+        types = [self.type([branch], way, depth + 1) for branch in branches]
+        present = [one for one in types if one is not None]
+        kinds = {one[0] for one in present}
+        nullable = any(one[1] for one in present)
         if kinds == {Scalar("int64"), Scalar("float64")}:
             kinds = {Scalar("float64")}
-        is_cut = len(made) < len(found) and any(loss.rule == "RECURSION_CUT" for loss in self.losses[losses_before:])
+        is_cut = len(present) < len(types) and any(loss.rule == "RECURSION_CUT" for loss in self.losses[losses_before:])
         if len(kinds) == 1 and not is_cut:
             return kinds.pop(), nullable
         del self.losses[losses_before:]
         self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 
-    def _typed(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
-        kinds = found.kinds
-        if kinds is None and found.assumed:
-            kinds = frozenset({found.assumed})
-            self._add_loss("TYPE_ASSUMED", way, found.assumed)
-        if found.values is not None:
-            seen = frozenset(map(kind_of, found.values))
-            kinds = seen if kinds is None else kinds & seen
-            if kinds >= {"string"} and len(found.values) > 1:
-                self._add_loss("ENUM_AS_STRING", way, f"{len(found.values)} values")
+    def _typed(self, merged: MergedConstraints, way: str, depth: int) -> NullableType | None:
+        kinds = merged.kinds
+        if kinds is None and merged.assumed:
+            kinds = frozenset({merged.assumed})
+            self._add_loss("TYPE_ASSUMED", way, merged.assumed)
+        if merged.values is not None:
+            value_kinds = frozenset(map(kind_of, merged.values))
+            kinds = value_kinds if kinds is None else kinds & value_kinds
+            if kinds >= {"string"} and len(merged.values) > 1:
+                self._add_loss("ENUM_AS_STRING", way, f"{len(merged.values)} values")
         if kinds is None:
             self._add_loss("ANY_AS_VARIANT", way)
             return _VARIANT, True
@@ -201,35 +201,35 @@ class _ColumnBuilder:
         if len(rest) > 1:
             self._add_loss("ANY_AS_VARIANT", way, " or ".join(kind for kind in KINDS if kind in rest))
             return _VARIANT, nullable
-        made = self._of_kind(next(iter(rest)), found, way, depth)
-        return (made, nullable) if made is not None else None
+        column_type = self._of_kind(next(iter(rest)), merged, way, depth)
+        return (column_type, nullable) if column_type is not None else None
 
-    def _of_kind(self, kind: str, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+    def _of_kind(self, kind: str, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         match kind:
             case "object":
-                return self._object(found, way, depth)
+                return self._object(merged, way, depth)
             case "array":
-                return self._array(found, way, depth)
+                return self._array(merged, way, depth)
             case "integer" | "number":
-                return self._number(kind, found, way)
+                return self._number(kind, merged, way)
             case "string":
-                if found.format == "uuid":
+                if merged.format == "uuid":
                     self._add_loss("UUID_AS_STRING", way)
-                return Scalar(FORMATS.get(found.format, "string"))
+                return Scalar(FORMATS.get(merged.format, "string"))
         return Scalar("boolean")
 
-    def _number(self, kind: str, found: MergedConstraints, way: str) -> ColumnType:
-        lows, highs = (_numbers(found.get_all(word)) for word in ("minimum", "maximum"))
-        beyond = [_numbers(found.get_all(word)) for word in ("exclusiveMinimum", "exclusiveMaximum")]
+    def _number(self, kind: str, merged: MergedConstraints, way: str) -> ColumnType:
+        lows, highs = (_numbers(merged.get_all(word)) for word in ("minimum", "maximum"))
+        beyond = [_numbers(merged.get_all(word)) for word in ("exclusiveMinimum", "exclusiveMaximum")]
         low, high = max((*lows, *beyond[0]), default=None), min((*highs, *beyond[1]), default=None)
-        listed = _numbers(found.values or ())
+        listed = _numbers(merged.values or ())
         if listed:
             low, high, beyond = min(listed), max(listed), [[], []]
         if kind == "integer":
             if low is None or high is None or low < _LOWEST or high > _HIGHEST:
                 self._add_loss("INTEGER_BEYOND_64", way)
             return Scalar("int64")
-        steps = [Exact(one).normalize().as_tuple() for one in _numbers(found.get_all("multipleOf"))]
+        steps = [Exact(one).normalize().as_tuple() for one in _numbers(merged.get_all("multipleOf"))]
         if low is not None and high is not None and len(steps) == 1 and steps[0].digits == (1,):
             scale = max(0, -int(steps[0].exponent))
             ends = ((low, low in beyond[0]), (high, high in beyond[1]))
@@ -239,34 +239,34 @@ class _ColumnBuilder:
         self._add_loss("NUMBER_AS_DOUBLE", way)
         return Scalar("float64")
 
-    def _array(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
-        if found.tuples:
-            self._add_loss("TUPLE_AS_VARIANT", way, f"{len(found.tuples)} places")
+    def _array(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+        if merged.tuples:
+            self._add_loss("TUPLE_AS_VARIANT", way, f"{len(merged.tuples)} places")
             return _VARIANT
-        if not found.items:
+        if not merged.items:
             self._add_loss("ANY_AS_VARIANT", f"{way}.element")
             return List(_VARIANT, nullable=True)
-        made = self.type(found.items, f"{way}.element", depth + 1)
-        return List(*made) if made else None
+        element = self.type(merged.items, f"{way}.element", depth + 1)
+        return List(*element) if element else None
 
-    def _object(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
-        if not found.properties and not found.closed:
-            return self._map(found, way, depth)
-        if found.patterns or not found.closed:
+    def _object(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+        if not merged.properties and not merged.closed:
+            return self._map(merged, way, depth)
+        if merged.patterns or not merged.closed:
             self._add_loss("CONTENT_OPEN", way)
         inside: list[Column] = []
-        for name, nodes in found.properties.items():
-            made = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
-            if made is not None:
+        for name, nodes in merged.properties.items():
+            member = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
+            if member is not None:
                 doc = self.gather(nodes).doc
-                inside.append(Column(name, made[0], made[1] or name not in found.required, doc))
+                inside.append(Column(name, member[0], member[1] or name not in merged.required, doc))
         return Struct(tuple(inside))
 
-    def _map(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
+    def _map(self, merged: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         inner = f"{way}.value" if way else "value"
-        if len(found.rest) + len(found.patterns) == 1:
-            made = self.type([*found.rest, *found.patterns], inner, depth + 1)
-            return Map(Scalar("string"), *made) if made else None
+        if len(merged.rest) + len(merged.patterns) == 1:
+            value = self.type([*merged.rest, *merged.patterns], inner, depth + 1)
+            return Map(Scalar("string"), *value) if value else None
         self._add_loss("ANY_AS_VARIANT", inner)
         return Map(Scalar("string"), _VARIANT, nullable=True)
 
@@ -281,7 +281,7 @@ def _numbers(values: Iterable[Json]) -> list[int | Exact]:
 
 def _count_digits(end: int | Exact, *, is_beyond: bool) -> int:
     """Digits before the point of the largest number up to a bound, or (`is_beyond`) of those below it."""
-    whole = abs(int(end))
-    if is_beyond and whole == abs(end):
-        whole -= 1
-    return len(str(whole)) if whole > 0 else 0
+    integer = abs(int(end))
+    if is_beyond and integer == abs(end):
+        integer -= 1
+    return len(str(integer)) if integer > 0 else 0

@@ -120,12 +120,12 @@ def count_values(value: Json) -> int:
     """Values inside a value, itself included."""
     count, waiting = 0, [value]
     while waiting:
-        here = waiting.pop()
+        part = waiting.pop()
         count += 1
-        if isinstance(here, dict):
-            waiting += here.values()
-        elif isinstance(here, list):
-            waiting += here
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
     return count
 
 
@@ -149,9 +149,9 @@ def count_steps(document: JsonSchema, value: Json) -> int | None:
                 return None
             continue
         node, held, place = following
-        known = counted.get((node.key, place))
-        if known is not None:
-            step.cost += known
+        cost = counted.get((node.key, place))
+        if cost is not None:
+            step.cost += cost
         elif (node.key, place) in open_:
             return None
         else:
@@ -177,19 +177,19 @@ def _inner(
     document: JsonSchema, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
 ) -> Iterator[tuple[SchemaNode, Json, int]]:
     """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""
-    for one in list_in_place_schemas(document, node):
-        yield one, value, place
+    for schema in list_in_place_schemas(document, node):
+        yield schema, value, place
     if not isinstance(value, dict | list):
         return
-    for sign, one in list_parts(node):
+    for sign, schema in list_parts(node):
         if isinstance(value, dict):
             if sign[0] == "p" and sign[1:] in value:
-                yield one, value[sign[1:]], ids.setdefault((place, sign[1:]), len(ids) + 1)
+                yield schema, value[sign[1:]], ids.setdefault((place, sign[1:]), len(ids) + 1)
             elif sign == "*":
                 for name, held in value.items():
-                    yield one, held, ids.setdefault((place, name), len(ids) + 1)
+                    yield schema, held, ids.setdefault((place, name), len(ids) + 1)
         elif sign == "*":
             for at, held in enumerate(value):
-                yield one, held, ids.setdefault((place, str(at)), len(ids) + 1)
+                yield schema, held, ids.setdefault((place, str(at)), len(ids) + 1)
         elif sign[0] == "i" and int(sign[1:]) < len(value):
-            yield one, value[int(sign[1:])], ids.setdefault((place, sign[1:]), len(ids) + 1)
+            yield schema, value[int(sign[1:])], ids.setdefault((place, sign[1:]), len(ids) + 1)

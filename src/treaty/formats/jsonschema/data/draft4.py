@@ -164,28 +164,28 @@ def compile_draft4(document: Json, depth: int) -> Draft4Schema:
         raise _issue("$", f"more regular expressions than the limit REGEXES of {REGEXES}")
     bound: Any = _bind_remote(body)
     model = _parse(bound)
-    wrong: Exception | None = None
+    failure: Exception | None = None
     for engine in ENGINES:
         try:
             compiled = jsonschema_rs.Draft4Validator(
                 bound, offline=True, validate_formats=True, formats=_FORMATS, pattern_options=engine
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            wrong = error
+            failure = error
         else:
             return Draft4Schema(compiled, depth, model, measure_weight(model), count_compared(model))
-    raise _issue("$", str(wrong).partition("\n")[0][:300])
+    raise _issue("$", str(failure).partition("\n")[0][:300])
 
 
 def validate_text(schema: str, value: bytes, depth: int) -> ValueValidated:
     """Validate a JSON text by the text of a schema, both of which were read before."""
     try:
-        found = compile_draft4(json.loads(schema), depth).find_violations(json.loads(value))
+        violations = compile_draft4(json.loads(schema), depth).find_violations(json.loads(value))
     except ValueTooCostlyError as stop:
         return ValueValidated(too_costly=stop.issues[0].message)
-    except SchemaIssuesError as wrong:
-        return ValueValidated(issue=str(wrong))
-    return ValueValidated(tuple((one.message, one.path, one.keyword, one.targets) for one in found))
+    except SchemaIssuesError as error:
+        return ValueValidated(issue=str(error))
+    return ValueValidated(tuple((one.message, one.path, one.keyword, one.targets) for one in violations))
 
 
 def _parse(body: dict[str, Json]) -> JsonSchema:
@@ -273,9 +273,9 @@ def _violations(error: Any) -> Iterator[DataViolation]:
     kind, path = error.kind, _path(error.instance_path)
     match kind.name:
         case "type":
-            found = _type_name(error.instance)
-            wanted = kind.types[0] if len(kind.types) == 1 else f"[{', '.join(kind.types)}]"
-            yield DataViolation(f"{path}: {found} found, {wanted} expected", path, "type", (found, wanted))
+            type_name = _type_name(error.instance)
+            allowed = kind.types[0] if len(kind.types) == 1 else f"[{', '.join(kind.types)}]"
+            yield DataViolation(f"{path}: {type_name} found, {allowed} expected", path, "type", (type_name, allowed))
         case "required":
             message = f"{path}.{kind.property}: is missing but it is required"
             yield DataViolation(message, path, "required", (kind.property,))
@@ -297,16 +297,16 @@ def _violations(error: Any) -> Iterator[DataViolation]:
             yield DataViolation(f"{path}: {message}", path, keyword, _targets(kind))
 
 
-def _shorten(one: DataViolation) -> DataViolation:
+def _shorten(violation: DataViolation) -> DataViolation:
     """A violation whose texts have no more than VIOLATION_CHARACTERS; targets that are left out are counted."""
     targets, left = list[str](), VIOLATION_CHARACTERS
-    for target in one.targets:
+    for target in violation.targets:
         left -= len(target)
         if left < 0:
-            targets.append(f"… and {len(one.targets) - len(targets)} more")
+            targets.append(f"… and {len(violation.targets) - len(targets)} more")
             break
         targets.append(target)
-    return DataViolation(_cut(one.message), _cut(one.path), one.keyword, tuple(targets))
+    return DataViolation(_cut(violation.message), _cut(violation.path), violation.keyword, tuple(targets))
 
 
 def _cut(text: str) -> str:

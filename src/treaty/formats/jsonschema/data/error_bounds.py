@@ -54,10 +54,10 @@ def find_reported(document: JsonSchema, value: Json) -> Reported:
     sizes = _Sizes()
     total, in_choices, largest = 0, 0, 0
     for places, (node, part, path, is_in_choice) in enumerate(_walk(document, value)):
-        one = _ERROR + path + sizes.quote(node) + sizes.measure(part)
-        total += one * _count_errors(node)
-        in_choices += one * _count_errors(node) if is_in_choice else 0
-        largest = max(largest, one)
+        size = _ERROR + path + sizes.quote(node) + sizes.measure(part)
+        total += size * _count_errors(node)
+        in_choices += size * _count_errors(node) if is_in_choice else 0
+        largest = max(largest, size)
         if in_choices > VIOLATIONS_CHARACTERS or places > _PLACES:
             return NONE
     if total <= VIOLATIONS_CHARACTERS:
@@ -109,30 +109,30 @@ class _Sizes:
 
     def quote(self, node: SchemaNode) -> int:
         """What an error may quote of a schema."""
-        found = self._quoted.get(node.key)
-        if found is None:
+        size = self._quoted.get(node.key)
+        if size is None:
             held = node.value if isinstance(node.value, dict) else {}
-            found = sum(self.measure(one) for word, one in held.items() if word in _QUOTED)
-            self._quoted[node.key] = found
-        return found
+            size = sum(self.measure(one) for word, one in held.items() if word in _QUOTED)
+            self._quoted[node.key] = size
+        return size
 
     def measure(self, value: Json) -> int:
         """About the characters of a value."""
         if not isinstance(value, dict | list):
             return len(value) + 2 if isinstance(value, str) else 8
-        found = self._measured.get(id(value))
-        if found is not None:
-            return found
+        size = self._measured.get(id(value))
+        if size is not None:
+            return size
         waiting: list[Json] = [value]
         while waiting:
-            one = waiting[-1]
-            assert isinstance(one, dict | list)
-            parts = list(one.values()) if isinstance(one, dict) else one
+            current = waiting[-1]
+            assert isinstance(current, dict | list)
+            parts = list(current.values()) if isinstance(current, dict) else current
             unknown = [part for part in parts if isinstance(part, dict | list) and id(part) not in self._measured]
             if unknown:
                 waiting += unknown
                 continue
             waiting.pop()
-            names = sum(map(len, one)) + 4 * len(one) if isinstance(one, dict) else 0
-            self._measured[id(one)] = 2 + 2 * len(one) + names + sum(map(self.measure, parts))
+            names = sum(map(len, current)) + 4 * len(current) if isinstance(current, dict) else 0
+            self._measured[id(current)] = 2 + 2 * len(current) + names + sum(map(self.measure, parts))
         return self._measured[id(value)]

@@ -85,64 +85,64 @@ class _ExampleGenerator:
         self.steps += 1
         if self.steps > _STEPS or depth > 40:
             raise ImpossibleError("too many steps")
-        asked = collect_constraints(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
-        self.steps += asked.steps // 10
-        if asked.allowed is not None:
-            return self.draw.pick(asked.allowed)
-        kinds = asked.types if self.wild and self.draw.chance(20) else asked.assumed_types()
+        constraints = collect_constraints(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
+        self.steps += constraints.steps // 10
+        if constraints.allowed is not None:
+            return self.draw.pick(constraints.allowed)
+        kinds = constraints.types if self.wild and self.draw.chance(20) else constraints.assumed_types()
         if depth > _DEEP:
             kinds = tuple(kind for kind in kinds if kind not in ("object", "array")) or kinds
-        if len(asked.types) > 6 and not asked.words & {"type", "properties"} and self.wild:
+        if len(constraints.types) > 6 and not constraints.words & {"type", "properties"} and self.wild:
             return generate_junk(self.draw)
         kind = self.draw.pick([one for one in kinds if one != "null"] or kinds) if self.draw.chance(85) else None
         match kind or self.draw.pick(kinds):
             case "object":
-                return self.object(asked, depth)
+                return self.object(constraints, depth)
             case "array":
-                return self.array(asked, depth)
+                return self.array(constraints, depth)
             case "string":
-                return self.string(asked)
+                return self.string(constraints)
             case "boolean":
                 return self.draw.chance(50)
             case "null":
                 return None
             case other:
-                return self.number(asked, whole=other == "integer")
+                return self.number(constraints, is_integer=other == "integer")
 
-    def object(self, asked: ExampleConstraints, depth: int) -> Json:
+    def object(self, constraints: ExampleConstraints, depth: int) -> Json:
         """Required members, some of the others, and where that is too few some that the schema does not name."""
-        least, most = asked.get_maximum("minProperties", 0), asked.get_minimum("maxProperties", 1_000)
+        minimum, maximum = constraints.get_maximum("minProperties", 0), constraints.get_minimum("maxProperties", 1_000)
         share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
-        made: dict[str, Json] = {}
-        names = [name for name in asked.names() if name in asked.required or self.draw.chance(share)]
-        if len(asked.required) > _STEPS:
+        members: dict[str, Json] = {}
+        names = [name for name in constraints.names() if name in constraints.required or self.draw.chance(share)]
+        if len(constraints.required) > _STEPS:
             raise ImpossibleError("too many steps")
         if self.wild and self.draw.chance(30):
             names += [self.draw.pick(("extra", "zz", "a", "b", "x-1"))]
-        for held in asked.all("patternProperties", dict):
+        for held in constraints.all("patternProperties", dict):
             assert isinstance(held, dict)
             for _ in range(min(len(held), 3) if depth <= _DEEP else 0):
                 if self.draw.chance(60):
                     names.append(self._matching(self.draw.pick(list(held))))
-        names += [f"{self.draw.pick(_WORDS[:8])}{at or ''}" for at in range(max(0, min(least, 500) - len(names)))]
-        if not names and asked.words & {"additionalProperties"} and not self.draw.chance(30):
+        names += [f"{self.draw.pick(_WORDS[:8])}{at or ''}" for at in range(max(0, min(minimum, 500) - len(names)))]
+        if not names and constraints.words & {"additionalProperties"} and not self.draw.chance(30):
             names = [self.draw.pick(_WORDS[:8])]
-        waiting = deque(dict.fromkeys((*asked.required, *names)))
+        waiting = deque(dict.fromkeys((*constraints.required, *names)))
         while waiting:
             name = waiting.popleft()
-            if name in made or (name not in asked.required and len(made) >= most):
+            if name in members or (name not in constraints.required and len(members) >= maximum):
                 continue
             try:
-                made[name] = self.make(asked.list_of_member(name), depth + 1)
+                members[name] = self.make(constraints.list_of_member(name), depth + 1)
             except ImpossibleError:
-                if name in asked.required:
+                if name in constraints.required:
                     raise
                 continue
             for word in ("dependencies", "dependentRequired"):
-                for held in asked.all(word, dict):
+                for held in constraints.all(word, dict):
                     needed = held.get(name) if isinstance(held, dict) else None
                     waiting += [one for one in needed if isinstance(one, str)] if isinstance(needed, list) else []
-        return made
+        return members
 
     def _matching(self, regex: str) -> str:
         try:
@@ -150,50 +150,56 @@ class _ExampleGenerator:
         except (ValueError, IndexError):
             raise ImpossibleError("no text for a pattern") from None
 
-    def array(self, asked: ExampleConstraints, depth: int) -> Json:
+    def array(self, constraints: ExampleConstraints, depth: int) -> Json:
         """As few items as may be where it is deep, a few more elsewhere."""
-        least, most = asked.get_maximum("minItems", 0), asked.get_minimum("maxItems", 1_000)
-        listed = max((len(one) for word in ("items", "prefixItems") for one in asked.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
-        wanted = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)
-        contained = [node for node in asked.nodes if isinstance(node.value, dict) and "contains" in node.value]
-        count = min(max(least, wanted, asked.get_maximum("minContains", 1) if contained else 0), max(most, least), 300)
-        unique = any(asked.all("uniqueItems", bool))
-        made: list[Json] = []
+        minimum, maximum = constraints.get_maximum("minItems", 0), constraints.get_minimum("maxItems", 1_000)
+        listed = max((len(one) for word in ("items", "prefixItems") for one in constraints.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
+        drawn_count = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)
+        contained = [node for node in constraints.nodes if isinstance(node.value, dict) and "contains" in node.value]
+        count = min(
+            max(minimum, drawn_count, constraints.get_maximum("minContains", 1) if contained else 0),
+            max(maximum, minimum),
+            300,
+        )
+        unique = any(constraints.all("uniqueItems", bool))
+        items: list[Json] = []
         for at in range(count):
             extra = (
-                [get_child(node, "contains") for node in contained] if at < asked.get_maximum("minContains", 1) else []
+                [get_child(node, "contains") for node in contained]
+                if at < constraints.get_maximum("minContains", 1)
+                else []
             )
             for _ in range(10):
                 try:
-                    item = self.make([*asked.list_of_item(at), *extra], depth + 1)
+                    item = self.make([*constraints.list_of_item(at), *extra], depth + 1)
                 except ImpossibleError:
-                    if at < least or extra:
+                    if at < minimum or extra:
                         raise
-                    return made
-                if not unique or not any(is_equal_value(item, other) for other in made):
-                    made.append(item)
+                    return items
+                if not unique or not any(is_equal_value(item, other) for other in items):
+                    items.append(item)
                     break
-        return made
+        return items
 
-    def string(self, asked: ExampleConstraints) -> str:
+    def string(self, constraints: ExampleConstraints) -> str:
         """A text of the pattern, the format or the length that is asked for."""
-        least, most = asked.get_maximum("minLength", 0), asked.get_minimum("maxLength", 1_000_000)
-        for regex in asked.all("pattern", str):
+        minimum, maximum = constraints.get_maximum("minLength", 0), constraints.get_minimum("maxLength", 1_000_000)
+        for regex in constraints.all("pattern", str):
             assert isinstance(regex, str)
             text = self._matching(regex)
-            return text if len(text) >= least else text + text[-1:] * min(least - len(text), 10_000)
-        for name in asked.all("format", str):
+            return text if len(text) >= minimum else text + text[-1:] * min(minimum - len(text), 10_000)
+        for name in constraints.all("format", str):
             if name in _FORMATS and not (self.wild and self.draw.chance(20)):
                 return self.draw.pick(_FORMATS[str(name)])
         text = self.draw.pick(_WORDS)
         if self.wild and self.draw.chance(40):
-            text = text[:1] * (most if most <= 200 and self.draw.chance(50) else least)
-        return (text + "e" * min(max(0, least - len(text)), 100_000))[: max(most, 0)]
+            text = text[:1] * (maximum if maximum <= 200 and self.draw.chance(50) else minimum)
+        return (text + "e" * min(max(0, minimum - len(text)), 100_000))[: max(maximum, 0)]
 
-    def number(self, asked: ExampleConstraints, *, whole: bool) -> Json:
+    def number(self, constraints: ExampleConstraints, *, is_integer: bool) -> Json:
         """A number at a bound, beside it, or anywhere between."""
-        low, high, step = asked.bounds()
-        if whole:
+        low, high, step = constraints.bounds()
+        if is_integer:
             step = Fraction(step.numerator) if step else Fraction(1)
         grid = step or Fraction(1, self.draw.pick((1, 2, 4, 10, 100)))
         if low is not None and high is not None and not step:

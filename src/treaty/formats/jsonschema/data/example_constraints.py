@@ -24,15 +24,15 @@ class ImpossibleError(ValueError):
     """Nothing is valid here, or nothing was found."""
 
 
-def is_equal_value(one: Json, other: Json) -> bool:
+def is_equal_value(first: Json, other: Json) -> bool:
     """Equality as JSON Schema has it: true is not 1, and 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(is_equal_value(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_equal_value(held, other[name]) for name, held in one.items())
-    return one == other
+    if isinstance(first, bool) or isinstance(other, bool):
+        return first is other
+    if isinstance(first, list) and isinstance(other, list):
+        return len(first) == len(other) and all(is_equal_value(a, b) for a, b in zip(first, other, strict=True))
+    if isinstance(first, dict) and isinstance(other, dict):
+        return first.keys() == other.keys() and all(is_equal_value(held, other[name]) for name, held in first.items())
+    return first == other
 
 
 @dataclass(slots=True)
@@ -76,28 +76,28 @@ class ExampleConstraints:
 
     def list_of_member(self, name: str) -> list[SchemaNode]:
         """The schemas of the member with this name."""
-        found: list[SchemaNode] = []
+        schemas: list[SchemaNode] = []
         for node in self.nodes:
             value = node.value
             assert isinstance(value, dict)
-            known = False
+            is_named = False
             held = value.get("properties")
             if isinstance(held, dict) and name in held:
-                known = True
-                found.append(get_child(node, "properties", name))
+                is_named = True
+                schemas.append(get_child(node, "properties", name))
             patterns = value.get("patternProperties")
             for regex in patterns if isinstance(patterns, dict) else ():
                 if is_match(regex, name):
-                    known = True
-                    found.append(get_child(node, "patternProperties", regex))
-            if not known:
+                    is_named = True
+                    schemas.append(get_child(node, "patternProperties", regex))
+            if not is_named:
                 words = ("additionalProperties", "unevaluatedProperties")
-                found += [get_child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
-        return found
+                schemas += [get_child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
+        return schemas
 
     def list_of_item(self, at: int) -> list[SchemaNode]:
         """The schemas of the item at this index."""
-        found: list[SchemaNode] = []
+        schemas: list[SchemaNode] = []
         for node in self.nodes:
             value = node.value
             assert isinstance(value, dict)
@@ -106,12 +106,12 @@ class ExampleConstraints:
             held = value.get(listed)
             if isinstance(held, list):
                 if at < len(held):
-                    found.append(get_child(node, listed, at))
+                    schemas.append(get_child(node, listed, at))
                 elif isinstance(value.get(rest), dict | bool):
-                    found.append(get_child(node, rest))
+                    schemas.append(get_child(node, rest))
             elif isinstance(value.get("items"), dict | bool):
-                found.append(get_child(node, "items"))
-        return found
+                schemas.append(get_child(node, "items"))
+        return schemas
 
     def bounds(self) -> tuple[tuple[Fraction, bool] | None, tuple[Fraction, bool] | None, Fraction | None]:
         """The lowest and the highest number, each with whether it is left out itself, and what all are multiples of."""
@@ -129,9 +129,9 @@ class ExampleConstraints:
                     into.append((other, True))
         steps = [one for one in map(_fraction, self.all("multipleOf", (int, Decimal))) if one]
         step = steps[0] if steps else None
-        for one in steps[1:]:
+        for multiple in steps[1:]:
             assert step is not None
-            step = Fraction(lcm(step.numerator, one.numerator), gcd(step.denominator, one.denominator))
+            step = Fraction(lcm(step.numerator, multiple.numerator), gcd(step.denominator, multiple.denominator))
         highest = min(high, key=lambda one: (one[0], not one[1])) if high else None
         return (max(low) if low else None), highest, step
 
@@ -147,50 +147,52 @@ def collect_constraints(
 
     Raises `ImpossibleError` if nothing can be valid.
     """
-    made = ExampleConstraints()
+    constraints = ExampleConstraints()
     waiting = list(start)
-    seen: set[tuple[int, str]] = set()
+    visited: set[tuple[int, str]] = set()
     while waiting:
         node = waiting.pop()
         if node.value is False:
             raise ImpossibleError("false stands here")
-        if node.key in seen or not isinstance(node.value, dict):
+        if node.key in visited or not isinstance(node.value, dict):
             continue
-        seen.add(node.key)
+        visited.add(node.key)
         for word in ("$ref", "$recursiveRef", "$dynamicRef"):
             target = follow_reference(document, node, word)
             if target is not None:
                 waiting.append(target)
         if ignores_siblings(node):
             continue
-        made.nodes.append(node)
-        _take(made, node.value)
+        constraints.nodes.append(node)
+        _take(constraints, node.value)
         waiting += _branches(node, node.value, draw, plain=plain)
-    made.steps = len(seen)
-    if not made.types or made.allowed == []:
+    constraints.steps = len(visited)
+    if not constraints.types or constraints.allowed == []:
         raise ImpossibleError("no type and no value is left")
-    return made
+    return constraints
 
 
-def _take(made: ExampleConstraints, value: dict[str, Json]) -> None:
-    made.words |= value.keys()
+def _take(constraints: ExampleConstraints, value: dict[str, Json]) -> None:
+    constraints.words |= value.keys()
     kind = value.get("type")
     if isinstance(kind, str | list):
-        here = [kind] if isinstance(kind, str) else kind
+        kinds = [kind] if isinstance(kind, str) else kind
         # A whole number is a number too, so where one schema says number and another integer, integer is left.
-        made.types = tuple(one for one in made.types if one in here or (one == "integer" and "number" in here))
+        constraints.types = tuple(
+            one for one in constraints.types if one in kinds or (one == "integer" and "number" in kinds)
+        )
     listed = value.get("enum")
     values = listed if isinstance(listed, list) else None
     if "const" in value:
         values = [value["const"]]
     if values is not None:
-        known = made.allowed
-        made.allowed = (
-            values if known is None else [one for one in known if any(is_equal_value(one, two) for two in values)]
+        allowed = constraints.allowed
+        constraints.allowed = (
+            values if allowed is None else [one for one in allowed if any(is_equal_value(one, two) for two in values)]
         )
     names = value.get("required")
     if isinstance(names, list):
-        made.required |= dict.fromkeys(name for name in names if isinstance(name, str))
+        constraints.required |= dict.fromkeys(name for name in names if isinstance(name, str))
 
 
 def _branches(node: SchemaNode, value: dict[str, Json], draw: SeededRandom, *, plain: bool) -> Iterator[SchemaNode]:

@@ -54,15 +54,15 @@ def _one_of(chars: str) -> Part:
     return lambda draw: draw.pick(chars)
 
 
-def _repeat(part: Part, least: int, most: int) -> Part:
+def _repeat(part: Part, minimum: int, maximum: int) -> Part:
     def make(draw: SeededRandom) -> str:
-        count = least if draw.chance(30) else least + draw.below(most - least + 1)
-        made = ""
+        count = minimum if draw.chance(30) else minimum + draw.below(maximum - minimum + 1)
+        text = ""
         for _ in range(count):
-            if len(made) > _LENGTH:
+            if len(text) > _LENGTH:
                 break
-            made += part(draw)
-        return made
+            text += part(draw)
+        return text
 
     return make
 
@@ -96,28 +96,28 @@ class _RegexParser:
             parts.append(self.repeats(self.atom()))
 
         def make(draw: SeededRandom) -> str:
-            made = ""
+            text = ""
             for part in parts:
-                if len(made) > _LENGTH:
+                if len(text) > _LENGTH:
                     break
-                made += part(draw)
-            return made
+                text += part(draw)
+            return text
 
         return make
 
     def repeats(self, part: Part) -> Part:
-        found = _REPEAT.match(self.text, self.at)
-        if not found:
+        match = _REPEAT.match(self.text, self.at)
+        if not match:
             return part
-        self.at = found.end()
+        self.at = match.end()
         if self.peek() == "?":
             self.at += 1
-        if found[1]:
-            least, most = {"?": (0, 1), "*": (0, 4), "+": (1, 5)}[found[1]]
+        if match[1]:
+            minimum, maximum = {"?": (0, 1), "*": (0, 4), "+": (1, 5)}[match[1]]
         else:
-            least = int(found[2])
-            most = least if not found[3] else int(found[4] or least + 3)
-        return _repeat(part, least, max(least, min(most, least + 40)))
+            minimum = int(match[2])
+            maximum = minimum if not match[3] else int(match[4] or minimum + 3)
+        return _repeat(part, minimum, max(minimum, min(maximum, minimum + 40)))
 
     def atom(self) -> Part:
         char = self.peek()
@@ -151,18 +151,18 @@ class _RegexParser:
         if char in "bB":
             return _literal("")
         if char in "pP":
-            found = re.compile(r"\{(\^?)(\w+)(?:=\w+)?\}").match(self.text, self.at)
-            if found:
-                self.at = found.end()
-            return _one_of(string.digits if found and found[2].startswith("N") else string.ascii_letters)
+            match = re.compile(r"\{(\^?)(\w+)(?:=\w+)?\}").match(self.text, self.at)
+            if match:
+                self.at = match.end()
+            return _one_of(string.digits if match and match[2].startswith("N") else string.ascii_letters)
         return _literal(self.code(char))
 
     def code(self, char: str) -> str:
         """The character that an escape stands for."""
-        found = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}").match(self.text, self.at - 1)
-        if found:
-            self.at = found.end()
-            return chr(min(int(found[1] or found[2] or found[3], 16), 0x10FFFF))
+        match = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}").match(self.text, self.at - 1)
+        if match:
+            self.at = match.end()
+            return chr(min(int(match[1] or match[2] or match[3], 16), 0x10FFFF))
         if char == "c":
             self.at += 1
             return chr(ord(self.text[self.at - 1 : self.at] or "A") % 32)

@@ -70,9 +70,9 @@ def _type_of(schema: Any) -> _Typed:
     # msgspec 0.22 frees memory that is not its own with a decoder of a union of lists and texts with a pattern.
     if {"array", "string"} <= {*names} and "format" in words:
         raise NoStrictTypeError
-    made = [_KINDS[name](schema) for name in names]
-    depths = [depth for _, depth in made]
-    return _any_of(kind for kind, _ in made), None if None in depths else max(one or 0 for one in depths)
+    alternatives = [_KINDS[name](schema) for name in names]
+    depths = [depth for _, depth in alternatives]
+    return _any_of(kind for kind, _ in alternatives), None if None in depths else max(one or 0 for one in depths)
 
 
 def _any_of(kinds: Iterator[Any]) -> Any:
@@ -85,12 +85,12 @@ def _enumeration(schema: Mapping[str, Any], words: set[str]) -> Any:
     named = schema.get("type")
     names = {named} if isinstance(named, str) else None if named is None else {*named}
     values = []
-    for one in schema["enum"]:
-        if one is not None and not isinstance(one, str) and (isinstance(one, bool) or not isinstance(one, int)):
+    for value in schema["enum"]:
+        if value is not None and not isinstance(value, str) and (isinstance(value, bool) or not isinstance(value, int)):
             raise NoStrictTypeError
-        kind = {"null"} if one is None else {"string"} if isinstance(one, str) else {"integer", "number"}
+        kind = {"null"} if value is None else {"string"} if isinstance(value, str) else {"integer", "number"}
         if names is None or kind & names:
-            values.append(one)
+            values.append(value)
     return Literal[tuple(values)]
 
 
@@ -102,10 +102,10 @@ def _string(schema: Mapping[str, Any]) -> _Typed:
 
 
 def _size(schema: Mapping[str, Any], word: str) -> int | None:
-    found = schema.get(word)
-    if found is not None and (isinstance(found, bool) or not isinstance(found, int)):
+    size = schema.get(word)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
         raise NoStrictTypeError
-    return found
+    return size
 
 
 def _integer(schema: Mapping[str, Any]) -> _Typed:
@@ -125,22 +125,22 @@ def _number(schema: Mapping[str, Any]) -> _Typed:
         "gt" if schema.get("exclusiveMinimum") else "ge": below,
         "lt" if schema.get("exclusiveMaximum") else "le": above,
     }
-    whole, _ = _integer(schema)
-    return _any_of(iter((whole, Annotated[float, msgspec.Meta(**bounds)]))), 0
+    integer, _ = _integer(schema)
+    return _any_of(iter((integer, Annotated[float, msgspec.Meta(**bounds)]))), 0
 
 
 def _bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    found = schema.get("minimum"), schema.get("maximum")
-    if any(one is not None and abs(one) > _EXACT for one in found):
+    bounds = schema.get("minimum"), schema.get("maximum")
+    if any(one is not None and abs(one) > _EXACT for one in bounds):
         raise NoStrictTypeError
-    return found
+    return bounds
 
 
 def _array(schema: Mapping[str, Any]) -> _Typed:
-    found = _type_of(schema.get("items", {}))
+    items = _type_of(schema.get("items", {}))
     bounds: dict[str, Any] = {"min_length": _size(schema, "minItems"), "max_length": _size(schema, "maxItems")}
-    element: Any = list.__class_getitem__(found[0])
-    return Annotated[element, msgspec.Meta(**bounds)], None if found[1] is None else found[1] + 1
+    element: Any = list.__class_getitem__(items[0])
+    return Annotated[element, msgspec.Meta(**bounds)], None if items[1] is None else items[1] + 1
 
 
 def _object(schema: Mapping[str, Any]) -> _Typed:
@@ -158,10 +158,10 @@ def _object(schema: Mapping[str, Any]) -> _Typed:
         )
         names[own] = name
         depths.append(depth)
-    made = msgspec.defstruct(
+    struct = msgspec.defstruct(
         "Value", fields, rename=names, forbid_unknown_fields=True, kw_only=True, gc=False, frozen=True
     )
-    return made, None if None in depths else 1 + max((one or 0 for one in depths), default=0)
+    return struct, None if None in depths else 1 + max((one or 0 for one in depths), default=0)
 
 
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], _Typed]] = {

@@ -59,12 +59,12 @@ def get_validator(document: JsonSchema) -> ValueValidator:
     Formats are not asserted. Regular expressions run in linear time; those with looks around and backward references
     run with a bound on their steps.
     """
-    found = _kept.get(document)
-    if found is None:
-        found = _kept[document] = ValueValidator(
+    validator = _kept.get(document)
+    if validator is None:
+        validator = _kept[document] = ValueValidator(
             _compile_validator(document), measure_weight(document), count_compared(document)
         )
-    return found
+    return validator
 
 
 def _count_steps(document: JsonSchema, validator: ValueValidator, value: Json) -> int:
@@ -82,10 +82,10 @@ def _count_steps(document: JsonSchema, validator: ValueValidator, value: Json) -
 def _compile_validator(document: JsonSchema) -> Any:
     if sum(count_regexes(node.value) for node in list_nodes(document)) > REGEXES:
         raise ValueError(f"it has more regular expressions than the limit REGEXES of {REGEXES}")
-    own, others = split_texts(document)
+    own, other_texts = split_texts(document)
     draft: JsonSchemaDraft = document.root.draft
-    registry = jsonschema_rs.Registry(list(others.items()))
-    wrong: Exception | None = None
+    registry = jsonschema_rs.Registry(list(other_texts.items()))
+    failure: Exception | None = None
     for engine in ENGINES:
         try:
             return _CLASSES[draft.number](
@@ -93,15 +93,15 @@ def _compile_validator(document: JsonSchema) -> Any:
                 offline=True,
                 validate_formats=False,
                 pattern_options=engine,
-                **({"registry": registry} if others else {}),
+                **({"registry": registry} if other_texts else {}),
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            wrong = error
+            failure = error
         except BaseException as error:  # a panic of the library, which is no `Exception`
             if type(error).__name__ != "PanicException":
                 raise
-            wrong = ValueError(f"the validator failed: {error}")
-    raise ValueError(str(wrong).partition("\n")[0][:200])
+            failure = ValueError(f"the validator failed: {error}")
+    raise ValueError(str(failure).partition("\n")[0][:200])
 
 
 def is_valid(document: JsonSchema, value: Json) -> bool:
@@ -120,13 +120,13 @@ def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
         return (Diagnostic("VALUE_TOO_LARGE", "", message, f"at most {VALUE_BYTES} bytes"),)
     try:
         value = read_exact_json(text, VALUE_BYTES)
-    except InvalidSchemaError as wrong:
-        return tuple(replace(one, rule=one.rule.replace("SCHEMA_", "VALUE_")) for one in wrong.faults)
+    except InvalidSchemaError as error:
+        return tuple(replace(one, rule=one.rule.replace("SCHEMA_", "VALUE_")) for one in error.faults)
     try:
         validator = get_validator(document)
         steps = _count_steps(document, validator, value)
-    except ValueError as wrong:
-        message = f"values can't be checked by this schema: {wrong}"
+    except ValueError as error:
+        message = f"values can't be checked by this schema: {error}"
         return (Diagnostic("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
     if validator.compiled.is_valid(value):
         return ()
@@ -161,8 +161,8 @@ def _fault(error: Any) -> Diagnostic:
         steps += kind.unexpected[:1]
     path = "".join(f"/{escape_step(str(step))}" for step in steps)
     place = "".join(f"/{escape_step(str(step))}" for step in error.schema_path) or "/"
-    asked = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
-    asked_text = " or ".join(map(str, asked)) if isinstance(asked, list) else "" if asked is None else str(asked)
+    limit = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
+    asked_text = " or ".join(map(str, limit)) if isinstance(limit, list) else "" if limit is None else str(limit)
     expected = (
         f"{kind.name} {_short(asked_text)}, as the schema says at {place}"
         if asked_text

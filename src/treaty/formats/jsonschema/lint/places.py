@@ -27,14 +27,14 @@ def list_schemas(document: JsonSchema) -> tuple[SchemaNode, ...]:
 
     Schemas that a ``$ref`` beside them silences are left out.
     """
-    found = []
+    schemas = []
     waiting = [document.root]
     while waiting:
         node = waiting.pop()
         if isinstance(node.value, dict):
-            found.append(node)
+            schemas.append(node)
             waiting += reversed(list(list_subschemas(node, only_kept=ignores_siblings(node))))
-    return tuple(found)
+    return tuple(schemas)
 
 
 def list_properties(document: JsonSchema) -> Iterator[tuple[str, SchemaNode]]:

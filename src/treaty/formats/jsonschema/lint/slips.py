@@ -124,17 +124,17 @@ def _required_not_defined(document: JsonSchema) -> Iterator[Advice]:
         names = node.value.get("required")
         if not isinstance(names, list) or "properties" not in node.value or ignores_siblings(node):
             continue
-        found = merge_constraints(document, [node], NEAR)
-        if found.choices:
+        merged = merge_constraints(document, [node], NEAR)
+        if merged.choices:
             continue
-        patterns = [one.place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for one in found.patterns]
+        patterns = [one.place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for one in merged.patterns]
         for at, name in enumerate(names):
             if (
                 isinstance(name, str)
-                and name not in found.properties
+                and name not in merged.properties
                 and not any(is_match(one, name) for one in patterns)
             ):
-                near = get_close_matches(name, found.properties, 1, 0.8)
+                near = get_close_matches(name, merged.properties, 1, 0.8)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 message = f"the property {name!r} is required and not described{hint}"
                 yield f"{node.place}/required/{at}", message, "one of the properties"
@@ -153,12 +153,12 @@ def _enum_duplicate(document: JsonSchema) -> Iterator[Advice]:
     for node in list_schemas(document):
         assert isinstance(node.value, dict)
         values = node.value.get("enum")
-        seen: set[str] = set()
+        texts: set[str] = set()
         for at, value in enumerate(values if isinstance(values, list) else ()):
             text = print_value(_plain(value), ordered=True)
-            if text in seen:
+            if text in texts:
                 yield f"{node.place}/enum/{at}", f"the value {text:.100} stands twice in the enum", "values that differ"
-            seen.add(text)
+            texts.add(text)
 
 
 def _format_unknown(document: JsonSchema) -> Iterator[Advice]:

@@ -105,20 +105,20 @@ class _Comparison:
 
     def _messages(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
         """Messages inside two others, by their names."""
-        mine, theirs = _by_name(reader.node.messages), _by_name(writer.node.messages)
-        for name, (at, node) in theirs.items():
+        reader_messages, writer_messages = _by_name(reader.node.messages), _by_name(writer.node.messages)
+        for name, (at, node) in writer_messages.items():
             inner = f"{path}/{name}"
-            found = mine.get(name)
-            if found is None:
+            nested = reader_messages.get(name)
+            if nested is None:
                 if not (has_option(node, "map_entry") or _has_group(reader.node, name)):
                     self._add(established.MESSAGE_REMOVED, inner, "no such message", f"message {name}")
                 continue
-            yield from self._message(_nest_body(reader, found[1]), _nest_body(writer, node), inner)
-            if found[0] != at:
-                self._add(harmless.MESSAGE_MOVED, inner, str(found[0]), str(at))
+            yield from self._message(_nest_body(reader, nested[1]), _nest_body(writer, node), inner)
+            if nested[0] != at:
+                self._add(harmless.MESSAGE_MOVED, inner, str(nested[0]), str(at))
         if self._with_harmless:
-            for name, (_, node) in mine.items():
-                if name not in theirs and not (has_option(node, "map_entry") or _has_group(writer.node, name)):
+            for name, (_, node) in reader_messages.items():
+                if name not in writer_messages and not (has_option(node, "map_entry") or _has_group(writer.node, name)):
                     self._add(harmless.MESSAGE_ADDED, f"{path}/{name}", f"message {name}", "no such message")
 
     def _message(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
@@ -127,20 +127,20 @@ class _Comparison:
             return
         self._memo[key] = False
         before = self._harm
-        mine, theirs = reader.node, writer.node
-        self._budget.spend(6 + len(mine.fields) + len(theirs.fields) + len(mine.messages) + len(theirs.messages))
-        if mine.options or theirs.options:
-            sets = [has_option(one, "message_set_wire_format") for one in (mine, theirs)]
+        new, old = reader.node, writer.node
+        self._budget.spend(6 + len(new.fields) + len(old.fields) + len(new.messages) + len(old.messages))
+        if new.options or old.options:
+            sets = [has_option(one, "message_set_wire_format") for one in (new, old)]
             if sets[0] != sets[1]:
                 self._add(treaty.MESSAGE_SET_CHANGED, path, *("a message set" if one else "a message" for one in sets))
-        if mine.oneofs or theirs.oneofs:
+        if new.oneofs or old.oneofs:
             yield from self._with_oneofs(reader, writer, path)
         else:
-            yield from self._fields(reader, writer, _map_by_number(mine.fields), _map_by_number(theirs.fields), path)
+            yield from self._fields(reader, writer, _map_by_number(new.fields), _map_by_number(old.fields), path)
         if self._with_harmless:
-            for rule, where in extras.compare_messages(mine, theirs, path):
+            for rule, where in extras.compare_messages(new, old, path):
                 self._add(rule, where)
-        if mine.messages or theirs.messages:
+        if new.messages or old.messages:
             yield from self._messages(reader, writer, path)
         self._memo[key] = self._harm > before
 
@@ -148,60 +148,64 @@ class _Comparison:
         self,
         reader: MessageBody,
         writer: MessageBody,
-        mine: Mapping[int, Field],
-        theirs: Mapping[int, Field],
+        new_fields: Mapping[int, Field],
+        old_fields: Mapping[int, Field],
         path: str,
     ) -> Task:
         """Fields outside of oneofs, by their numbers."""
-        numbers = mine.keys() | theirs.keys() if len(mine) != len(theirs) or mine.keys() != theirs.keys() else mine
+        numbers = (
+            new_fields.keys() | old_fields.keys()
+            if len(new_fields) != len(old_fields) or new_fields.keys() != old_fields.keys()
+            else new_fields
+        )
         plain = not (reader.home.file.edition or writer.home.file.edition)
         for number in sorted(numbers):
-            one, other = mine.get(number), theirs.get(number)
-            if one is None:
-                assert other is not None
-                required = self._writer.get_label(writer, other) == "required"
+            new, old = new_fields.get(number), old_fields.get(number)
+            if new is None:
+                assert old is not None
+                required = self._writer.get_label(writer, old) == "required"
                 rule = established.REQUIRED_FIELD_REMOVED if required else harmless.FIELD_REMOVED
-                self._add(rule, f"{path}/{number}", "no such field", _describe_field(other))
-            elif other is None:
-                required = self._reader.get_label(reader, one) == "required"
+                self._add(rule, f"{path}/{number}", "no such field", _describe_field(old))
+            elif old is None:
+                required = self._reader.get_label(reader, new) == "required"
                 rule = established.REQUIRED_FIELD_ADDED if required else harmless.FIELD_ADDED
-                self._add(rule, f"{path}/{number}", _describe_field(one), "no such field")
-            elif plain and one.type == other.type and one.label == other.label and _simple(one, other):
-                if one.name != other.name:
-                    self._add(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", one.name, other.name)
+                self._add(rule, f"{path}/{number}", _describe_field(new), "no such field")
+            elif plain and new.type == old.type and new.label == old.label and _simple(new, old):
+                if new.name != old.name:
+                    self._add(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", new.name, old.name)
             else:
-                yield from self._field(reader, one, writer, other, f"{path}/{number}")
+                yield from self._field(reader, new, writer, old, f"{path}/{number}")
 
     def _with_oneofs(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
         """Fields inside and outside of oneofs."""
-        mine, theirs = _oneofs(reader.node), _oneofs(writer.node)
+        new_oneofs, old_oneofs = _oneofs(reader.node), _oneofs(writer.node)
         self._budget.spend(2 * (len(reader.node.all_fields) + len(writer.node.all_fields)))
-        inside = {number: name for name, fields in mine.items() for number in fields}
-        was_inside = {number: name for name, fields in theirs.items() for number in fields}
+        inside = {number: name for name, fields in new_oneofs.items() for number in fields}
+        was_inside = {number: name for name, fields in old_oneofs.items() for number in fields}
         outside, was_outside = _map_by_number(reader.node.fields), _map_by_number(writer.node.fields)
-        for name, fields in mine.items():
+        for name, fields in new_oneofs.items():
             self._exclusion(fields, was_outside, was_inside, f"{path}/{name}")
         everything = outside.keys() | inside.keys()
-        for name in (*mine, *(name for name in theirs if name not in mine)):
-            if name not in theirs or name not in mine:
-                self._add(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
-                if name in theirs and not everything.isdisjoint(theirs[name]):
-                    self._report_dropped(theirs[name], everything, f"{path}/{name}")
+        for name in (*new_oneofs, *(name for name in old_oneofs if name not in new_oneofs)):
+            if name not in old_oneofs or name not in new_oneofs:
+                self._add(harmless.ONEOF_ADDED if name in new_oneofs else harmless.ONEOF_REMOVED, f"{path}/{name}")
+                if name in old_oneofs and not everything.isdisjoint(old_oneofs[name]):
+                    self._report_dropped(old_oneofs[name], everything, f"{path}/{name}")
                 continue
-            for number in sorted(mine[name].keys() | theirs[name].keys()):
+            for number in sorted(new_oneofs[name].keys() | old_oneofs[name].keys()):
                 where = f"{path}/{name}/{number}"
-                one, other = mine[name].get(number), theirs[name].get(number)
-                if one is not None and other is not None:
-                    yield from self._field(reader, one, writer, other, where)
-                elif one is not None:
-                    self._add(harmless.ONEOF_FIELD_ADDED, where, _describe_field(one), "no such field in the oneof")
-            self._report_dropped(theirs[name], everything, f"{path}/{name}")
+                new, old = new_oneofs[name].get(number), old_oneofs[name].get(number)
+                if new is not None and old is not None:
+                    yield from self._field(reader, new, writer, old, where)
+                elif new is not None:
+                    self._add(harmless.ONEOF_FIELD_ADDED, where, _describe_field(new), "no such field in the oneof")
+            self._report_dropped(old_oneofs[name], everything, f"{path}/{name}")
         left = {number: one for number, one in outside.items() if number not in was_inside}
         yield from self._fields(
             reader, writer, left, {number: one for number, one in was_outside.items() if number not in inside}, path
         )
-        before = {**was_outside, **{number: theirs[name][number] for number, name in was_inside.items()}}
-        now = {**outside, **{number: mine[name][number] for number, name in inside.items()}}
+        before = {**was_outside, **{number: old_oneofs[name][number] for number, name in was_inside.items()}}
+        now = {**outside, **{number: new_oneofs[name][number] for number, name in inside.items()}}
         for number in sorted(now.keys() & before.keys()):
             if inside.get(number) != was_inside.get(number):
                 if number in outside:
@@ -230,96 +234,96 @@ class _Comparison:
             before = [*(f"field {name}" for name in alone), *(f"oneof {name}" for name in oneofs)]
             self._add(rule, path, "one oneof", " and ".join(before[:10]))
 
-    def _field(self, reader: MessageBody, one: Field, writer: MessageBody, other: Field, path: str) -> Task:
+    def _field(self, reader: MessageBody, new: Field, writer: MessageBody, old: Field, path: str) -> Task:
         """The same field on both sides."""
         self._budget.spend(8)
-        if one.name != other.name:
-            self._add(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
-        mine, theirs = self._reader.get_kind(reader, one), self._writer.get_kind(writer, other)
-        if mine.name == theirs.name == "MAP":
-            assert mine.parts is not None
-            assert theirs.parts is not None
-            for part, was in zip(mine.parts, theirs.parts, strict=True):
+        if new.name != old.name:
+            self._add(harmless.FIELD_NAME_CHANGED, path, new.name, old.name)
+        new_kind, old_kind = self._reader.get_kind(reader, new), self._writer.get_kind(writer, old)
+        if new_kind.name == old_kind.name == "MAP":
+            assert new_kind.parts is not None
+            assert old_kind.parts is not None
+            for part, was in zip(new_kind.parts, old_kind.parts, strict=True):
                 kinds = (self._reader.resolve_kind(reader, part), self._writer.resolve_kind(writer, was))
-                yield from self._kinds(*kinds, path, (reader, one))
+                yield from self._kinds(*kinds, path, (reader, new))
             return
         before = self._harm
-        yield from self._kinds(mine, theirs, path, (reader, one))
-        if self._harm > before and mine.name != "MESSAGE":
+        yield from self._kinds(new_kind, old_kind, path, (reader, new))
+        if self._harm > before and new_kind.name != "MESSAGE":
             return
-        label = self._reader.get_label(reader, one)
-        self._labels(mine, label, self._writer.get_label(writer, other), path)
-        if label == "required" and mine.symbol is not None:
-            known, written = self._reader.list_closed_numbers(mine), self._writer.list_closed_numbers(theirs)
-            if known is not None and (written is None or not written <= known):
-                self._add(treaty.REQUIRED_ENUM_NARROWED, path, mine.word, theirs.word)
-        if mine.name == "MESSAGE" == theirs.name:
-            encodings = [self._reader.is_delimited(reader, one), self._writer.is_delimited(writer, other)]
+        label = self._reader.get_label(reader, new)
+        self._labels(new_kind, label, self._writer.get_label(writer, old), path)
+        if label == "required" and new_kind.symbol is not None:
+            readable, written = self._reader.list_closed_numbers(new_kind), self._writer.list_closed_numbers(old_kind)
+            if readable is not None and (written is None or not written <= readable):
+                self._add(treaty.REQUIRED_ENUM_NARROWED, path, new_kind.word, old_kind.word)
+        if new_kind.name == "MESSAGE" == old_kind.name:
+            encodings = [self._reader.is_delimited(reader, new), self._writer.is_delimited(writer, old)]
             if encodings[0] != encodings[1]:
                 words = ("between marks" if each else "with its length" for each in encodings)
                 self._add(treaty.FIELD_ENCODING_CHANGED, path, *words)
 
-    def _kinds(self, mine: FieldKind, theirs: FieldKind, path: str, place: tuple[MessageBody, Field]) -> Task:
+    def _kinds(self, new: FieldKind, old: FieldKind, path: str, place: tuple[MessageBody, Field]) -> Task:
         """What a field, a key or a value is on both sides; `place` is the reader's field."""
-        if mine.name != theirs.name:
-            self._add(established.FIELD_KIND_CHANGED, path, mine.word, theirs.word)
-        elif mine.name == "MESSAGE":
-            yield from self._named(mine, theirs, path)
-        elif mine.group != theirs.group:
-            self._add(established.FIELD_SCALAR_KIND_CHANGED, path, mine.word, theirs.word)
-        elif theirs.word == "bytes" and mine.word == "string" and self._reader.is_utf8_checked(*place):
-            self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, mine.word, theirs.word)
+        if new.name != old.name:
+            self._add(established.FIELD_KIND_CHANGED, path, new.word, old.word)
+        elif new.name == "MESSAGE":
+            yield from self._named(new, old, path)
+        elif new.group != old.group:
+            self._add(established.FIELD_SCALAR_KIND_CHANGED, path, new.word, old.word)
+        elif old.word == "bytes" and new.word == "string" and self._reader.is_utf8_checked(*place):
+            self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, new.word, old.word)
 
-    def _named(self, mine: FieldKind, theirs: FieldKind, path: str) -> Task:
+    def _named(self, new_kind: FieldKind, old_kind: FieldKind, path: str) -> Task:
         """Messages by their names without packages; those that the walk by names does not see, by their fields too."""
-        one, other = _get_body(self._reader, mine), _get_body(self._writer, theirs)
-        names = (one.local if one else mine.word, other.local if other else theirs.word)
+        new, old = _get_body(self._reader, new_kind), _get_body(self._writer, old_kind)
+        names = (new.local if new else new_kind.word, old.local if old else old_kind.word)
         if names[0] != names[1]:
-            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_kind.word, old_kind.word)
             return
-        if one is None or other is None or (one.node is other.node and one.home is other.home):
+        if new is None or old is None or (new.node is old.node and new.home is old.home):
             return
-        at_home = not (one.home.path or other.home.path)
-        if at_home and self._reader.is_walked(one.node) and self._writer.is_walked(other.node):
+        at_home = not (new.home.path or old.home.path)
+        if at_home and self._reader.is_walked(new.node) and self._writer.is_walked(old.node):
             return
-        self._budget.spend(4 + len(one.node.fields))
-        wrong = yield one, other
-        if wrong and not at_home:
-            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+        self._budget.spend(4 + len(new.node.fields))
+        is_harmed = yield new, old
+        if is_harmed and not at_home:
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, new_kind.word, old_kind.word)
 
-    def _labels(self, kind: FieldKind, mine: str, theirs: str, path: str) -> None:
-        if mine == theirs:
+    def _labels(self, kind: FieldKind, new: str, old: str, path: str) -> None:
+        if new == old:
             return
         numeric = kind.name == "SCALAR" and kind.group != "text"
-        words = (mine or "no label", theirs or "no label")
-        if kind.name == "SCALAR" and mine and theirs:
+        words = (new or "no label", old or "no label")
+        if kind.name == "SCALAR" and new and old:
             if numeric:
                 self._add(established.FIELD_NUMERIC_LABEL_CHANGED, path, *words)
                 return
             self._add(harmless.FIELD_STRING_OR_BYTES_LABEL_CHANGED, path, *words)
-        if mine == "required":
+        if new == "required":
             self._add(treaty.FIELD_BECAME_REQUIRED, path, *words)
-        elif numeric and theirs == "repeated":
+        elif numeric and old == "repeated":
             self._add(treaty.FIELD_LIST_READ_AS_ONE, path, *words)
 
     def _extensions(self) -> Task:
         """Fields that extend messages, by the message's name and their number; options of definitions are no data."""
-        mine, theirs = (extras.list_extensions(side.schema) for side in (self._reader, self._writer))
+        new_extensions, old_extensions = (extras.list_extensions(side.schema) for side in (self._reader, self._writer))
         names = {
-            name for name, number in mine.keys() ^ theirs.keys()
+            name for name, number in new_extensions.keys() ^ old_extensions.keys()
         }  # one side may have a field where the other has none
         fields = [
             {key: place for name in names for key, place in extras.list_members(side.schema, name).items()}
             for side in (self._reader, self._writer)
         ]
-        for key in sorted(mine.keys() | theirs.keys()):
+        for key in sorted(new_extensions.keys() | old_extensions.keys()):
             path = f"#/{key[0].replace('.', '/')}/[{key[1]}]"
-            one = mine.get(key) or fields[0].get(key)
-            other = theirs.get(key) or fields[1].get(key)
-            if one is not None and other is not None:
-                yield from self._field(*one, *other, path)
+            new = new_extensions.get(key) or fields[0].get(key)
+            old = old_extensions.get(key) or fields[1].get(key)
+            if new is not None and old is not None:
+                yield from self._field(*new, *old, path)
             else:
-                self._add(harmless.EXTENSION_ADDED if one is not None else harmless.EXTENSION_REMOVED, path)
+                self._add(harmless.EXTENSION_ADDED if new is not None else harmless.EXTENSION_REMOVED, path)
 
 
 def _wrap_file(schema: ProtoSchema) -> MessageBody:
@@ -348,9 +352,9 @@ def _has_group(node: Message, name: str) -> bool:
     return any(one.group is not None and one.type == name for one in node.all_fields)
 
 
-def _simple(one: Field, other: Field) -> bool:
+def _simple(new: Field, old: Field) -> bool:
     """Whether two fields of the same type need no look at what it means: scalars, and maps of them."""
-    return one.type in GROUPS and one.key == other.key
+    return new.type in GROUPS and new.key == old.key
 
 
 def _describe_field(field: Field) -> str:

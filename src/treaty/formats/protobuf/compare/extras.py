@@ -28,8 +28,8 @@ DESCRIPTOR = "google/protobuf/descriptor.proto"
 def compare_messages(reader: Message, writer: Message, path: str) -> RuleMatches:
     """Harmless differences of two messages beside their fields."""
     yield from compare_enums(reader.enums, writer.enums, path)
-    mine, theirs = (_list_extension_ranges(side) for side in (reader, writer))
-    if mine != theirs:
+    new, old = (_list_extension_ranges(side) for side in (reader, writer))
+    if new != old:
         yield harmless.EXTENSION_RANGE_CHANGED, path
     used = [(one.name, one.number) for one in reader.all_fields]
     yield from _find_reserved_use(used, writer.reserved, path)
@@ -41,22 +41,22 @@ def _list_extension_ranges(node: Message) -> list[tuple[int, int]]:
 
 def compare_enums(reader: Iterable[Enum], writer: Iterable[Enum], path: str) -> RuleMatches:
     """Harmless differences of the enums of two messages or files."""
-    mine, theirs = ({one.name: one for one in side} for side in (reader, writer))
-    for name in (*theirs, *(name for name in mine if name not in theirs)):
+    new, old = ({one.name: one for one in side} for side in (reader, writer))
+    for name in (*old, *(name for name in new if name not in old)):
         where = f"{path}/{name}"
-        if name not in mine or name not in theirs:
-            yield harmless.ENUM_ADDED if name in mine else harmless.ENUM_REMOVED, where
+        if name not in new or name not in old:
+            yield harmless.ENUM_ADDED if name in new else harmless.ENUM_REMOVED, where
         else:
-            yield from _values(mine[name], theirs[name], where)
+            yield from _values(new[name], old[name], where)
 
 
 def _values(reader: Enum, writer: Enum, path: str) -> RuleMatches:
-    mine, theirs = ({one.number: one.name for one in side.values} for side in (reader, writer))
-    for number in sorted(mine.keys() | theirs.keys()):
+    new, old = ({one.number: one.name for one in side.values} for side in (reader, writer))
+    for number in sorted(new.keys() | old.keys()):
         where = f"{path}/{number}"
-        if number not in mine or number not in theirs:
-            yield harmless.ENUM_CONST_ADDED if number in mine else harmless.ENUM_CONST_REMOVED, where
-        elif mine[number] != theirs[number]:
+        if number not in new or number not in old:
+            yield harmless.ENUM_CONST_ADDED if number in new else harmless.ENUM_CONST_REMOVED, where
+        elif new[number] != old[number]:
             yield harmless.ENUM_CONST_CHANGED, where
     yield from _find_reserved_use([(one.name, one.number) for one in reader.values], writer.reserved, path)
 
@@ -77,14 +77,14 @@ def _find_reserved_use(
 
 def list_extensions(schema: ProtoSchema) -> Mapping[Key, FieldPlace]:
     """The extensions that a schema and its references define, but for options of definitions."""
-    found: dict[Key, FieldPlace] = {}
+    extensions: dict[Key, FieldPlace] = {}
     for path, home in schema.files.items():
         if path not in PATHS:
-            _extends(home, found)
-    return found
+            _extends(home, extensions)
+    return extensions
 
 
-def _extends(home: ProtoSchema, found: dict[Key, FieldPlace]) -> None:
+def _extends(home: ProtoSchema, extensions: dict[Key, FieldPlace]) -> None:
     waiting: list[tuple[str, Message]] = [
         (home.file.package, Message("", (), (), home.file.messages, (), home.file.extends))
     ]
@@ -95,14 +95,14 @@ def _extends(home: ProtoSchema, found: dict[Key, FieldPlace]) -> None:
             if symbol is not None and symbol.path != DESCRIPTOR:
                 body = MessageBody(home, scope, node)
                 name = get_local_name(symbol.full, home.files.get(symbol.path, home))
-                found.update({(name, field.number): (body, field) for field in extend.fields})
+                extensions.update({(name, field.number): (body, field) for field in extend.fields})
         inner = [*node.messages, *(one.group for one in node.all_fields if one.group is not None)]
         waiting += ((f"{scope}.{one.name}" if scope else one.name, one) for one in inner)
 
 
 def list_members(schema: ProtoSchema, name: str) -> Mapping[Key, FieldPlace]:
     """The fields of a message by its name without package, in whichever file it is."""
-    found: dict[Key, FieldPlace] = {}
+    members: dict[Key, FieldPlace] = {}
     for home in schema.files.values():
         package = home.file.package
         full = f"{package}.{name}" if package else name
@@ -110,5 +110,5 @@ def list_members(schema: ProtoSchema, name: str) -> Mapping[Key, FieldPlace]:
         if symbol is not None and isinstance(symbol.node, Message):
             body = MessageBody(home, full, symbol.node)
             for field in symbol.node.all_fields:
-                found.setdefault((name, field.number), (body, field))
-    return found
+                members.setdefault((name, field.number), (body, field))
+    return members

@@ -73,9 +73,9 @@ class SchemaSide:
         if not self._walked:
             waiting = list(self.schema.file.messages)
             while waiting:
-                one = waiting.pop()
-                self._walked.add(id(one))
-                waiting += one.messages
+                message = waiting.pop()
+                self._walked.add(id(message))
+                waiting += message.messages
         return id(node) in self._walked
 
     def home(self, symbol: ProtoSymbol) -> ProtoSchema:

@@ -40,11 +40,11 @@ def _build_classes(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescr
     pool = DescriptorPool()
     own = descriptor_pb2.DESCRIPTOR
     pool.AddSerializedFile(own.serialized_pb)
-    for one in files:
-        if one.name != own.name:
-            pool.AddSerializedFile(_without_defaults(one).SerializeToString())
-    found = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
-    file, many = found
+    for proto in files:
+        if proto.name != own.name:
+            pool.AddSerializedFile(_without_defaults(proto).SerializeToString())
+    classes = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
+    file, many = classes
     return cast("type[FileDescriptorProto]", file), cast("type[FileDescriptorSet]", many)
 
 

@@ -52,10 +52,10 @@ def _number(text: str, kind: str) -> Constant:
         number = float.fromhex(text) if bare.startswith("0x") else float(text)
         return round_to_float(number) if kind == "float" else number
     try:
-        whole = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
+        integer = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
     except ValueError:
         return IdentifierValue(text)
-    return -whole if "-" in text else whole
+    return -integer if "-" in text else integer
 
 
 _SMALLEST_NORMAL = 2.0**-126

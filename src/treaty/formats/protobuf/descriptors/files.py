@@ -171,14 +171,16 @@ class _DescriptorReader:
         waiting.reverse()
         loose: list[Field] = []
         members: dict[int, list[Field]] = {}
-        for one in proto.field:
-            inside = one.HasField("oneof_index") and not one.proto3_optional
-            entry = entries.get(one.type_name.rpartition(".")[2]) if _may_be_message(one) else None
-            before = order.get(one.type_name.rpartition(".")[2], 0) if entry is not None or one.type == _GROUP else 0
+        for field in proto.field:
+            inside = field.HasField("oneof_index") and not field.proto3_optional
+            entry = entries.get(field.type_name.rpartition(".")[2]) if _may_be_message(field) else None
+            before = (
+                order.get(field.type_name.rpartition(".")[2], 0) if entry is not None or field.type == _GROUP else 0
+            )
             while waiting and order[waiting[-1]] < before:
                 places[waiting.pop()] = next(self.places)
-            made = self.field(one, nested, entry, inside=inside)
-            (members.setdefault(one.oneof_index, []) if inside else loose).append(made)
+            built = self.field(field, nested, entry, inside=inside)
+            (members.setdefault(field.oneof_index, []) if inside else loose).append(built)
         return loose, members
 
     def field(
@@ -193,19 +195,19 @@ class _DescriptorReader:
         place = next(self.places)
         repeated = proto.label == FieldDescriptorProto.LABEL_REPEATED
         label = _LABELS[proto.label] if self.explicit or repeated or proto.proto3_optional else ""
-        found = tuple(self.assigned(proto))
+        assigned = tuple(self.assigned(proto))
         if entry is not None and repeated and len(entry.field) == 2:
             key, value = entry.field
-            return Field(check_name(proto.name), proto.number, _type(value), "", _type(key), found, None, "", place)
+            return Field(check_name(proto.name), proto.number, _type(value), "", _type(key), assigned, None, "", place)
         if proto.type == _GROUP:
             local = proto.type_name.rpartition(".")[2]
             body = nested.get(local)
             if body is None or proto.name != local.lower():
                 raise descriptor_error(f"the group {proto.name!r}", "a message of the same name beside it")
             group = self.message(body, 1)
-            return Field(proto.name, proto.number, local, "" if inside else label, "", found, group, "", place)
+            return Field(proto.name, proto.number, local, "" if inside else label, "", assigned, group, "", place)
         return Field(
-            check_name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place
+            check_name(proto.name), proto.number, _type(proto), "" if inside else label, "", assigned, None, "", place
         )
 
     def assigned(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
@@ -213,8 +215,8 @@ class _DescriptorReader:
         if proto.HasField("default_value"):
             yield ProtoOption(("default",), parse_default(proto))
         if proto.HasField("json_name") and proto.json_name != get_json_name(proto.name):
-            given: str | bytes = proto.json_name
-            yield ProtoOption(("json_name",), given if isinstance(given, bytes) else given.encode())
+            json_name: str | bytes = proto.json_name
+            yield ProtoOption(("json_name",), json_name if isinstance(json_name, bytes) else json_name.encode())
         yield from read_options(proto.options)
 
     def extends(
@@ -268,10 +270,10 @@ class _DescriptorReader:
 
 def _by_name(messages: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
     """Messages by name; of two of one name the first."""
-    found: dict[str, DescriptorProto] = {}
-    for one in messages:
-        found.setdefault(one.name, one)
-    return found
+    by_name: dict[str, DescriptorProto] = {}
+    for message in messages:
+        by_name.setdefault(message.name, message)
+    return by_name
 
 
 def _first(members: list[Field], place: SourceLocation) -> SourceLocation:
@@ -280,9 +282,9 @@ def _first(members: list[Field], place: SourceLocation) -> SourceLocation:
 
 def build_reserved(ranges: list[NumberRange], names: Iterable[str]) -> tuple[ReservedStatement, ...]:
     """Statements for what is set aside: one for the numbers, one for the names."""
-    found = [ReservedStatement(ranges=tuple(ranges))] if ranges else []
+    statements = [ReservedStatement(ranges=tuple(ranges))] if ranges else []
     listed = tuple(names)
-    return (*found, ReservedStatement(names=listed)) if listed else tuple(found)
+    return (*statements, ReservedStatement(names=listed)) if listed else tuple(statements)
 
 
 def _may_be_message(proto: FieldDescriptorProto) -> bool:

@@ -26,12 +26,12 @@ def get_entry_name(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Entry"
 
 
-def get_synthetic_name(name: str, taken: set[str]) -> str:
+def get_synthetic_name(name: str, used: set[str]) -> str:
     """The name of the oneof that stands for a proto3 field with the label ``optional``."""
-    made = name if name.startswith("_") else f"_{name}"
-    while made in taken:
-        made = f"X{made}"
-    return made
+    oneof_name = name if name.startswith("_") else f"_{name}"
+    while oneof_name in used:
+        oneof_name = f"X{oneof_name}"
+    return oneof_name
 
 
 _ANY_BYTES = frozenset(("default_value", "json_name"))
@@ -59,8 +59,8 @@ def check_text(proto: Message) -> None:
     while waiting:
         part = waiting.pop()
         spend(_STEPS.get(part.DESCRIPTOR.name, _OTHER_STEPS))
-        for field, found in part.ListFields():
-            values = found if field.is_repeated else (found,)
+        for field, value in part.ListFields():
+            values = value if field.is_repeated else (value,)
             if field.message_type is not None:
                 waiting += () if field.name == "options" else values
             elif (

@@ -32,19 +32,19 @@ def read_options(message: Message, unpack: Unpack | None = None) -> tuple[ProtoO
 
 def _options(message: Message, replaced: set[tuple[str, ...]], unpack: Unpack | None) -> Iterator[ProtoOption]:
     """The options that are interpreted, without single ones that are `replaced` by others which are not."""
-    for field, found in message.ListFields():
+    for field, value in message.ListFields():
         if field.name == "uninterpreted_option" or (not field.is_repeated and (field.name,) in replaced):
             continue
         name = f"({field.full_name})" if field.is_extension else field.name
         if field.is_repeated:
-            for item in _values(field, found, unpack):
+            for item in _values(field, value, unpack):
                 yield ProtoOption((name,), item)
         elif name == "features":
-            for inner, item in found.ListFields():
+            for inner, item in value.ListFields():
                 part = f"({inner.full_name})" if inner.is_extension else inner.name
                 yield ProtoOption((name, part), _constant(inner, item, unpack))
         else:
-            yield ProtoOption((name,), _constant(field, found, unpack))
+            yield ProtoOption((name,), _constant(field, value, unpack))
 
 
 def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
@@ -55,51 +55,51 @@ def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
     parts = ((part.is_extension, part.name_part) for part in option.name)
     name = tuple(f"({check_dotted_name(part)})" if extension else legal(part) for extension, part in parts)
     if option.HasField("identifier_value"):
-        found: Constant = IdentifierValue(legal(option.identifier_value))
+        value: Constant = IdentifierValue(legal(option.identifier_value))
     elif option.HasField("string_value"):
-        found = option.string_value
+        value = option.string_value
     elif option.HasField("aggregate_value"):
         cursor = TokenCursor(f"{{{option.aggregate_value}}}")
-        found = read_value(cursor)
+        value = read_value(cursor)
         cursor.expect("")
     elif option.HasField("double_value"):
-        found = option.double_value
+        value = option.double_value
     elif option.HasField("negative_int_value"):
-        found = option.negative_int_value
+        value = option.negative_int_value
     else:
-        found = option.positive_int_value
-    return ProtoOption(name, found)
+        value = option.positive_int_value
+    return ProtoOption(name, value)
 
 
-def _values(field: FieldDescriptor, found: Any, unpack: Unpack | None) -> Iterator[Constant]:
+def _values(field: FieldDescriptor, content: Any, unpack: Unpack | None) -> Iterator[Constant]:
     """The values of a field; entries of a map in the order of their keys."""
     if not field.is_repeated:
-        yield _constant(field, found, unpack)
+        yield _constant(field, content, unpack)
     elif field.message_type is not None and field.message_type.GetOptions().map_entry:
         key, value = field.message_type.fields
-        for name in sorted(found):
-            item = _constant(value, found[name], unpack)
+        for name in sorted(content):
+            item = _constant(value, content[name], unpack)
             yield AggregateValue((("key", _constant(key, name, unpack)), ("value", item)))
     else:
-        for item in found:
+        for item in content:
             yield _constant(field, item, unpack)
 
 
-def _constant(field: FieldDescriptor, found: object, unpack: Unpack | None) -> Constant:
+def _constant(field: FieldDescriptor, value: object, unpack: Unpack | None) -> Constant:
     """A value of a field that is not repeated, or one of its values."""
-    if isinstance(found, Message):
-        return _aggregate(found, unpack)
-    if field.enum_type is not None and isinstance(found, int):
-        known = field.enum_type.values_by_number.get(found)
-        return IdentifierValue(known.name) if known is not None else found
-    if isinstance(found, bool):
-        return IdentifierValue("true" if found else "false")
-    if isinstance(found, str):
-        return found.encode("utf-8", "surrogateescape")
-    if isinstance(found, bytes | int):
-        return found
-    assert isinstance(found, float)
-    return _spell_float(found, single=field.type == FieldDescriptor.TYPE_FLOAT)
+    if isinstance(value, Message):
+        return _aggregate(value, unpack)
+    if field.enum_type is not None and isinstance(value, int):
+        enum_value = field.enum_type.values_by_number.get(value)
+        return IdentifierValue(enum_value.name) if enum_value is not None else value
+    if isinstance(value, bool):
+        return IdentifierValue("true" if value else "false")
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes | int):
+        return value
+    assert isinstance(value, float)
+    return _spell_float(value, single=field.type == FieldDescriptor.TYPE_FLOAT)
 
 
 def _aggregate(message: Message, unpack: Unpack | None) -> Constant:

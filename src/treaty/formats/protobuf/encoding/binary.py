@@ -66,16 +66,16 @@ def read_custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | 
     if not any(symbol.kind == "extension" for symbol in schema.offered.values()):
         return None
     try:
-        known = build_file_class(_drop_named(build_descriptor_set(schema).file, proto.name))
-        return read_file(known.FromString(proto.SerializeToString()))
+        file_class = build_file_class(_drop_named(build_descriptor_set(schema).file, proto.name))
+        return read_file(file_class.FromString(proto.SerializeToString()))
     except (TypeError, DecodeError):
         return None
 
 
 def _drop_named(files: Iterable[FileDescriptorProto], name: str) -> Iterable[FileDescriptorProto]:
     """Files without those that have the name of another."""
-    seen: set[str] = set()
-    for one in files:
-        if one.name not in seen:
-            seen.add(one.name)
-            yield one
+    names: set[str] = set()
+    for file in files:
+        if file.name not in names:
+            names.add(file.name)
+            yield file

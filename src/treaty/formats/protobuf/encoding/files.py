@@ -66,20 +66,20 @@ def serialize_descriptor(schema: ProtoSchema) -> bytes:
 
 def build_descriptor_set(schema: ProtoSchema) -> FileDescriptorSet:
     """The descriptors of a file and of all that it needs, each after those that it imports."""
-    found = get_set_class()()
-    done: set[str] = set()
+    files = get_set_class()()
+    written: set[str] = set()
     waiting = [(schema, False)]
     while waiting:
-        one, ready = waiting.pop()
-        if one.path in done:
+        current, ready = waiting.pop()
+        if current.path in written:
             continue
         if ready:
-            done.add(one.path)
-            found.file.append(build_descriptor(one))
+            written.add(current.path)
+            files.file.append(build_descriptor(current))
         else:
-            waiting.append((one, True))
-            waiting += [(inner, False) for _, inner in sorted(one.imports.items(), reverse=True)]
-    return found
+            waiting.append((current, True))
+            waiting += [(inner, False) for _, inner in sorted(current.imports.items(), reverse=True)]
+    return files
 
 
 class _DescriptorWriter:
@@ -102,15 +102,15 @@ class _DescriptorWriter:
             proto.edition = Edition.Value(f"EDITION_{file.edition}")
         elif file.syntax == "proto3":
             proto.syntax = "proto3"
-        for one in file.imports:
-            if one.kind == "option":
-                proto.option_dependency.append(one.path)
+        for statement in file.imports:
+            if statement.kind == "option":
+                proto.option_dependency.append(statement.path)
                 continue
-            if one.kind:
-                (proto.public_dependency if one.kind == "public" else proto.weak_dependency).append(
+            if statement.kind:
+                (proto.public_dependency if statement.kind == "public" else proto.weak_dependency).append(
                     len(proto.dependency)
                 )
-            proto.dependency.append(one.path)
+            proto.dependency.append(statement.path)
         self.messages(proto.message_type, file.messages, (), file.extends, file.package)
         for enum in file.enums:
             self.enum(proto.enum_type.add(), enum, file.package)
@@ -139,16 +139,16 @@ class _DescriptorWriter:
         scope: str,
     ) -> None:
         """Messages of one scope: written ones, groups and entries of maps, in the order of the text."""
-        found: list[Message | Field] = [*nested]
-        found += (one for one in fields if one.group is not None or one.key)
-        found += (one for extend in extends for one in extend.fields if one.group is not None)
-        for one in sorted(found, key=lambda one: one.place):
-            if isinstance(one, Message):
-                self.message(out.add(), one, scope)
-            elif one.group is not None:
-                self.message(out.add(), one.group, scope)
+        definitions: list[Message | Field] = [*nested]
+        definitions += (one for one in fields if one.group is not None or one.key)
+        definitions += (one for extend in extends for one in extend.fields if one.group is not None)
+        for definition in sorted(definitions, key=lambda one: one.place):
+            if isinstance(definition, Message):
+                self.message(out.add(), definition, scope)
+            elif definition.group is not None:
+                self.message(out.add(), definition.group, scope)
             else:
-                self.entry(out.add(), one, scope)
+                self.entry(out.add(), definition, scope)
 
     def entry(self, proto: DescriptorProto, field: Field, scope: str) -> None:
         """The message that stands for an entry of a map."""
@@ -172,32 +172,32 @@ class _DescriptorWriter:
         self.extends(proto.extension, message.extends, full)
         for statement in message.extensions:
             for span in statement.ranges:
-                made = proto.extension_range.add(start=span.start, end=span.end + 1)
-                self.options(made, statement.options, "extension range", full)
-        for kept in message.reserved:
-            for span in kept.ranges:
+                extension_range = proto.extension_range.add(start=span.start, end=span.end + 1)
+                self.options(extension_range, statement.options, "extension range", full)
+        for reserved in message.reserved:
+            for span in reserved.ranges:
                 proto.reserved_range.add(start=span.start, end=span.end + 1)
-            proto.reserved_name.extend(kept.names)
+            proto.reserved_name.extend(reserved.names)
         self.options(proto, message.options, "message", full)
 
     def fields(self, proto: DescriptorProto, message: Message, full: str) -> None:
         """Fields in the order of the text, and oneofs, with those that stand for a label."""
         oneofs = {id(field): index for index, one in enumerate(message.oneofs) for field in one.fields}
-        for one in message.oneofs:
-            path = f"{full}.{one.name}"
-            self.options(proto.oneof_decl.add(name=one.name), one.options, "oneof", path)
+        for oneof in message.oneofs:
+            path = f"{full}.{oneof.name}"
+            self.options(proto.oneof_decl.add(name=oneof.name), oneof.options, "oneof", path)
         ordered = sorted(message.all_fields, key=lambda one: one.place)
-        taken = {one.name for one in ordered} | {one.name for one in message.oneofs}
+        names = {one.name for one in ordered} | {one.name for one in message.oneofs}
         for field in ordered:
-            made = proto.field.add()
-            self.field(made, field, f"{full}.{field.name}")
+            descriptor = proto.field.add()
+            self.field(descriptor, field, f"{full}.{field.name}")
             if id(field) in oneofs:
-                made.oneof_index = oneofs[id(field)]
+                descriptor.oneof_index = oneofs[id(field)]
             elif field.label == "optional" and self.dialect == "proto3":
-                made.proto3_optional = True
-                made.oneof_index = len(proto.oneof_decl)
-                name = get_synthetic_name(field.name, taken)
-                taken.add(name)
+                descriptor.proto3_optional = True
+                descriptor.oneof_index = len(proto.oneof_decl)
+                name = get_synthetic_name(field.name, names)
+                names.add(name)
                 proto.oneof_decl.add(name=name)
 
     def field(self, proto: FieldDescriptorProto, field: Field, full: str, *, entry: bool = False) -> None:
@@ -230,26 +230,26 @@ class _DescriptorWriter:
             proto.type = FieldDescriptorProto.TYPE_GROUP
             proto.type_name = f".{scope}.{field.type}" if scope else f".{field.type}"
         else:
-            found = self.schema.resolve(scope, field.type)
-            if found is None:
+            symbol = self.schema.resolve(scope, field.type)
+            if symbol is None:
                 proto.type_name = field.type
                 return
-            enum = found.kind == "enum"
+            enum = symbol.kind == "enum"
             proto.type = FieldDescriptorProto.TYPE_ENUM if enum else FieldDescriptorProto.TYPE_MESSAGE
-            proto.type_name = f".{found.full}"
+            proto.type_name = f".{symbol.full}"
 
     def extends(
         self, out: RepeatedCompositeFieldContainer[FieldDescriptorProto], extends: Iterable[ExtendStatement], scope: str
     ) -> None:
         """Extensions of one scope."""
         for extend in extends:
-            found = find_symbol(self.schema.visible, scope, extend.extendee)
+            extended = find_symbol(self.schema.visible, scope, extend.extendee)
             for field in extend.fields:
-                made = out.add()
-                made.extendee = extend.extendee if found is None else f".{found.full}"
-                self.field(made, field, f"{scope}.{field.name}" if scope else field.name)
+                descriptor = out.add()
+                descriptor.extendee = extend.extendee if extended is None else f".{extended.full}"
+                self.field(descriptor, field, f"{scope}.{field.name}" if scope else field.name)
                 if field.label == "optional" and self.dialect == "proto3":
-                    made.proto3_optional = True
+                    descriptor.proto3_optional = True
 
     def enum(self, proto: EnumDescriptorProto, enum: Enum, scope: str) -> None:
         """An enum."""
@@ -258,12 +258,12 @@ class _DescriptorWriter:
         if enum.visibility:
             proto.visibility = _VISIBILITY[enum.visibility]
         for value in enum.values:
-            made = proto.value.add(name=value.name, number=value.number)
-            self.options(made, value.options, "enum entry", prefix + value.name)
-        for kept in enum.reserved:
-            for span in kept.ranges:
+            descriptor = proto.value.add(name=value.name, number=value.number)
+            self.options(descriptor, value.options, "enum entry", prefix + value.name)
+        for reserved in enum.reserved:
+            for span in reserved.ranges:
                 proto.reserved_range.add(start=span.start, end=span.end)
-            proto.reserved_name.extend(kept.names)
+            proto.reserved_name.extend(reserved.names)
         self.options(proto, enum.options, "enum", prefix + enum.name)
 
     def service(self, proto: ServiceDescriptorProto, service: RpcService, scope: str) -> None:
@@ -287,5 +287,5 @@ class _DescriptorWriter:
 
     def full(self, written: str, scope: str) -> str:
         """The full name of a message, as a descriptor has it."""
-        found = find_symbol(self.schema.visible, scope, written)
-        return written if found is None else f".{found.full}"
+        symbol = find_symbol(self.schema.visible, scope, written)
+        return written if symbol is None else f".{symbol.full}"

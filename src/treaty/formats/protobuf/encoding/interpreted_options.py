@@ -41,13 +41,13 @@ class InterpretedOptions:
         """
         if all(map(_has_one_spelling, options)):
             return options
-        kept = [one for one in options if one.name in _ELSEWHERE and kind == "field"]
+        placed_elsewhere = [one for one in options if one.name in _ELSEWHERE and kind == "field"]
         unknown = [one for one in options if is_unknown(self._schema, one, full)]
         try:
             read = self._read(options, kind, full)
         except (InvalidSchemaError, DecodeError, TypeError, UnicodeDecodeError):
             return options
-        return options if read is None else (*kept, *read, *unknown)
+        return options if read is None else (*placed_elsewhere, *read, *unknown)
 
     def _read(self, options: Iterable[ProtoOption], kind: str, full: str) -> tuple[ProtoOption, ...] | None:
         spend(_DEFINITION_STEPS)
@@ -73,8 +73,8 @@ class InterpretedOptions:
         return build_file_class(build_descriptor_set(self._schema).file)
 
     def _holder(self, kind: str) -> type[Message]:
-        known = self._file_class.DESCRIPTOR.file.message_types_by_name[HOLDERS[kind]]
-        return GetMessageClass(known)
+        descriptor = self._file_class.DESCRIPTOR.file.message_types_by_name[HOLDERS[kind]]
+        return GetMessageClass(descriptor)
 
     def _unpack(self, message: Message) -> tuple[str, Message] | None:
         """What an ``Any`` holds, if its type may be named here and its bytes are those that the type's text would have."""
@@ -84,9 +84,9 @@ class InterpretedOptions:
         symbol = self._schema.offered.get(address[len(prefix) :]) if prefix else None
         if symbol is None or symbol.kind != "message":
             return None
-        known = self._file_class.DESCRIPTOR.file.pool.FindMessageTypeByName(symbol.full)
+        descriptor = self._file_class.DESCRIPTOR.file.pool.FindMessageTypeByName(symbol.full)
         try:
-            inside = GetMessageClass(known).FromString(data)
+            inside = GetMessageClass(descriptor).FromString(data)
         except DecodeError:
             return None
         return (address, inside) if inside.SerializeToString(deterministic=True) == data else None

@@ -23,19 +23,19 @@ _LATER = "the compiler's choice"
 
 def check_round_trip(proto: FileDescriptorProto, again: FileDescriptorProto, faults: DiagnosticList) -> None:
     """Report what a descriptor says and `again`, the descriptor of its own text, does not."""
-    given, kept = _facts(_without_unknown(proto)), _facts(_without_unknown(again))
-    for key, facts in given.items():
+    facts_before, facts_after = _facts(_without_unknown(proto)), _facts(_without_unknown(again))
+    for key, facts in facts_before.items():
         kind, path = key
-        others = kept.get(key)
-        if others is None:
+        facts_in_text = facts_after.get(key)
+        if facts_in_text is None:
             faults.add("DESCRIPTOR_INVALID", path, f"no text can have this {kind} of a descriptor")
             continue
         for name, fact in facts.items():
-            other = others.get(name)
+            other = facts_in_text.get(name)
             if not _is_kept(name, fact, other):
                 message = f"the {name} of this {kind} is {_show_fact(fact)}; in a text it is {_show_fact(other)}"
                 faults.add("DESCRIPTOR_INVALID", path, message)
-    for kind, path in kept.keys() - given.keys():
+    for kind, path in facts_after.keys() - facts_before.keys():
         faults.add("DESCRIPTOR_INVALID", path, f"a text has a {kind} here that the descriptor does not have")
 
 
@@ -46,13 +46,13 @@ def _without_unknown(proto: FileDescriptorProto) -> FileDescriptorProto:
     return copy
 
 
-def _is_kept(name: str, given: object, kept: object) -> bool:
-    if given in (_LATER, kept):
+def _is_kept(name: str, before: object, after: object) -> bool:
+    if before in (_LATER, after):
         return True
-    if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
-        return all(one in (_LATER, other) for one, other in zip(given, kept, strict=True))
-    relative = name in ("type_name", "extendee", "input", "output") and isinstance(given, str) and given[:1] != "."
-    return relative and isinstance(kept, str) and kept.endswith(f".{given}")
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return all(one in (_LATER, other) for one, other in zip(before, after, strict=True))
+    relative = name in ("type_name", "extendee", "input", "output") and isinstance(before, str) and before[:1] != "."
+    return relative and isinstance(after, str) and after.endswith(f".{before}")
 
 
 def _show_fact(fact: object) -> str:
@@ -62,7 +62,7 @@ def _show_fact(fact: object) -> str:
 def _facts(proto: FileDescriptorProto) -> Facts:
     """All facts of a file."""
     prefix = f"{proto.package}." if proto.package else ""
-    found: Facts = {
+    facts: Facts = {
         ("file", proto.package): {
             "dialect": get_dialect(proto),
             "dependencies": sorted((*proto.dependency, *proto.option_dependency)),
@@ -72,13 +72,13 @@ def _facts(proto: FileDescriptorProto) -> Facts:
         }
     }
     for message in proto.message_type:
-        found.update(_message(message, prefix + message.name))
+        facts.update(_message(message, prefix + message.name))
     for enum in proto.enum_type:
-        found.update(_enum(enum, prefix + enum.name))
+        facts.update(_enum(enum, prefix + enum.name))
     for service in proto.service:
-        found.update(_service(service, prefix + service.name))
-    found.update(_fields(proto.extension, "extension", prefix, ()))
-    return found
+        facts.update(_service(service, prefix + service.name))
+    facts.update(_fields(proto.extension, "extension", prefix, ()))
+    return facts
 
 
 def _message(proto: DescriptorProto, full: str) -> Iterator[tuple[tuple[str, str], dict[str, object]]]:
@@ -97,9 +97,9 @@ def _message(proto: DescriptorProto, full: str) -> Iterator[tuple[tuple[str, str
     )
     synthetic = {one.oneof_index for one in proto.field if one.proto3_optional}
     names = [one.name for one in proto.oneof_decl]
-    for at, one in enumerate(proto.oneof_decl):
+    for at, oneof in enumerate(proto.oneof_decl):
         if at not in synthetic:
-            yield ("oneof", f"{full}.{one.name}"), {"options": _options(one)}
+            yield ("oneof", f"{full}.{oneof.name}"), {"options": _options(oneof)}
     yield from _fields(proto.field, "field", f"{full}.", names)
     yield from _fields(proto.extension, "extension", f"{full}.", ())
     for nested in proto.nested_type:
@@ -155,18 +155,18 @@ def _enum(proto: EnumDescriptorProto, full: str) -> Iterator[tuple[tuple[str, st
 
 def _service(proto: ServiceDescriptorProto, full: str) -> Iterator[tuple[tuple[str, str], dict[str, object]]]:
     yield ("service", full), {"options": _options(proto)}
-    for one in proto.method:
-        streams = (one.client_streaming, one.server_streaming)
-        facts: dict[str, object] = {"input": one.input_type, "output": one.output_type, "streams": streams}
-        yield ("method", f"{full}.{one.name}"), {**facts, "options": _options(one)}
+    for method in proto.method:
+        streams = (method.client_streaming, method.server_streaming)
+        facts: dict[str, object] = {"input": method.input_type, "output": method.output_type, "streams": streams}
+        yield ("method", f"{full}.{method.name}"), {**facts, "options": _options(method)}
 
 
 def _options(proto: Message) -> object:
     """The options of a definition as bytes; those that are not interpreted yet decide nothing, nor do features of none."""
-    found: Message = proto.options  # type: ignore[attr-defined]  # every definition has them
-    if found.HasField("features") and not found.features.ByteSize():  # type: ignore[attr-defined]  # all options have them
-        found = type(found).FromString(found.SerializeToString())
-        found.ClearField("features")
-    if any(field.name == "uninterpreted_option" for field, _ in found.ListFields()):
+    options: Message = proto.options  # type: ignore[attr-defined]  # every definition has them
+    if options.HasField("features") and not options.features.ByteSize():  # type: ignore[attr-defined]  # all options have them
+        options = type(options).FromString(options.SerializeToString())
+        options.ClearField("features")
+    if any(field.name == "uninterpreted_option" for field, _ in options.ListFields()):
         return _LATER
-    return found.SerializeToString(deterministic=True)
+    return options.SerializeToString(deterministic=True)

@@ -156,9 +156,9 @@ class OptionEncoder:
         return inherit_features(get_features(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
 
     def _is_packed(self, slot: FieldSlot) -> bool:
-        for one in slot.field.options:
-            if one.name == ("packed",):
-                return one.value == IdentifierValue("true")
+        for option in slot.field.options:
+            if option.name == ("packed",):
+                return option.value == IdentifierValue("true")
         return self._features(slot)["repeated_field_encoding"] == "PACKED"
 
     def _implicit(self, slot: FieldSlot) -> bool:
@@ -196,27 +196,27 @@ def _encode_fixed(type_: str, value: Constant) -> bytes:
 
 def keep_uninterpreted(option: ProtoOption, holder: type[RuntimeMessage]) -> RuntimeMessage:
     """Options of the class `holder` that hold one option, its name in parts and its value by its kind."""
-    found = UninterpretedOption()
+    uninterpreted = UninterpretedOption()
     for part in option.name:
         extension = part.startswith("(")
-        found.name.add(name_part=part[1:-1] if extension else part, is_extension=extension)
-    _put(found, option.value)
-    made = holder()
-    made.uninterpreted_option.add().MergeFromString(found.SerializeToString())  # type: ignore[attr-defined]
-    return made
+        uninterpreted.name.add(name_part=part[1:-1] if extension else part, is_extension=extension)
+    _put(uninterpreted, option.value)
+    options = holder()
+    options.uninterpreted_option.add().MergeFromString(uninterpreted.SerializeToString())  # type: ignore[attr-defined]
+    return options
 
 
-def _put(found: UninterpretedOption, value: Constant) -> None:
+def _put(uninterpreted: UninterpretedOption, value: Constant) -> None:
     match value:
         case IdentifierValue():
-            found.identifier_value = value.text
+            uninterpreted.identifier_value = value.text
         case bytes():
-            found.string_value = value
+            uninterpreted.string_value = value
         case AggregateValue():
-            found.aggregate_value = print_constant(value, "").removeprefix("{").removesuffix("}").strip()
+            uninterpreted.aggregate_value = print_constant(value, "").removeprefix("{").removesuffix("}").strip()
         case float():
-            found.double_value = value
+            uninterpreted.double_value = value
         case int() if value < 0:
-            found.negative_int_value = value
+            uninterpreted.negative_int_value = value
         case int():
-            found.positive_int_value = value
+            uninterpreted.positive_int_value = value

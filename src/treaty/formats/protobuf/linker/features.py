@@ -43,28 +43,28 @@ DEFAULTS: Mapping[str, Features] = {"proto2": _PROTO2, "proto3": _PROTO3, "2023"
 
 def read_features(options: Iterable[ProtoOption]) -> dict[str, str]:
     """The features that a definition sets itself."""
-    found: dict[str, str] = {}
+    features: dict[str, str] = {}
     for option in options:
         if option.name[0] == "features":
-            _put(found, option.name[1:], option.value)
-    return found
+            _put(features, option.name[1:], option.value)
+    return features
 
 
-def _put(found: dict[str, str], name: tuple[str, ...], value: Constant) -> None:
+def _put(features: dict[str, str], name: tuple[str, ...], value: Constant) -> None:
     if len(name) == 1 and isinstance(value, IdentifierValue):
-        found[name[0]] = value.text
+        features[name[0]] = value.text
     elif not name and isinstance(value, AggregateValue):
         for member, inner in value.members:
             if isinstance(inner, IdentifierValue):
-                found[member] = inner.text
+                features[member] = inner.text
 
 
 def inherit_features(parent: Features, options: tuple[ProtoOption, ...]) -> Features:
     """The features of a definition inside one that has `parent`."""
     if not options:
         return parent
-    mine = read_features(options)
-    return {**parent, **mine} if mine else parent
+    own = read_features(options)
+    return {**parent, **own} if own else parent
 
 
 def get_features(schema: ProtoSchema, full: str) -> Features:
@@ -77,9 +77,9 @@ def get_features(schema: ProtoSchema, full: str) -> Features:
     scope = file.package
     for part in rest.split("."):
         scope = f"{scope}.{part}" if scope else part
-        found = schema.symbols.get(scope)
-        if found is not None and isinstance(found.node, Message | Enum):
-            features = inherit_features(features, found.node.options)
+        symbol = schema.symbols.get(scope)
+        if symbol is not None and isinstance(symbol.node, Message | Enum):
+            features = inherit_features(features, symbol.node.options)
     return features
 
 

@@ -46,11 +46,11 @@ def collect_references(bindings: Iterable[ResolvedReference], *, strict: bool) -
     Raises `InvalidSchemaError` where two of them say different things under one path; the first one counts unless
     `strict`.
     """
-    found: dict[str, ResolvedReference] = {}
+    by_path: dict[str, ResolvedReference] = {}
     waiting = [(bound, 1) for bound in reversed(tuple(bindings))]
     while waiting:
         bound, depth = waiting.pop()
-        other = found.get(bound.name)
+        other = by_path.get(bound.name)
         if other is not None:
             if strict and other.meaning.text != bound.meaning.text:
                 where = f"{other.subject} {other.version} and {bound.subject} {bound.version}"
@@ -61,11 +61,11 @@ def collect_references(bindings: Iterable[ResolvedReference], *, strict: bool) -
             raise _reference_error(
                 "REFERENCES_TOO_DEEP", f"references deeper than the limit REFERENCE_DEPTH of {depth - 1}"
             )
-        found[bound.name] = bound
-        if len(found) > REFERENCES:
+        by_path[bound.name] = bound
+        if len(by_path) > REFERENCES:
             raise _reference_error("TOO_MANY_REFERENCES", f"more references than the limit REFERENCES of {REFERENCES}")
         waiting += ((inner, depth + 1) for inner in reversed(bound.meaning.bindings))
-    return found
+    return by_path
 
 
 def _reference_error(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
@@ -74,18 +74,23 @@ def _reference_error(rule: str, message: str, expected: str = "") -> InvalidSche
 
 def _check_imports(imports: Iterable[ImportStatement], faults: DiagnosticList) -> Iterable[ImportStatement]:
     """Import statements without repetitions."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     late = NOWHERE
-    for one in imports:
-        if one.path in seen:
-            faults.add("IMPORT_TWICE", one.path, f"{one.path!r} is imported twice", one.place)
+    for statement in imports:
+        if statement.path in paths:
+            faults.add("IMPORT_TWICE", statement.path, f"{statement.path!r} is imported twice", statement.place)
             continue
-        if one.kind == "option":
-            late = one.place
+        if statement.kind == "option":
+            late = statement.place
         elif late is not NOWHERE:
-            faults.add("IMPORT_ORDER", one.path, f"{one.path!r} is imported after an import option", one.place)
-        seen.add(one.path)
-        yield one
+            faults.add(
+                "IMPORT_ORDER",
+                statement.path,
+                f"{statement.path!r} is imported after an import option",
+                statement.place,
+            )
+        paths.add(statement.path)
+        yield statement
 
 
 class _Linker:
@@ -99,9 +104,9 @@ class _Linker:
 
     def schema(self, path: str, faults: DiagnosticList, imports: Iterable[ImportStatement]) -> ProtoSchema | None:
         """The linked file under an import path; None, and a fault, where there is none."""
-        found = self.done.get(path) or self.known(path)
-        if found is not None:
-            return found
+        schema = self.done.get(path) or self.known(path)
+        if schema is not None:
+            return schema
         if path not in self.texts:
             place = next((one.place for one in imports if one.path == path), NOWHERE)
             self.unresolved(path, faults, place)
@@ -145,8 +150,8 @@ class _Linker:
         """The model of a reference's text; its faults are reported as the reference's."""
         try:
             return self.read(self.texts[path].meaning.text)
-        except InvalidSchemaError as wrong:
-            first = wrong.faults[0]
+        except InvalidSchemaError as error:
+            first = error.faults[0]
             message = f"the reference {path!r}: {first.message}"
             raise _reference_error(first.rule, message, first.expected) from None
 
@@ -154,13 +159,13 @@ class _Linker:
         """A linked reference, all of whose imports are linked."""
         faults = DiagnosticList(EXPECTED)
         linked: dict[str, ProtoSchema] = {}
-        for one in file.imports:
-            found = self.done.get(one.path) or self.known(one.path)
-            if found is None:
+        for statement in file.imports:
+            schema = self.done.get(statement.path) or self.known(statement.path)
+            if schema is None:
                 raise _reference_error(
-                    "IMPORT_UNRESOLVED", f"the reference {path!r}: the import {one.path!r} leads nowhere"
+                    "IMPORT_UNRESOLVED", f"the reference {path!r}: the import {statement.path!r} leads nowhere"
                 )
-            linked[one.path] = found
+            linked[statement.path] = schema
         bound = self.texts[path]
         return self.finish(file, path, linked, faults, {"subject": bound.subject, "version": str(bound.version)})
 
@@ -184,13 +189,13 @@ class _Linker:
 
     def unique(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
         """Names of this file that another one defines too, wherever the file sees it from."""
-        others = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
-        for table in (self.pool, *others):
+        other_symbols = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
+        for table in (self.pool, *other_symbols):
             for full in schema.symbols.keys() & table.keys():
-                here, there = schema.symbols[full], table[full]
-                if here.kind != "package" or there.kind != "package":
-                    node = here.node
-                    message = f"the name {full!r} of this {here.kind} is that of a {there.kind} in {there.path!r}"
+                own, other_symbol = schema.symbols[full], table[full]
+                if own.kind != "package" or other_symbol.kind != "package":
+                    node = own.node
+                    message = f"the name {full!r} of this {own.kind} is that of a {other_symbol.kind} in {other_symbol.path!r}"
                     faults.add("NAME_DUPLICATE", full, message, NOWHERE if node is None else node.place)
 
 
@@ -211,11 +216,11 @@ def _build_schema(
     visible: dict[str, ProtoSymbol] = {}
     offered: dict[str, ProtoSymbol] = {}
     files: dict[str, ProtoSchema] = {}
-    for one in file.imports:
-        found = linked.get(one.path)
-        if found is not None:
-            (offered if one.kind == "option" else visible).update(_list_exported(found))
-            files.update(found.files)
+    for statement in file.imports:
+        imported = linked.get(statement.path)
+        if imported is not None:
+            (offered if statement.kind == "option" else visible).update(_list_exported(imported))
+            files.update(imported.files)
     visible.update(names)
     offered = {**offered, **visible} if offered else visible
     schema = ProtoSchema(file, path, linked, names, visible, offered, files, own or {})
@@ -228,14 +233,14 @@ def _list_exported(schema: ProtoSchema) -> Mapping[str, ProtoSymbol]:
     public = [one.path for one in schema.file.imports if one.kind == "public"]
     if not public:
         return schema.symbols
-    shown: dict[str, ProtoSymbol] = {}
-    seen: set[str] = set()
+    exported: dict[str, ProtoSymbol] = {}
+    paths: set[str] = set()
     waiting = [schema]
     while waiting:
         file = waiting.pop()
-        shown.update(file.symbols)
-        for one in file.file.imports:
-            if one.kind == "public" and one.path not in seen and one.path in file.imports:
-                seen.add(one.path)
-                waiting.append(file.imports[one.path])
-    return shown
+        exported.update(file.symbols)
+        for statement in file.file.imports:
+            if statement.kind == "public" and statement.path not in paths and statement.path in file.imports:
+                paths.add(statement.path)
+                waiting.append(file.imports[statement.path])
+    return exported

@@ -37,8 +37,8 @@ class _SymbolTable:
         full = symbol.full
         if full in self.names:
             if self.faults is not None:
-                taken = self.names[full]
-                message = f"the name {full!r} of this {symbol.kind} is that of a {taken.kind} too"
+                holder = self.names[full]
+                message = f"the name {full!r} of this {symbol.kind} is that of a {holder.kind} too"
                 if symbol.kind == "value":
                     message += " (values stand beside their enum, not inside it)"
                 self.faults.add("NAME_DUPLICATE", full, message, place)
@@ -88,9 +88,9 @@ def _message(table: _SymbolTable, message: Message, prefix: str) -> None:
         _extend(table, extend, inner)
 
 
-def get_position(found: SourceLocation) -> tuple[int, int]:
+def get_position(location: SourceLocation) -> tuple[int, int]:
     """Line and column for a fault; none where the model was made from a descriptor."""
-    return (found.line, found.column) if found.line else (0, 0)
+    return (location.line, location.column) if location.line else (0, 0)
 
 
 def _fields(table: _SymbolTable, fields: Iterable[Field], inner: str) -> None:

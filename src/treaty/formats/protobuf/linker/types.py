@@ -20,26 +20,26 @@ class TypeResolver:
             return None
         if field.group is not None:
             return self.schema.symbols.get(f"{full.rpartition('.')[0]}.{field.type}".lstrip("."))
-        found = find_symbol(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
-        if found is None:
+        symbol = find_symbol(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
+        if symbol is None:
             self.add_undefined(field.type, full, field.place)
-        elif found.kind not in ("message", "enum"):
-            self.faults.add("NOT_A_TYPE", full, f"{field.type!r} is a {found.kind}", field.place)
+        elif symbol.kind not in ("message", "enum"):
+            self.faults.add("NOT_A_TYPE", full, f"{field.type!r} is a {symbol.kind}", field.place)
         else:
-            self.check_visible(found, full, field.place)
-            return found
+            self.check_visible(symbol, full, field.place)
+            return symbol
         return None
 
     def resolve_message(self, written: str, scope: str, full: str, place: SourceLocation) -> ProtoSymbol | None:
         """The message that a method takes or returns, or that is extended."""
-        found = find_symbol(self.schema.visible, scope, written)
-        if found is None:
+        symbol = find_symbol(self.schema.visible, scope, written)
+        if symbol is None:
             self.add_undefined(written, full, place)
-        elif found.kind != "message":
-            self.faults.add("NOT_A_MESSAGE", full, f"{written!r} is a {found.kind}", place)
+        elif symbol.kind != "message":
+            self.faults.add("NOT_A_MESSAGE", full, f"{written!r} is a {symbol.kind}", place)
         else:
-            self.check_visible(found, full, place)
-            return found
+            self.check_visible(symbol, full, place)
+            return symbol
         return None
 
     def add_undefined(self, written: str, full: str, place: SourceLocation) -> None:
@@ -62,15 +62,15 @@ class TypeResolver:
             message = f"{written!r} is not defined"
         self.faults.add("NAME_UNDEFINED", full, message, place)
 
-    def check_visible(self, found: ProtoSymbol, full: str, place: SourceLocation) -> None:
+    def check_visible(self, symbol: ProtoSymbol, full: str, place: SourceLocation) -> None:
         """A fault for a type that its own file keeps to itself (edition 2024)."""
-        if found.path == self.schema.path:
+        if symbol.path == self.schema.path:
             return
-        home = self.schema.files.get(found.path)
-        if home is None or home.file.edition < "2024" or not isinstance(found.node, Message | Enum):
+        home = self.schema.files.get(symbol.path)
+        if home is None or home.file.edition < "2024" or not isinstance(symbol.node, Message | Enum):
             return
-        if not is_exported(home, found):
-            message = f"{found.full!r} is local to {found.path!r}"
+        if not is_exported(home, symbol):
+            message = f"{symbol.full!r} is local to {symbol.path!r}"
             self.faults.add("NAME_NOT_VISIBLE", full, message, place)
 
 

@@ -38,11 +38,13 @@ class CustomOptions:
         """
         scope = get_scope(self._schema, full)
         options = self._interpreted.interpret(options, kind, full)
-        done: dict[str, list[ProtoOption]] = {}
+        by_name: dict[str, list[ProtoOption]] = {}
         for option in sorted((self._whole(one, scope) for one in options), key=get_sort_name):
-            done.setdefault(get_sort_name(option), []).append(option)
+            by_name.setdefault(get_sort_name(option), []).append(option)
         return tuple(
-            ProtoOption(one.name, self._constant(one.value, scope)) for same in done.values() for one in self._one(same)
+            ProtoOption(one.name, self._constant(one.value, scope))
+            for same in by_name.values()
+            for one in self._one(same)
         )
 
     def _one(self, same: list[ProtoOption]) -> list[ProtoOption]:
@@ -66,19 +68,19 @@ class CustomOptions:
     def _extension(self, written: str, scope: str) -> ProtoSymbol | None:
         key = (scope, written)
         if key not in self._known:
-            found = find_symbol(self._schema.offered, scope, written) or find_symbol(
+            extension = find_symbol(self._schema.offered, scope, written) or find_symbol(
                 self._schema.visible, scope, written
             )
-            self._known[key] = found if found is not None and found.kind == "extension" else None
+            self._known[key] = extension if extension is not None and extension.kind == "extension" else None
         return self._known[key]
 
     def _full(self, written: str, scope: str) -> str:
-        found = self._extension(written, scope)
-        return found.full if found is not None else written
+        extension = self._extension(written, scope)
+        return extension.full if extension is not None else written
 
     def _repeated(self, full: str) -> bool:
-        found = self._extension(f".{full[1:-1]}", "")
-        return found is None or not isinstance(found.node, Field) or found.node.label == "repeated"
+        extension = self._extension(f".{full[1:-1]}", "")
+        return extension is None or not isinstance(extension.node, Field) or extension.node.label == "repeated"
 
     def _constant(self, value: Constant, scope: str) -> Constant:
         """A value in normal form: members sorted, none that is an empty list, no list of one, whole numbers whole."""
@@ -97,9 +99,9 @@ class CustomOptions:
         if not isinstance(value, AggregateValue):
             return value
         members: dict[str, Constant] = {}
-        for key, one in merge_members(value):
-            if one != ():
-                members[self._member(key, scope)] = self._constant(one, scope)
+        for key, constant in merge_members(value):
+            if constant != ():
+                members[self._member(key, scope)] = self._constant(constant, scope)
         return AggregateValue(tuple(sorted(members.items(), key=lambda member: member[0])))
 
     def _member(self, key: str, scope: str) -> str:
@@ -124,5 +126,5 @@ def _merge_messages(pieces: list[AggregateValue]) -> AggregateValue:
             parts.setdefault(key, []).append(inner)
         else:
             members += piece.members
-    found = {key: _merge_messages(several) for key, several in parts.items() if len(several) > 1}
-    return AggregateValue(tuple((key, found.get(key, value)) for key, value in members))
+    merged = {key: _merge_messages(several) for key, several in parts.items() if len(several) > 1}
+    return AggregateValue(tuple((key, merged.get(key, value)) for key, value in members))

@@ -64,8 +64,8 @@ class _Normal:
     def _type(self, written: str, scope: str) -> str:
         if written in SCALARS:
             return written
-        found = self._schema.resolve(scope, written)
-        return f".{found.full}" if found is not None else written
+        symbol = self._schema.resolve(scope, written)
+        return f".{symbol.full}" if symbol is not None else written
 
     def _message(self, message: Message, scope: str) -> Message:
         inner = _join(scope, message.name)
@@ -108,8 +108,8 @@ class _Normal:
 
     def _extends(self, extends: Iterable[ExtendStatement], scope: str) -> tuple[ExtendStatement, ...]:
         grouped: dict[str, list[Field]] = {}
-        for one in extends:
-            grouped.setdefault(self._type(one.extendee, scope), []).extend(one.fields)
+        for statement in extends:
+            grouped.setdefault(self._type(statement.extendee, scope), []).extend(statement.fields)
         return tuple(ExtendStatement(extendee, self._fields(fields, scope)) for extendee, fields in grouped.items())
 
     def _extensions(self, extensions: Iterable[ExtensionsStatement], scope: str) -> list[ExtensionsStatement]:

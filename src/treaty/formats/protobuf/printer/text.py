@@ -161,9 +161,9 @@ def _fields(out: list[str], fields: Sequence[Field], pad: str, edition: str) -> 
         out += plain
     if len(plain) < len(fields):
         out.append(pad)
-        for one in fields:
-            if one.group is not None:
-                _group(out, one, inner, edition)
+        for field in fields:
+            if field.group is not None:
+                _group(out, field, inner, edition)
 
 
 def _oneof(out: list[str], oneof: OneOf, pad: str, edition: str) -> None:

@@ -79,11 +79,11 @@ def _block(opening: str, lines: Iterable[str], pad: str, closing: str) -> str:
 def merge_members(value: AggregateValue) -> list[tuple[str, Constant]]:
     """The members of a message; those of one name become a list where the first of them stands."""
     members: dict[str, Constant] = {}
-    for name, one in value.members:
+    for name, constant in value.members:
         if name in members:
-            members[name] = (*_to_tuple(members[name]), *_to_tuple(one))
+            members[name] = (*_to_tuple(members[name]), *_to_tuple(constant))
         else:
-            members[name] = one
+            members[name] = constant
     return list(members.items())
 
 

@@ -22,7 +22,7 @@ def get_comment(gap: str, *, first: bool) -> str:
     """
     if "/" not in gap:
         return ""
-    found: list[str] = []
+    lines: list[str] = []
     end = len(gap)
     newline = -1 if first else gap.find("\n")
     for comment in reversed(list(_COMMENT.finditer(gap))):
@@ -30,13 +30,13 @@ def get_comment(gap: str, *, first: bool) -> str:
         line = comment[0].startswith("//")
         if between.count("\n") > (0 if line else 1) or (not first and not 0 <= newline < comment.start()):
             break
-        if found and not line:
+        if lines and not line:
             break
-        found.append(comment[0][2:].rstrip() if line else _block(comment[0]))
+        lines.append(comment[0][2:].rstrip() if line else _block(comment[0]))
         end = comment.start()
         if not line:
             break
-    return "\n".join(text.removeprefix(" ") for text in reversed(found)).strip()
+    return "\n".join(text.removeprefix(" ") for text in reversed(lines)).strip()
 
 
 def _block(comment: str) -> str:
@@ -84,9 +84,9 @@ class TokenCursor:
         if not text.isascii():
             try:
                 size = len(text.encode())
-            except UnicodeEncodeError as wrong:
-                before = text[: wrong.start]
-                place = (before.count("\n") + 1, wrong.start - before.rfind("\n"))
+            except UnicodeEncodeError as error:
+                before = text[: error.start]
+                place = (before.count("\n") + 1, error.start - before.rfind("\n"))
                 half = Diagnostic("ENCODING", "", "half of a surrogate pair", "Unicode text", *place)
                 raise InvalidSchemaError((half,)) from None
         else:
@@ -138,8 +138,8 @@ class TokenCursor:
         if word in QUOTES or word[0] == "/":
             open_one = "a string that is not closed on its line" if word in QUOTES else "a comment that is not closed"
             return self.fault("SYNTAX", open_one, expected)
-        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
-        return self.fault("SYNTAX", f"unexpected {shown!r}", expected)
+        excerpt = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+        return self.fault("SYNTAX", f"unexpected {excerpt!r}", expected)
 
     def accept(self, word: str) -> bool:
         """Step over a token if it is this one."""
@@ -175,11 +175,11 @@ class TokenCursor:
         parts = [lead + first]
         while self.accept("."):
             parts.append(self.name(what))
-        found = ".".join(parts)
-        if len(found) > FULL_NAME:
-            message = f"a name of {len(found)} characters, more than the limit FULL_NAME of {FULL_NAME}"
+        name = ".".join(parts)
+        if len(name) > FULL_NAME:
+            message = f"a name of {len(name)} characters, more than the limit FULL_NAME of {FULL_NAME}"
             raise self.fault("NAME_TOO_LONG", message, f"at most {FULL_NAME} characters", begin)
-        return found
+        return name
 
     def number(self, what: str, top: int = INT32) -> int:
         """Step over a whole number from 0 to `top`."""
@@ -188,13 +188,13 @@ class TokenCursor:
             raise self.unexpected(what)
         try:
             value = parse_integer(word)
-        except InvalidLiteralError as wrong:
-            raise self.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
+        except InvalidLiteralError as error:
+            raise self.fault("NUMBER_INVALID", str(error), error.expected) from None
         if value is None:
             raise self.unexpected(what)
         if value > top:
-            shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
-            raise self.fault("NUMBER_OUT_OF_RANGE", f"{shown} is too large", f"at most {top}")
+            excerpt = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+            raise self.fault("NUMBER_OUT_OF_RANGE", f"{excerpt} is too large", f"at most {top}")
         self.at += 1
         return value
 
@@ -210,8 +210,8 @@ class TokenCursor:
         while self.tokens[self.at][:1] in QUOTES and len(self.tokens[self.at]) > 1:
             try:
                 parts.append(parse_string(self.tokens[self.at]))
-            except InvalidLiteralError as wrong:
-                raise self.fault("STRING_INVALID", str(wrong), wrong.expected) from None
+            except InvalidLiteralError as error:
+                raise self.fault("STRING_INVALID", str(error), error.expected) from None
             self.at += 1
         if not parts:
             raise self.unexpected(what)

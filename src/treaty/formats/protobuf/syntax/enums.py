@@ -12,11 +12,11 @@ def read_enum(cursor: TokenCursor, begin: int, visibility: str = "") -> Enum:
     name = cursor.name("the name of an enum")
     cursor.expect("{")
     values: list[EnumValue] = []
-    found: list[ProtoOption] = []
+    option_list: list[ProtoOption] = []
     aside: list[ReservedStatement] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
-            found.append(options.read_statement(cursor))
+            option_list.append(options.read_statement(cursor))
         elif cursor.accept("reserved"):
             aside.append(read_reserved(cursor, cursor.place(cursor.at - 1), signed=True))
         elif not cursor.accept(";"):
@@ -24,9 +24,9 @@ def read_enum(cursor: TokenCursor, begin: int, visibility: str = "") -> Enum:
         if len(values) > SCHEMA_MEMBERS:
             limit = f"more values than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one enum")
-    _aliases(cursor, begin, values, found)
+    _aliases(cursor, begin, values, option_list)
     place = cursor.place(begin)
-    return Enum(name, tuple(values), tuple(found), tuple(aside), visibility, cursor.doc(begin), place)
+    return Enum(name, tuple(values), tuple(option_list), tuple(aside), visibility, cursor.doc(begin), place)
 
 
 def _value(cursor: TokenCursor) -> EnumValue:
@@ -34,16 +34,16 @@ def _value(cursor: TokenCursor) -> EnumValue:
     name = cursor.name("the name of a value")
     cursor.expect("=")
     number = cursor.signed("a number")
-    found = options.read_brackets(cursor) if cursor.tokens[cursor.at] == "[" else ()
+    option_list = options.read_brackets(cursor) if cursor.tokens[cursor.at] == "[" else ()
     cursor.expect(";")
-    return EnumValue(name, number, found, cursor.doc(begin), cursor.place(begin))
+    return EnumValue(name, number, option_list, cursor.doc(begin), cursor.place(begin))
 
 
-def _aliases(cursor: TokenCursor, begin: int, values: list[EnumValue], found: list[ProtoOption]) -> None:
+def _aliases(cursor: TokenCursor, begin: int, values: list[EnumValue], option_list: list[ProtoOption]) -> None:
     """An enum says that it has aliases exactly when it has some."""
-    for one in found:
-        if one.name == ("allow_alias",):
-            if one.value != IdentifierValue("true"):
+    for option in option_list:
+        if option.name == ("allow_alias",):
+            if option.value != IdentifierValue("true"):
                 raise cursor.fault("ALIAS_OPTION_VOID", "allow_alias = false says nothing", "no such option", begin)
             if len({value.number for value in values}) == len(values):
                 message = "allow_alias in an enum without aliases"

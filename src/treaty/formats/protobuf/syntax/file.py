@@ -106,13 +106,13 @@ def _dialect(cursor: TokenCursor) -> tuple[str, str]:
     cursor.at += 1
     cursor.expect("=")
     at = cursor.at
-    said = cursor.string("a string").decode("utf-8", "replace")
+    dialect = cursor.string("a string").decode("utf-8", "replace")
     cursor.expect(";")
-    known = SYNTAXES if word == "syntax" else EDITIONS
-    if said not in known:
-        raise cursor.fault("SYNTAX_UNKNOWN", f"the {word} {said[:40]!r}", " or ".join(known), at)
-    cursor.dialect = said
-    return (said, "") if word == "syntax" else ("", said)
+    dialects = SYNTAXES if word == "syntax" else EDITIONS
+    if dialect not in dialects:
+        raise cursor.fault("SYNTAX_UNKNOWN", f"the {word} {dialect[:40]!r}", " or ".join(dialects), at)
+    cursor.dialect = dialect
+    return (dialect, "") if word == "syntax" else ("", dialect)
 
 
 def _import(cursor: TokenCursor, body: _Body) -> None:
@@ -141,12 +141,12 @@ def _package(cursor: TokenCursor, body: _Body) -> None:
     begin = cursor.at
     if cursor.tokens[begin] == ".":
         raise cursor.unexpected("the name of a package")
-    found = cursor.dotted("the name of a package")
+    package = cursor.dotted("the name of a package")
     cursor.expect(";")
-    if len(found) > PACKAGE or found.count(".") > PACKAGE_POINTS:
-        message = f"a package of {len(found)} characters and {found.count('.')} points"
+    if len(package) > PACKAGE or package.count(".") > PACKAGE_POINTS:
+        message = f"a package of {len(package)} characters and {package.count('.')} points"
         raise cursor.fault("PACKAGE_TOO_LONG", message, f"at most {PACKAGE} and {PACKAGE_POINTS}", begin)
-    body.package = found
+    body.package = package
 
 
 def _visible(cursor: TokenCursor, body: _Body) -> None:

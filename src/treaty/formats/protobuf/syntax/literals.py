@@ -46,14 +46,14 @@ def parse_integer(word: str) -> int | None:
         raise InvalidLiteralError(f"a number of {len(word)} characters", f"at most {NUMBER_DIGITS} characters")
     if word[0] != "0" and word.isdecimal():
         return int(word)
-    found = _WHOLE.fullmatch(word)
-    if found is None:
+    match = _WHOLE.fullmatch(word)
+    if match is None:
         if _FLOAT.fullmatch(word):
             return None
         raise InvalidLiteralError(f"{word[:40]!r} is not a number", "a decimal, octal (0…) or hexadecimal (0x…) number")
-    if found[1]:
+    if match[1]:
         return int(word, 16)
-    return int(word, 8) if found[2] else int(word)
+    return int(word, 8) if match[2] else int(word)
 
 
 def parse_string(word: str) -> bytes:
@@ -69,8 +69,8 @@ def parse_string(word: str) -> bytes:
             parts.append(word[end : escape.start()].encode())
             high = 0
         end = escape.end()
-        simple, octal, byte, short, long, wrong = escape.groups()
-        if wrong is not None:
+        simple, octal, byte, short, long, invalid = escape.groups()
+        if invalid is not None:
             raise InvalidLiteralError(
                 f"{escape[0]!r} is not an escape",
                 r"\n, \t, \\, \x and two digits, \u and four, \U and eight up to 10ffff",

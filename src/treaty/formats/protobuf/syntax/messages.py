@@ -91,16 +91,16 @@ def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: S
     )
 
 
-def _top(found: list[ProtoOption]) -> int:
+def _top(option_list: list[ProtoOption]) -> int:
     """The number that ``max`` means: message sets have room for more."""
-    for one in found:
-        if one.name == ("message_set_wire_format",) and one.value == IdentifierValue("true"):
+    for option in option_list:
+        if option.name == ("message_set_wire_format",) and option.value == IdentifierValue("true"):
             return INT32 - 1
     return ranges.MAX_NUMBER
 
 
-def _close_ranges(found: tuple[NumberRange, ...], top: int) -> tuple[NumberRange, ...]:
-    return tuple(NumberRange(one.start, top) if one.end == ranges.MAX else one for one in found)
+def _close_ranges(spans: tuple[NumberRange, ...], top: int) -> tuple[NumberRange, ...]:
+    return tuple(NumberRange(one.start, top) if one.end == ranges.MAX else one for one in spans)
 
 
 class DefinitionScope(Protocol):
@@ -200,9 +200,9 @@ def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
         return _group(cursor, label, begin)
     type_ = cursor.dotted("a type")
     name = cursor.name("the name of a field")
-    number, found = _read_number(cursor)
+    number, option_list = _read_number(cursor)
     cursor.expect(";")
-    return Field(name, number, type_, label, "", found, None, cursor.doc(begin), cursor.place(begin))
+    return Field(name, number, type_, label, "", option_list, None, cursor.doc(begin), cursor.place(begin))
 
 
 def _read_number(cursor: TokenCursor) -> tuple[int, tuple[ProtoOption, ...]]:
@@ -220,34 +220,34 @@ def _map(cursor: TokenCursor, begin: int) -> Field:
         raise cursor.unexpected("types other than groups")
     cursor.expect(">")
     name = cursor.name("the name of a field")
-    number, found = _read_number(cursor)
+    number, option_list = _read_number(cursor)
     cursor.expect(";")
-    return Field(name, number, value, "", key, found, None, cursor.doc(begin), cursor.place(begin))
+    return Field(name, number, value, "", key, option_list, None, cursor.doc(begin), cursor.place(begin))
 
 
 def _group(cursor: TokenCursor, label: str, begin: int) -> Field:
     cursor.at += 1
     at = cursor.at
     name = cursor.name("the name of a group")
-    number, found = _read_number(cursor)
+    number, option_list = _read_number(cursor)
     if cursor.editions:
-        wanted = "a message, and the feature features.message_encoding = DELIMITED"
-        raise cursor.fault("GROUP_NOT_ALLOWED", f"the group {name!r}", wanted, at)
+        allowed = "a message, and the feature features.message_encoding = DELIMITED"
+        raise cursor.fault("GROUP_NOT_ALLOWED", f"the group {name!r}", allowed, at)
     if not "A" <= name[0] <= "Z":
         raise cursor.fault("GROUP_NAME", f"the group {name!r}", "a name that begins with a capital letter", at)
     place, doc = cursor.place(begin), cursor.doc(begin)
     body = _message(cursor, name, "", doc, place)
-    return Field(name.lower(), number, name, label, "", found, body, doc, place)
+    return Field(name.lower(), number, name, label, "", option_list, body, doc, place)
 
 
 def _oneof(cursor: TokenCursor, begin: int) -> OneOf:
     name = cursor.name("the name of a oneof")
     cursor.expect("{")
     fields: list[Field] = []
-    found: list[ProtoOption] = []
+    option_list: list[ProtoOption] = []
     while True:
         if cursor.accept("option"):
-            found.append(options.read_statement(cursor))
+            option_list.append(options.read_statement(cursor))
         else:
             fields.append(read_field(cursor, alone=False))
         if cursor.accept("}"):
@@ -255,7 +255,7 @@ def _oneof(cursor: TokenCursor, begin: int) -> OneOf:
         if len(fields) > SCHEMA_MEMBERS:
             limit = f"more fields than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one oneof")
-    return OneOf(name, tuple(fields), tuple(found), cursor.doc(begin), cursor.place(begin))
+    return OneOf(name, tuple(fields), tuple(option_list), cursor.doc(begin), cursor.place(begin))
 
 
 def read_extend(cursor: TokenCursor, begin: int) -> ExtendStatement:
@@ -276,7 +276,7 @@ def read_extend(cursor: TokenCursor, begin: int) -> ExtendStatement:
 
 def _extension(cursor: TokenCursor) -> Field:
     at = cursor.at
-    found = read_field(cursor)
-    if found.key:
+    field = read_field(cursor)
+    if field.key:
         raise cursor.fault("MAP_MISPLACED", "a map as an extension", "a repeated message with a key and a value", at)
-    return found
+    return field

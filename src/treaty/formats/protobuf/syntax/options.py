@@ -25,20 +25,20 @@ _CLOSING = {"{": "}", "<": ">"}
 
 def read_statement(cursor: TokenCursor) -> ProtoOption:
     """``option name = value;``, with the cursor after the first word."""
-    found = read_assignment(cursor)
+    assignment = read_assignment(cursor)
     cursor.expect(";")
-    return found
+    return assignment
 
 
 def read_brackets(cursor: TokenCursor) -> tuple[ProtoOption, ...]:
     """Options in square brackets, or none."""
     if not cursor.accept("["):
         return ()
-    found = [read_assignment(cursor)]
+    assignments = [read_assignment(cursor)]
     while cursor.accept(","):
-        found.append(read_assignment(cursor))
+        assignments.append(read_assignment(cursor))
     cursor.expect("]")
-    return tuple(found)
+    return tuple(assignments)
 
 
 def read_assignment(cursor: TokenCursor) -> ProtoOption:
@@ -97,15 +97,15 @@ def _scalar(cursor: TokenCursor, expected: str, *, inside: bool = False) -> Cons
 def _number(cursor: TokenCursor, word: str, top: int) -> int | float:
     cursor.digits()
     try:
-        whole = parse_integer(word)
-    except InvalidLiteralError as wrong:
-        raise cursor.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
-    if whole is not None and whole > top:
+        integer = parse_integer(word)
+    except InvalidLiteralError as error:
+        raise cursor.fault("NUMBER_INVALID", str(error), error.expected) from None
+    if integer is not None and integer > top:
         if word[0] == "0":
             raise cursor.fault("NUMBER_OUT_OF_RANGE", f"{word} is too large", f"at most {top}")
-        whole = None  # a decimal one is read as a float then, as protoc does
+        integer = None  # a decimal one is read as a float then, as protoc does
     cursor.at += 1
-    return float(word) if whole is None else whole
+    return float(word) if integer is None else integer
 
 
 def _aggregate(cursor: TokenCursor, closing: str) -> AggregateValue:

@@ -53,13 +53,13 @@ def _text(cursor: TokenCursor) -> str:
 
 def _ranges(cursor: TokenCursor, what: str, *, signed: bool = False) -> tuple[NumberRange, ...]:
     number = cursor.signed if signed else cursor.number
-    found: list[NumberRange] = []
+    spans: list[NumberRange] = []
     while True:
         start = number(what)
         end = start
         if cursor.accept("to"):
             top = INT32 if signed else MAX
             end = top if cursor.accept("max") else number('a number or "max"')
-        found.append(NumberRange(start, end))
+        spans.append(NumberRange(start, end))
         if not cursor.accept(","):
-            return tuple(found)
+            return tuple(spans)

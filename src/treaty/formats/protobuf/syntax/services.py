@@ -12,16 +12,16 @@ def read_service(cursor: TokenCursor, begin: int) -> RpcService:
     name = cursor.name("the name of a service")
     cursor.expect("{")
     methods: list[RpcMethod] = []
-    found: list[ProtoOption] = []
+    option_list: list[ProtoOption] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
-            found.append(options.read_statement(cursor))
+            option_list.append(options.read_statement(cursor))
         elif not cursor.accept(";"):
             methods.append(_method(cursor))
         if len(methods) > SCHEMA_MEMBERS:
             limit = f"more methods than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one service")
-    return RpcService(name, tuple(methods), tuple(found), cursor.doc(begin), cursor.place(begin))
+    return RpcService(name, tuple(methods), tuple(option_list), cursor.doc(begin), cursor.place(begin))
 
 
 def _method(cursor: TokenCursor) -> RpcMethod:
@@ -31,15 +31,15 @@ def _method(cursor: TokenCursor) -> RpcMethod:
     takes, client = _side(cursor)
     cursor.expect("returns")
     returns, server = _side(cursor)
-    found: list[ProtoOption] = []
+    option_list: list[ProtoOption] = []
     if cursor.accept("{"):
         while not cursor.accept("}"):
             if not cursor.accept(";"):
                 cursor.expect("option")
-                found.append(options.read_statement(cursor))
+                option_list.append(options.read_statement(cursor))
     else:
         cursor.expect(";")
-    return RpcMethod(name, takes, returns, client, server, tuple(found), cursor.doc(begin), cursor.place(begin))
+    return RpcMethod(name, takes, returns, client, server, tuple(option_list), cursor.doc(begin), cursor.place(begin))
 
 
 def _side(cursor: TokenCursor) -> tuple[str, bool]:

@@ -162,13 +162,13 @@ class _FileValidator:
         self.check_field(field, FieldContext(full, held, features, None, in_oneof))
         self.group(field, scope, features)
 
-    def check_field(self, field: Field, here: FieldContext) -> None:
+    def check_field(self, field: Field, context: FieldContext) -> None:
         """What holds for fields and extensions."""
         if field.options:
-            self.options(field.options, "field", here.full)
+            self.options(field.options, "field", context.full)
         if self.styled:
-            self.style("field", field.name, here.full, here.features, field.place)
-        self.fields.check(field, here)
+            self.style("field", field.name, context.full, context.features, field.place)
+        self.fields.check(field, context)
 
     def group(self, field: Field, scope: str, features: Features) -> None:
         """The message that a group defines."""
@@ -185,10 +185,10 @@ class _FileValidator:
             features = inherit_features(outer, field.options)
             held = self.types.resolve_field(field, full)
             if extended is not None:
-                here = FieldContext(full, held, features, extended)
-                extensions.check_extension(field, here, self.schema, self.ranges, self.faults)
+                context = FieldContext(full, held, features, extended)
+                extensions.check_extension(field, context, self.schema, self.ranges, self.faults)
                 self.unique(field, full, extended)
-                self.check_field(field, here)
+                self.check_field(field, context)
             self.group(field, scope, features)
 
     def unique(self, field: Field, full: str, extended: ProtoSymbol) -> None:

@@ -171,17 +171,17 @@ class ConstantValidator:
         """The field of a message that a member of a constant is named after."""
         home = self.home(target)
         if name.startswith("["):
-            found = self.extension(target, name[1:-1], target.scope)
-            if found is not None:
-                return found
+            extension = self.extension(target, name[1:-1], target.scope)
+            if extension is not None:
+                return extension
         else:
             if target.full not in home.symbols:
                 raise InvalidConstantError(f"{target.full} is not known here", "an imported type")
-            for known in (name, name.lower()):
-                symbol = home.symbols.get(f"{target.full}.{known}")
+            for candidate in (name, name.lower()):
+                symbol = home.symbols.get(f"{target.full}.{candidate}")
                 field = symbol.node if symbol is not None and symbol.kind == "field" else None
-                if isinstance(field, Field) and (known == name or (field.group is not None and field.type == name)):
-                    return FieldSlot(field, f"{target.full}.{known}", home)
+                if isinstance(field, Field) and (candidate == name or (field.group is not None and field.type == name)):
+                    return FieldSlot(field, f"{target.full}.{candidate}", home)
             node = target.node
             if isinstance(node, Message) and name in ("key", "value") and len(node.fields) == 2:
                 return FieldSlot(node.fields[name == "value"], f"{target.full}.{name}", home)
@@ -204,20 +204,20 @@ class ConstantValidator:
 
     def _values(self, node: Enum) -> tuple[frozenset[str], frozenset[int]]:
         """Names and numbers of an enum, counted once."""
-        found = self._enums.get(id(node))
-        if found is None:
-            found = frozenset(one.name for one in node.values), frozenset(one.number for one in node.values)
-            self._enums[id(node)] = found
-        return found
+        names_and_numbers = self._enums.get(id(node))
+        if names_and_numbers is None:
+            names_and_numbers = frozenset(one.name for one in node.values), frozenset(one.number for one in node.values)
+            self._enums[id(node)] = names_and_numbers
+        return names_and_numbers
 
     def _shape(self, node: Message) -> tuple[dict[str, str], tuple[Field, ...]]:
         """Oneofs of a message by the names of their fields, and its required fields, looked for once."""
-        found = self._messages.get(id(node))
-        if found is None:
+        shape = self._messages.get(id(node))
+        if shape is None:
             choices = {field.name: f"oneof {one.name}" for one in node.oneofs for field in one.fields}
-            found = choices, tuple(one for one in node.fields if _is_required(one))
-            self._messages[id(node)] = found
-        return found
+            shape = choices, tuple(one for one in node.fields if _is_required(one))
+            self._messages[id(node)] = shape
+        return shape
 
 
 def _is_float(value: Constant, *, inside: bool) -> bool:

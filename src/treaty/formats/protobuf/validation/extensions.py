@@ -53,15 +53,15 @@ class ExtensionRanges:
         if spans is None:
             spans = sorted((one.start, one.end, at) for at, kept in enumerate(node.extensions) for one in kept.ranges)
             self._spans[extended.full] = spans
-        found = bisect_right(spans, number, key=lambda span: span[0])
-        return node.extensions[spans[found - 1][2]] if found and spans[found - 1][1] >= number else None
+        index = bisect_right(spans, number, key=lambda span: span[0])
+        return node.extensions[spans[index - 1][2]] if index and spans[index - 1][1] >= number else None
 
 
 def check_extension(
-    field: Field, here: FieldContext, schema: ProtoSchema, ranges: ExtensionRanges, faults: DiagnosticList
+    field: Field, context: FieldContext, schema: ProtoSchema, ranges: ExtensionRanges, faults: DiagnosticList
 ) -> None:
     """An extension against the message that it extends."""
-    full, extended, held = here.full, here.extends, here.type
+    full, extended, held = context.full, context.extends, context.type
     assert extended is not None
     node = extended.node
     assert isinstance(node, Message)
@@ -90,26 +90,26 @@ def _check_declared(
     field: Field, full: str, held: ProtoSymbol | None, home: ExtensionsStatement, faults: DiagnosticList
 ) -> None:
     """An extension against the declarations of its range."""
-    found = list_declarations(home)
+    declarations = list_declarations(home)
     closed = any(one.name == ("verification",) and one.value == IdentifierValue("DECLARATION") for one in home.options)
-    if not found and not closed:
+    if not declarations and not closed:
         return
-    said = next((one for one in found if one.get("number") == field.number), None)
-    if said is None:
+    declaration = next((one for one in declarations if one.get("number") == field.number), None)
+    if declaration is None:
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is not declared", field.place)
         return
-    if said.get("reserved") == IdentifierValue("true"):
+    if declaration.get("reserved") == IdentifierValue("true"):
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is declared as reserved", field.place)
         return
     kind = field.type if held is None else f".{held.full}"
     repeated = field.label == "repeated"
-    wanted = (
-        _text(said.get("full_name")),
-        _qualify_type(_text(said.get("type"))),
-        said.get("repeated") == IdentifierValue("true"),
+    declared = (
+        _text(declaration.get("full_name")),
+        _qualify_type(_text(declaration.get("type"))),
+        declaration.get("repeated") == IdentifierValue("true"),
     )
-    if wanted != (f".{full}", kind, repeated):
-        name, type_, many = wanted
+    if declared != (f".{full}", kind, repeated):
+        name, type_, many = declared
         expected = f"{name} of the type {type_}, {'repeated' if many else 'optional'}"
         message = f".{full} of the type {kind}, {'repeated' if repeated else 'optional'}"
         faults.add("EXTENSION_UNDECLARED", full, message, field.place, expected)
@@ -138,32 +138,34 @@ def check_declarations(message: Message, full: str, faults: DiagnosticList) -> N
     """The declarations of a message: numbers inside their range, names once, both name and type."""
     names: set[str] = set()
     for statement in message.extensions:
-        found = list_declarations(statement)
-        if not found:
+        declarations = list_declarations(statement)
+        if not declarations:
             continue
         if any(
             one.name == ("verification",) and one.value == IdentifierValue("UNVERIFIED") for one in statement.options
         ):
             faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
             continue
-        for one in statement.ranges:
+        for span in statement.ranges:
             numbers: set[Constant] = set()
-            for said in found:
-                number = said.get("number", 0)
-                inside = isinstance(number, int) and one.start <= number <= one.end
+            for declaration in declarations:
+                number = declaration.get("number", 0)
+                inside = isinstance(number, int) and span.start <= number <= span.end
                 if not inside or number in numbers:
                     problem = f"the declared number {number!r} is not in the range, or there twice"
                     faults.add("DECLARATION_INVALID", full, problem, statement.place)
                 numbers.add(number)
-                _check_declared_names(said, names, full, statement, faults)
+                _check_declared_names(declaration, names, full, statement, faults)
 
 
 def _check_declared_names(
-    said: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: DiagnosticList
+    declaration: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: DiagnosticList
 ) -> None:
-    name, type_ = _text(said.get("full_name")), _text(said.get("type"))
-    if "full_name" not in said or "type" not in said:
-        if ("full_name" in said) != ("type" in said) or said.get("reserved") != IdentifierValue("true"):
+    name, type_ = _text(declaration.get("full_name")), _text(declaration.get("type"))
+    if "full_name" not in declaration or "type" not in declaration:
+        if ("full_name" in declaration) != ("type" in declaration) or declaration.get("reserved") != IdentifierValue(
+            "true"
+        ):
             faults.add("DECLARATION_INVALID", full, "a declaration without full_name and type", statement.place)
         return
     if name in names:
@@ -175,12 +177,12 @@ def _check_declared_names(
 
 def check_option_imports(schema: ProtoSchema, faults: DiagnosticList) -> None:
     """No option that ``import option`` brings has an enum with values to be redacted: at run time it is not there."""
-    for one in schema.file.imports:
-        home = schema.imports.get(one.path) if one.kind == "option" else None
+    for statement in schema.file.imports:
+        home = schema.imports.get(statement.path) if statement.kind == "option" else None
         for symbol in home.symbols.values() if home is not None else ():
             if symbol.kind == "extension" and home is not None and _leads_to_redacted(symbol, home):
-                message = f"the option {symbol.full!r} of {one.path!r} has an enum with debug_redact"
-                faults.add("OPTION_REDACTED", one.path, message, one.place)
+                message = f"the option {symbol.full!r} of {statement.path!r} has an enum with debug_redact"
+                faults.add("OPTION_REDACTED", statement.path, message, statement.place)
                 break
 
 
@@ -188,18 +190,18 @@ def _leads_to_redacted(symbol: ProtoSymbol, home: ProtoSchema) -> bool:
     """Whether an extension holds an enum with values to be redacted, itself or in the messages inside."""
     assert isinstance(symbol.node, Field)
     waiting = [(symbol.node, symbol.scope, home)]
-    seen: set[str] = set()
+    visited: set[str] = set()
     while waiting:
         field, scope, file = waiting.pop()
-        found = file.resolve(scope, field.type)
-        if found is None or found.full in seen:
+        type_symbol = file.resolve(scope, field.type)
+        if type_symbol is None or type_symbol.full in visited:
             continue
-        seen.add(found.full)
-        if isinstance(found.node, Enum) and any(_is_redacted(value) for value in found.node.values):
+        visited.add(type_symbol.full)
+        if isinstance(type_symbol.node, Enum) and any(_is_redacted(value) for value in type_symbol.node.values):
             return True
-        if isinstance(found.node, Message):
-            there = file.files.get(found.path, file)
-            waiting += ((inner, found.full, there) for inner in found.node.all_fields)
+        if isinstance(type_symbol.node, Message):
+            type_file = file.files.get(type_symbol.path, file)
+            waiting += ((inner, type_symbol.full, type_file) for inner in type_symbol.node.all_fields)
     return False
 
 

@@ -52,49 +52,51 @@ class FieldValidator:
         """A fault of a field."""
         self.faults.add(rule, full, message, field.place, expected)
 
-    def check(self, field: Field, here: FieldContext) -> None:
+    def check(self, field: Field, context: FieldContext) -> None:
         """All rules of a field but those of its number, name and the options themselves."""
-        full = here.full
+        full = context.full
         if field.label == "required":
-            if here.extends is not None:
+            if context.extends is not None:
                 self.add("REQUIRED_NOT_ALLOWED", field, full, "a required extension")
             elif self.proto3:
                 self.add("REQUIRED_NOT_ALLOWED", field, full, "a required field in proto3")
         if self.proto3 and field.group is not None:
             self.add("GROUP_NOT_ALLOWED", field, full, f"the group {field.name!r} in proto3")
         if field.key:
-            self.check_map(field, here)
-        if here.type is not None:
-            self.check_named(field, here)
+            self.check_map(field, context)
+        if context.type is not None:
+            self.check_named(field, context)
         if field.options:
-            self.options(field, here)
+            self.options(field, context)
         if self.editions:
-            self.check_features(field, here)
+            self.check_features(field, context)
 
-    def check_map(self, field: Field, here: FieldContext) -> None:
+    def check_map(self, field: Field, context: FieldContext) -> None:
         """Keys and values of a map."""
         if field.key not in _KEYS:
-            self.add("MAP_KEY", field, here.full, f"keys of the type {field.key!r}")
-        node = here.type.node if here.type is not None else None
+            self.add("MAP_KEY", field, context.full, f"keys of the type {field.key!r}")
+        node = context.type.node if context.type is not None else None
         if isinstance(node, Enum) and node.values and node.values[0].number != 0:
-            self.add("MAP_VALUE", field, here.full, f"the enum {node.name!r} begins with {node.values[0].number}")
+            self.add("MAP_VALUE", field, context.full, f"the enum {node.name!r} begins with {node.values[0].number}")
 
-    def check_named(self, field: Field, here: FieldContext) -> None:
+    def check_named(self, field: Field, context: FieldContext) -> None:
         """A field whose type is a message or enum."""
-        assert here.type is not None
-        if isinstance(here.type.node, Enum):
-            if (self.proto3 or self.is_implicit(field, here, entries=True)) and self.is_closed(here.type):
+        assert context.type is not None
+        if isinstance(context.type.node, Enum):
+            if (self.proto3 or self.is_implicit(field, context, entries=True)) and self.is_closed(context.type):
                 where = "a proto3 message" if self.proto3 else "a field of implicit presence"
-                self.add("ENUM_CLOSED", field, here.full, f"the closed enum {here.type.full!r} in {where}")
-        elif isinstance(here.type.node, Message) and any(one.name == ("map_entry",) for one in here.type.node.options):
-            self.add("MAP_BY_HAND", field, here.full, f"{here.type.full!r} is the entry of a map")
+                self.add("ENUM_CLOSED", field, context.full, f"the closed enum {context.type.full!r} in {where}")
+        elif isinstance(context.type.node, Message) and any(
+            one.name == ("map_entry",) for one in context.type.node.options
+        ):
+            self.add("MAP_BY_HAND", field, context.full, f"{context.type.full!r} is the entry of a map")
 
     def is_closed(self, enum: ProtoSymbol) -> bool:
         """Whether an enum is closed, found out once."""
-        found = self._closed.get(enum.full)
-        if found is None:
-            found = self._closed[enum.full] = is_closed(self.schema, enum)
-        return found
+        closed = self._closed.get(enum.full)
+        if closed is None:
+            closed = self._closed[enum.full] = is_closed(self.schema, enum)
+        return closed
 
     def has_value(self, enum: ProtoSymbol, value: Constant) -> bool:
         """Whether a constant names a value of an enum."""
@@ -105,128 +107,133 @@ class FieldValidator:
             self._values[enum.full] = names
         return isinstance(value, IdentifierValue) and value.text in names
 
-    def options(self, field: Field, here: FieldContext) -> None:
+    def options(self, field: Field, context: FieldContext) -> None:
         """Default, name in JSON, and the options that suit only some types."""
-        full = here.full
+        full = context.full
         once: set[tuple[str, ...]] = set()
         for option in field.options:
             name = option.name
             if name == ("default",):
-                self.check_default(field, here, option.value)
+                self.check_default(field, context, option.value)
             elif name == ("json_name",):
-                self.check_json_name(field, here, option)
+                self.check_json_name(field, context, option)
             if name in (("default",), ("json_name",)):
                 if name in once:
                     self.add("OPTION_TWICE", field, full, f"{name[0]} is set twice")
                 once.add(name)
-        self.check_suited(field, here)
+        self.check_suited(field, context)
 
-    def check_json_name(self, field: Field, here: FieldContext, option: ProtoOption) -> None:
+    def check_json_name(self, field: Field, context: FieldContext, option: ProtoOption) -> None:
         """The name in JSON that an option gives."""
         if not isinstance(option.value, bytes):
             self.add(
                 "OPTION_VALUE",
                 field,
-                here.full,
+                context.full,
                 f"json_name is {describe_constant(option.value)}",
                 "a string in quotes",
             )
         elif b"\0" in option.value or not _is_text(option.value):
-            self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON with NUL in it, or that is no UTF-8")
-        elif here.extends is not None and get_custom_json_name(field) is not None:
-            self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON for an extension")
+            self.add("JSON_NAME_ILLEGAL", field, context.full, "a name in JSON with NUL in it, or that is no UTF-8")
+        elif context.extends is not None and get_custom_json_name(field) is not None:
+            self.add("JSON_NAME_ILLEGAL", field, context.full, "a name in JSON for an extension")
 
-    def check_suited(self, field: Field, here: FieldContext) -> None:
+    def check_suited(self, field: Field, context: FieldContext) -> None:
         """Options that say something about single types."""
         set_to = {one.name[0]: one.value for one in field.options if len(one.name) == 1}
         true = IdentifierValue("true")
         repeated = field.label == "repeated" or bool(field.key)
-        packable = repeated and not field.key and field.type not in _UNPACKED and not self.holds_message(here)
+        packable = repeated and not field.key and field.type not in _UNPACKED and not self.holds_message(context)
         scalar = field.type if not field.key else "message"
         if set_to.get("packed") == true and not packable:
-            self.add_misplaced(field, here, "packed = true", "repeated fields of numbers, bools and enums")
+            self.add_misplaced(field, context, "packed = true", "repeated fields of numbers, bools and enums")
         if "packed" in set_to and self.editions:
-            self.add_misplaced(field, here, "packed", "proto2 and proto3; editions have repeated_field_encoding")
-        delimited = field.group is not None or here.features["message_encoding"] == "DELIMITED"
-        message = bool(field.key) or (self.holds_message(here) and not delimited)
+            self.add_misplaced(field, context, "packed", "proto2 and proto3; editions have repeated_field_encoding")
+        delimited = field.group is not None or context.features["message_encoding"] == "DELIMITED"
+        message = bool(field.key) or (self.holds_message(context) and not delimited)
         if true in (set_to.get("lazy"), set_to.get("unverified_lazy")) and not message:
-            self.add_misplaced(field, here, "lazy", "fields that hold a message")
+            self.add_misplaced(field, context, "lazy", "fields that hold a message")
         if set_to.get("jstype", IdentifierValue("JS_NORMAL")) != IdentifierValue("JS_NORMAL") and scalar not in _WIDE:
-            self.add_misplaced(field, here, "jstype", "fields of whole numbers with 64 bits")
+            self.add_misplaced(field, context, "jstype", "fields of whole numbers with 64 bits")
         if "ctype" in set_to and self.editions and self.dialect >= "2024":
-            self.add_misplaced(field, here, "ctype", "syntaxes before edition 2024")
+            self.add_misplaced(field, context, "ctype", "syntaxes before edition 2024")
 
-    def add_misplaced(self, field: Field, here: FieldContext, what: str, where: str) -> None:
+    def add_misplaced(self, field: Field, context: FieldContext, what: str, where: str) -> None:
         """A fault for an option on a field that can't have it."""
-        self.add("OPTION_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
+        self.add("OPTION_MISPLACED", field, context.full, f"{what} on {field.name!r}", where)
 
-    def is_implicit(self, field: Field, here: FieldContext, *, entries: bool = False) -> bool:
+    def is_implicit(self, field: Field, context: FieldContext, *, entries: bool = False) -> bool:
         """Whether a field of an edition that is not set can't be distinguished from one that has its type's zero.
 
         With `entries` a map counts as the field for its values.
         """
-        alone = here.extends is None and not here.in_oneof and field.label != "repeated" and (entries or not field.key)
-        return self.editions and alone and here.features["field_presence"] == "IMPLICIT"
+        alone = (
+            context.extends is None
+            and not context.in_oneof
+            and field.label != "repeated"
+            and (entries or not field.key)
+        )
+        return self.editions and alone and context.features["field_presence"] == "IMPLICIT"
 
-    def holds_message(self, here: FieldContext) -> bool:
+    def holds_message(self, context: FieldContext) -> bool:
         """Whether a field's type is a message."""
-        return here.type is not None and here.type.kind == "message"
+        return context.type is not None and context.type.kind == "message"
 
-    def check_default(self, field: Field, here: FieldContext, value: Constant) -> None:
+    def check_default(self, field: Field, context: FieldContext, value: Constant) -> None:
         """A default: that there may be one, and that it is of the field's type."""
-        full = here.full
+        full = context.full
         if self.proto3:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default in proto3")
         elif field.label == "repeated" or field.key:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field that takes many values")
-        elif self.holds_message(here) or field.group is not None:
+        elif self.holds_message(context) or field.group is not None:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a message")
-        elif self.is_implicit(field, here):
+        elif self.is_implicit(field, context):
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field without presence")
         elif field.type in SCALARS:
             expected = _unfit(field.type, value)
             if expected:
                 self.add("DEFAULT_INVALID", field, full, f"the default is {describe_constant(value)}", expected)
-        elif here.type is not None and not self.has_value(here.type, value):
+        elif context.type is not None and not self.has_value(context.type, value):
             self.add(
                 "DEFAULT_INVALID",
                 field,
                 full,
                 f"the default is {describe_constant(value)}",
-                f"a value of {here.type.full}",
+                f"a value of {context.type.full}",
             )
 
-    def check_features(self, field: Field, here: FieldContext) -> None:
+    def check_features(self, field: Field, context: FieldContext) -> None:
         """Features that a field sets itself, and what is left of them after inheritance."""
-        features = here.features
-        if here.extends is not None and features["field_presence"] == "LEGACY_REQUIRED":
-            self.add("REQUIRED_NOT_ALLOWED", field, here.full, "an extension with LEGACY_REQUIRED")
-        mine = read_features(field.options) if field.options else {}
-        if not mine:
+        features = context.features
+        if context.extends is not None and features["field_presence"] == "LEGACY_REQUIRED":
+            self.add("REQUIRED_NOT_ALLOWED", field, context.full, "an extension with LEGACY_REQUIRED")
+        own = read_features(field.options) if field.options else {}
+        if not own:
             return
         repeated = field.label == "repeated" or bool(field.key)
-        message = self.holds_message(here)
-        presence = mine.get("field_presence")
+        message = self.holds_message(context)
+        presence = own.get("field_presence")
         if presence:
-            if here.in_oneof or repeated:
-                self.add_unfit(field, here, "field_presence", "fields outside of oneofs that are not repeated")
-            elif here.extends is not None and presence != "LEGACY_REQUIRED":
-                self.add_unfit(field, here, "field_presence", "fields that are no extensions")
+            if context.in_oneof or repeated:
+                self.add_unfit(field, context, "field_presence", "fields outside of oneofs that are not repeated")
+            elif context.extends is not None and presence != "LEGACY_REQUIRED":
+                self.add_unfit(field, context, "field_presence", "fields that are no extensions")
             elif message and presence == "IMPLICIT":
-                self.add_unfit(field, here, "field_presence = IMPLICIT", "fields that hold no message")
-        packing = mine.get("repeated_field_encoding")
+                self.add_unfit(field, context, "field_presence = IMPLICIT", "fields that hold no message")
+        packing = own.get("repeated_field_encoding")
         if packing and not repeated:
-            self.add_unfit(field, here, "repeated_field_encoding", "repeated fields")
+            self.add_unfit(field, context, "repeated_field_encoding", "repeated fields")
         elif packing == "PACKED" and (field.key or message or field.type in _UNPACKED):
-            self.add_unfit(field, here, "repeated_field_encoding = PACKED", "repeated numbers, bools and enums")
-        if "utf8_validation" in mine and field.type != "string" and field.key != "string":
-            self.add_unfit(field, here, "utf8_validation", "fields of strings")
-        if "message_encoding" in mine and (not message or field.key):
-            self.add_unfit(field, here, "message_encoding", "fields that hold a message")
+            self.add_unfit(field, context, "repeated_field_encoding = PACKED", "repeated numbers, bools and enums")
+        if "utf8_validation" in own and field.type != "string" and field.key != "string":
+            self.add_unfit(field, context, "utf8_validation", "fields of strings")
+        if "message_encoding" in own and (not message or field.key):
+            self.add_unfit(field, context, "message_encoding", "fields that hold a message")
 
-    def add_unfit(self, field: Field, here: FieldContext, what: str, where: str) -> None:
+    def add_unfit(self, field: Field, context: FieldContext, what: str, where: str) -> None:
         """A fault for a feature on a field that can't have it."""
-        self.add("FEATURE_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
+        self.add("FEATURE_MISPLACED", field, context.full, f"{what} on {field.name!r}", where)
 
 
 def _is_text(value: bytes) -> bool:

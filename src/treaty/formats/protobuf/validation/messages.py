@@ -51,26 +51,26 @@ def _check_reserved(message: Message, full: str, faults: DiagnosticList) -> None
     check_overlaps(extensions, full, faults)
     _between(extensions, reserved, full, faults)
     names = _names(message.reserved, full, faults)
-    kept, left = sorted(reserved), sorted(extensions)
+    reserved_spans, left = sorted(reserved), sorted(extensions)
     for field in message.all_fields:
         path = f"{full}.{field.name}"
         if field.name in names:
             faults.add("NAME_RESERVED", path, f"the name {field.name!r}", field.place)
-        if is_in_ranges(kept, field.number):
+        if is_in_ranges(reserved_spans, field.number):
             faults.add("NUMBER_RESERVED", path, f"the number {field.number} of {field.name!r}", field.place)
         if is_in_ranges(left, field.number):
             message_ = f"the number {field.number} of {field.name!r} is left to extensions"
             faults.add("NUMBER_RESERVED", path, message_, field.place)
 
 
-def _names(kept: Iterable[ReservedStatement], full: str, faults: DiagnosticList) -> set[str]:
-    seen: set[str] = set()
-    for one in kept:
-        for name in one.names:
-            if name in seen:
-                faults.add("RESERVED_TWICE", full, f"the name {name!r} is reserved twice", one.place)
-            seen.add(name)
-    return seen
+def _names(statements: Iterable[ReservedStatement], full: str, faults: DiagnosticList) -> set[str]:
+    names: set[str] = set()
+    for statement in statements:
+        for name in statement.names:
+            if name in names:
+                faults.add("RESERVED_TWICE", full, f"the name {name!r} is reserved twice", statement.place)
+            names.add(name)
+    return names
 
 
 def check_overlaps(spans: list[_Span], full: str, faults: DiagnosticList) -> None:
@@ -105,13 +105,13 @@ def check_reserved_values(
     reserved: Iterable[ReservedStatement], full: str, faults: DiagnosticList
 ) -> tuple[list[_Span], set[str]]:
     """The ranges and names that an enum sets aside, checked."""
-    kept = list(reserved)
-    spans = [(one.start, one.end, statement.place) for statement in kept for one in statement.ranges]
+    statements = list(reserved)
+    spans = [(one.start, one.end, statement.place) for statement in statements for one in statement.ranges]
     for start, end, place in spans:
         if start > end:
             faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place, "the smaller number first")
     check_overlaps(spans, full, faults)
-    return sorted(spans), _names(kept, full, faults)
+    return sorted(spans), _names(statements, full, faults)
 
 
 def check_enum(enum: Enum, full: str, features: Features, faults: DiagnosticList, *, proto2: bool) -> None:
@@ -132,10 +132,10 @@ def check_enum(enum: Enum, full: str, features: Features, faults: DiagnosticList
     if not (proto2 and is_enabled(enum.options, "deprecated_legacy_json_field_conflicts")):
         names.check_alike_names(enum, faults, full)
     if enum.reserved:
-        spans, taken = check_reserved_values(enum.reserved, full, faults)
+        spans, reserved_names = check_reserved_values(enum.reserved, full, faults)
         for value in enum.values:
             path = f"{full}.{value.name}"
-            if value.name in taken:
+            if value.name in reserved_names:
                 faults.add("NAME_RESERVED", path, f"the name {value.name!r}", value.place)
             if is_in_ranges(spans, value.number):
                 message = f"the number {value.number} of {value.name!r}"

@@ -52,7 +52,7 @@ def check_json_names(message: Message, full: str, features: Features, faults: Di
     )
     strict = features["json_format"] == "ALLOW"
     by_default = strict and not legacy
-    given: list[tuple[Field, str]] = []
+    custom_names: list[tuple[Field, str]] = []
     default: dict[str, Field] = {}
     for field in message.all_fields:
         name = get_json_name(field.name)
@@ -63,23 +63,23 @@ def check_json_names(message: Message, full: str, features: Features, faults: Di
         if field.options:
             custom = get_custom_json_name(field)
             if custom is not None:
-                given.append((field, custom))
-    if given and not legacy:
-        _given_names(given, default, full, faults, strict=strict)
+                custom_names.append((field, custom))
+    if custom_names and not legacy:
+        _given_names(custom_names, default, full, faults, strict=strict)
 
 
 def _given_names(
-    given: list[tuple[Field, str]], default: dict[str, Field], full: str, faults: DiagnosticList, *, strict: bool
+    custom_names: list[tuple[Field, str]], default: dict[str, Field], full: str, faults: DiagnosticList, *, strict: bool
 ) -> None:
     """Given names against each other, and against the default names of the fields that have no other."""
-    taken: dict[str, Field] = {}
-    renamed = {field.name for field, _ in given}
-    for field, name in given:
+    fields: dict[str, Field] = {}
+    renamed = {field.name for field, _ in custom_names}
+    for field, name in custom_names:
         path = f"{full}.{field.name}"
         if name.startswith("[") and name.endswith("]"):
             faults.add("JSON_NAME_ILLEGAL", path, f"the name {name!r} in JSON", field.place)
             continue
-        other = taken.setdefault(name, field)
+        other = fields.setdefault(name, field)
         if other is field and strict:
             other = default.get(name, field)
             other = field if other.name in renamed else other
@@ -91,10 +91,10 @@ def _given_names(
 def check_alike_names(enum: Enum, faults: DiagnosticList, full: str) -> None:
     """Values whose names differ only in case, underscores, or the enum's name before them, and that are not the same."""
     bare = enum.name.replace("_", "").lower()
-    seen: dict[str, tuple[str, int]] = {}
+    by_name: dict[str, tuple[str, int]] = {}
     for value in enum.values:
         name = _pascal(_strip_prefix(value.name, bare))
-        other, number = seen.setdefault(name, (value.name, value.number))
+        other, number = by_name.setdefault(name, (value.name, value.number))
         if other != value.name and number != value.number:
             message = f"{value.name!r} and {other!r} are alike"
             faults.add("ENUM_NAMES_ALIKE", f"{full}.{value.name}", message, value.place)
@@ -102,15 +102,15 @@ def check_alike_names(enum: Enum, faults: DiagnosticList, full: str) -> None:
 
 def _strip_prefix(name: str, prefix: str) -> str:
     """A value's name without the enum's before it, underscores and case not counted."""
-    done = 0
+    matched = 0
     for index, char in enumerate(name):
-        if done == len(prefix):
+        if matched == len(prefix):
             return name[index:].lstrip("_") or name
         if char == "_":
             continue
-        if char.lower() != prefix[done]:
+        if char.lower() != prefix[matched]:
             return name
-        done += 1
+        matched += 1
     return name
 
 

@@ -38,9 +38,9 @@ Path = tuple[str, ...]
 
 def get_descriptor_schema(schema: ProtoSchema) -> ProtoSchema:
     """The file that defines what options there are, as a schema sees it."""
-    found = schema.files.get(DESCRIPTOR) or get_known_schema(DESCRIPTOR)
-    assert found is not None
-    return found
+    descriptor = schema.files.get(DESCRIPTOR) or get_known_schema(DESCRIPTOR)
+    assert descriptor is not None
+    return descriptor
 
 
 def is_unknown(schema: ProtoSchema, option: ProtoOption, full: str) -> bool:
@@ -80,8 +80,8 @@ class OptionResolver:
 
     def resolve_all(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[ResolvedOption]:
         """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
-        found: list[ResolvedOption] = []
-        seen: set[Path] = set()
+        settings: list[ResolvedOption] = []
+        paths: set[Path] = set()
         holder = f"google.protobuf.{HOLDERS[kind]}"
         for option in options:
             if kind == "field" and option.name in (("default",), ("json_name",)):
@@ -93,16 +93,16 @@ class OptionResolver:
                 continue
             path = tuple(slot.full for slot in setting.way)
             if not setting.way[-1].repeated:
-                if path in seen:
+                if path in paths:
                     self.add("OPTION_TWICE", full, f"the option {_join_name(option)} is set twice", option)
                     continue
-                seen.update(path[:end] for end in range(1, len(path) + 1))
-                _note_members(seen, path, setting.value, self.validator, setting.way[-1])
+                paths.update(path[:end] for end in range(1, len(path) + 1))
+                _note_members(paths, path, setting.value, self.validator, setting.way[-1])
             else:
-                seen.update(path[:end] for end in range(1, len(path) + 1))
+                paths.update(path[:end] for end in range(1, len(path) + 1))
             self.check_target(setting, kind, full, option)
-            found.append(setting)
-        return found
+            settings.append(setting)
+        return settings
 
     def add(self, rule: str, full: str, message: str, option: ProtoOption, expected: str = "") -> None:
         """A fault of an option."""
@@ -129,8 +129,8 @@ class OptionResolver:
             return None
         try:
             self.validator.check(way[-1], option.value)
-        except InvalidConstantError as wrong:
-            self.add("OPTION_VALUE", full, f"the option {_join_name(option)}: {wrong}", option, wrong.expected)
+        except InvalidConstantError as error:
+            self.add("OPTION_VALUE", full, f"the option {_join_name(option)}: {error}", option, error.expected)
             return None
         return ResolvedOption(tuple(way), option.value)
 
@@ -179,8 +179,8 @@ class OptionResolver:
 
     def add_lifetimes(self, sentences: Iterable[str], full: str, option: ProtoOption) -> None:
         """The faults of what is used and is not there in this edition."""
-        for one in sentences:
-            self.add("OPTION_LIFETIME", full, one, option)
+        for sentence in sentences:
+            self.add("OPTION_LIFETIME", full, sentence, option)
 
 
 class OptionLifetimes:
@@ -207,32 +207,32 @@ class OptionLifetimes:
     def of_value(self, enum: Enum, scope: str, name: str) -> tuple[str, ...]:
         """What is wrong with using a value of an enum."""
         if id(enum) not in self.enums:
-            found = {
+            sentences = {
                 one.name: self._list_sentences(one.options, f"{scope}.{one.name}") for one in enum.values if one.options
             }
-            self.enums[id(enum)] = enum, found
+            self.enums[id(enum)] = enum, sentences
         return self.enums[id(enum)][1].get(name, ())
 
     def _list_sentences(self, options: Iterable[ProtoOption], name: str) -> tuple[str, ...]:
         """Why there is no such option or value in this edition, each reason once."""
-        found: dict[str, None] = {}
-        for one in options:
-            if one.name != ("feature_support",) or not isinstance(one.value, AggregateValue):
+        sentences: dict[str, None] = {}
+        for option in options:
+            if option.name != ("feature_support",) or not isinstance(option.value, AggregateValue):
                 continue
-            for member, value in one.value.members:
+            for member, value in option.value.members:
                 at = _NUMBERS.get(value.text, _LATER) if isinstance(value, IdentifierValue) else 0
                 if member == "edition_introduced" and self.edition < at:
-                    found[f"{name} comes with a later edition"] = None
+                    sentences[f"{name} comes with a later edition"] = None
                 elif member == "edition_removed" and self.edition >= at:
-                    found[f"{name} was removed from this edition"] = None
-        return tuple(found)
+                    sentences[f"{name} was removed from this edition"] = None
+        return tuple(sentences)
 
 
 def _join_name(option: ProtoOption) -> str:
     return ".".join(option.name)[:200]
 
 
-def _note_members(seen: set[Path], path: Path, value: Constant, validator: ConstantValidator, slot: FieldSlot) -> None:
+def _note_members(paths: set[Path], path: Path, value: Constant, validator: ConstantValidator, slot: FieldSlot) -> None:
     """Note what a message as a value sets."""
     target = slot.type if isinstance(value, AggregateValue) else None
     if target is None or not isinstance(value, AggregateValue) or not isinstance(target.node, Message):
@@ -240,5 +240,5 @@ def _note_members(seen: set[Path], path: Path, value: Constant, validator: Const
     for name, inner in value.members:
         if "/" not in name:
             member = validator.member(target, name)
-            seen.add((*path, member.full))
-            _note_members(seen, (*path, member.full), inner, validator, member)
+            paths.add((*path, member.full))
+            _note_members(paths, (*path, member.full), inner, validator, member)

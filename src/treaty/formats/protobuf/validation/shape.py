@@ -120,17 +120,17 @@ class _Shape:
                 self.add(path, "proto3_optional outside of every oneof", "a oneof of its own, made for the field")
             last = at
         synthetic = False
-        for one, fields in zip(proto.oneof_decl, members, strict=True):
-            path = f"{full}.{one.name}"
+        for oneof, fields in zip(proto.oneof_decl, members, strict=True):
+            path = f"{full}.{oneof.name}"
             if not fields:
-                self.add(path, f"the oneof {one.name!r} without fields", "at least one field", "ONEOF_EMPTY")
+                self.add(path, f"the oneof {oneof.name!r} without fields", "at least one field", "ONEOF_EMPTY")
             elif any(field.proto3_optional for field in fields):
                 synthetic = True
                 if len(fields) > 1:
-                    message = f"{len(fields)} fields in the oneof {one.name!r}, which stands for the label optional"
+                    message = f"{len(fields)} fields in the oneof {oneof.name!r}, which stands for the label optional"
                     self.add(path, message, "one field")
             elif synthetic:
-                self.add(path, f"the oneof {one.name!r} after one that stands for a label", "such oneofs last")
+                self.add(path, f"the oneof {oneof.name!r} after one that stands for a label", "such oneofs last")
 
     def member(self, field: FieldDescriptorProto, path: str, oneof: str) -> None:
         """A field of a oneof has no label."""

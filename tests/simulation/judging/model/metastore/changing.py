@@ -9,6 +9,7 @@ from tests.simulation.judging.model.metastore.defining import (
     refuse_dead_pin,
     refuse_keyless,
     refuse_lost_columns,
+    refuse_other_types,
     types_in,
 )
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
@@ -26,6 +27,7 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     """Columns, properties, name, protection, comment, pins; a change of nothing writes nothing."""
     key, old = source_named(past, request.name)
     refuse_unexpected(old, request.expected)
+    refuse_other_types(past, request.types)
     new = _with_columns(past, key, old, request)
     new = replace(new, properties=_properties(old, request))
     new = replace(

@@ -10,6 +10,7 @@ from tests.simulation.judging.model.metastore.defining import (
     refuse_circle,
     refuse_dead_pins,
     refuse_lost_columns,
+    refuse_other_types,
     types_in,
 )
 from tests.simulation.judging.model.metastore.dropping import expired
@@ -23,7 +24,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, SourceExists, TooLarge
 from treaty.core.requests import Register
-from treaty.core.sources import Incarnation, SchemaPin, Source, SourceColumn, SourcePart
+from treaty.core.sources import Incarnation, QueryPlan, SchemaPin, Source, SourceColumn, SourcePart
 
 _BAD = (
     ("code", "STRING"),
@@ -48,6 +49,7 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
     if old is not None and request.if_not_exists:
         return Yes((), m.SourceStored(old.name, old.kind, old.generation, old.revision))
     _refuse_by_name(past, request, key, old)
+    refuse_other_types(past, request.types)
     types = types_in(past, definition.columns)
     reads = () if definition.query is None else definition.query.reads
     refuse_bad_reads(past, asking, key, reads)
@@ -163,10 +165,15 @@ def _source(
         desired=old.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
         previous=old.previous,
     )  # fmt: skip
-    if plan is None or old.query is None or plan == old.query.plan:
+    if plan is None or old.query is None or _meaning(plan) == _meaning(old.query.plan):
         return new
     query = Incarnation(old.query.began, old.query.revision + 1, plan, asking.principal, asking.time)
     return replace(new, query=query, previous=(old.query, *old.previous)[: limits.INCARNATIONS])
+
+
+def _meaning(plan: QueryPlan) -> QueryPlan:
+    """A plan whatever revisions it was made over."""
+    return replace(plan, reads=tuple(replace(read, revision=1) for read in plan.reads))
 
 
 def _is_same(new: Source, old: Source) -> bool:

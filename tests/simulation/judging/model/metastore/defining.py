@@ -11,6 +11,7 @@ from tests.simulation.judging.model.metastore.state import (
     reaches,
     readers,
     sources,
+    types,
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -18,7 +19,16 @@ from tests.simulation.judging.model.rights import may_bind
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
-from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceNotFound, SourceUsed, TooLarge
+from treaty.core.refusals import (
+    Forbidden,
+    InvalidSource,
+    NotLatest,
+    NotPermitted,
+    SourceNotFound,
+    SourceUsed,
+    TooLarge,
+    TypeNotFound,
+)
 from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourceRead
 
 
@@ -98,12 +108,32 @@ def refuse_bad_reads(past: Past, asking: Asking, key: str, reads: tuple[SourceRe
             raise No(SourceNotFound, "READ_NOT_FOUND")
         if source.generation != read.generation:
             raise No(NotLatest, "READ_GENERATION")
-        place = place_of(source)
-        access = asking.access
-        if access is not None and place is not None and not may_bind(access, (place[1], "", "value"), "query"):
-            raise No(Forbidden, "RIGHTS")
+        if source.revision != read.revision:
+            raise No(NotLatest, "READ_REVISION")
+        refuse_topic_of_read(asking, source)
         if any(pin is not None and pin not in own_pins(source) for pin in (read.key, read.value)):
             raise No(NotLatest, "READ_PIN")
+
+
+def refuse_topic_of_read(asking: Asking, source: Source) -> None:
+    """Who reads a source over a topic may read the topic."""
+    place = place_of(source)
+    if (
+        asking.access is not None
+        and place is not None
+        and not may_bind(asking.access, (place[1], "", "value"), "query")
+    ):
+        raise No(Forbidden, "RIGHTS")
+
+
+def refuse_other_types(past: Past, wanted: tuple[m.ExpectedType, ...]) -> None:
+    """Types with which a request was made are there, and are the same ones."""
+    for one in wanted:
+        there = types(past).get(key_of(one.name))
+        if there is None:
+            raise No(TypeNotFound, "TYPE_NOT_FOUND")
+        if there.generation != one.generation:
+            raise No(NotLatest, "TYPE_GENERATION")
 
 
 def refuse_circle(past: Past, key: str, reads: tuple[SourceRead, ...]) -> None:

@@ -1,14 +1,12 @@
-"""DROP and UNDROP: what goes with a source, what holds it, and how it comes back."""
+"""DROP: what goes with a source, and what holds it."""
 
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged, TopicDeleted
-from tests.simulation.judging.model.metastore.defining import refuse_bad_reads, refuse_dead_pins, types_in
-from tests.simulation.judging.model.metastore.names import refuse_taken
+from tests.simulation.judging.model.metastore.reading import digests_of_reads
 from tests.simulation.judging.model.metastore.state import (
     dropped,
     key_of,
@@ -20,13 +18,7 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import (
-    may_bind,
-    may_source,
-    of_create_source,
-    on_source,
-    refuse_unless_allowed,
-)
+from tests.simulation.judging.model.rights import may_bind, may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import (
@@ -37,7 +29,6 @@ from treaty.core.refusals import (
     SourceExists,
     SourceNotFound,
     SourceUsed,
-    TooLarge,
 )
 from treaty.core.sources import DroppedSource, Source
 
@@ -90,7 +81,7 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
         raise No(NotLatest, "CASCADE_DIGEST")
     events: list[Event] = []
     for one in going:
-        kept = DroppedSource(sources(past)[one], asking.principal, asking.time)
+        kept = DroppedSource(sources(past)[one], asking.principal, asking.time, digests_of_reads(past, one))
         events += [SourceChanged(one, None), DroppedChanged(one, kept)]
     place = place_of(source)
     if request.delete_topic and place is not None:
@@ -136,59 +127,3 @@ def _refuse_topic(past: Past, asking: Asking, source: Source, going: list[str]) 
         raise No(Forbidden, "RIGHTS")
     if set(over(past, place)) - set(going):
         raise No(SourceUsed, "TOPIC_USED")
-
-
-# ---------------------------------------------------------------------------------------------------------- undrop
-
-
-def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
-    """All that a CREATE would look at is looked at again; what it read must be the same still."""
-    key = key_of(request.name)
-    kept = dropped(past).get(key)
-    if kept is None or is_expired(kept, asking):
-        raise No(SourceNotFound, "DROPPED_NOT_FOUND")
-    there = sources(past)
-    old, bad = kept.source, _stream_along(past, asking, key)
-    refuse_unless_allowed(asking, request, of_create_source(_as_created(old)))
-    if key in there:
-        raise No(SourceExists, "SOURCE_EXISTS")
-    refuse_taken(there, key, "SOURCE_TAKEN")
-    if len(there) + 1 > limits.SOURCES:
-        raise No(TooLarge, "SOURCES")
-    types_in(past, old.columns)
-    if old.origin and old.origin not in there:
-        raise No(SourceNotFound, "SOURCE_NOT_FOUND")
-    refuse_bad_reads(past, asking, key, () if old.query is None else old.query.plan.reads)
-    refuse_dead_pins(past, old)
-    if len(there) + 1 + (bad is not None) > limits.SOURCES:
-        raise No(TooLarge, "SOURCES")
-    new = _again(past, asking, old)
-    events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
-    if bad is not None:
-        refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
-        events += [SourceChanged(bad, _again(past, asking, dropped(past)[bad].source)), DroppedChanged(bad, None)]
-    also = () if bad is None else (dropped(past)[bad].source.name,)
-    answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, created=True, also=also)
-    return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
-
-
-def _as_created(old: Source) -> m.CreateSource:
-    plan = None if old.query is None else old.query.plan
-    return m.CreateSource(
-        m.SourceDefinition(
-            old.name, old.kind, old.statement, old.columns, old.key, old.value, old.connector, old.cluster, old.place, query=plan
-        )
-    )  # fmt: skip
-
-
-def _again(past: Past, asking: Asking, old: Source) -> Source:
-    return replace(old, generation=past.sequence + 1, changed_by=asking.principal, changed=asking.time)
-
-
-def _stream_along(past: Past, asking: Asking, key: str) -> str | None:
-    """The stream of bad rows that went with a source, whatever its name is, where the name is free."""
-    for bad, kept in dropped(past).items():
-        free = all(other != bad and other.lower() != bad.lower() for other in sources(past))
-        if free and kept.source.origin == key and not is_expired(kept, asking):
-            return bad
-    return None

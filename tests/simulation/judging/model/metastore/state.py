@@ -2,15 +2,9 @@
 
 from collections.abc import Iterator
 
-from tests.simulation.judging.model.events import (
-    DroppedChanged,
-    PlanningChanged,
-    SourceChanged,
-    TopicDeleted,
-    TypeChanged,
-)
+from tests.simulation.judging.model.events import DroppedChanged, SourceChanged, TopicDeleted, TypeChanged
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, PlanningJob, SchemaPin, Source, StoredType, Topic
+from treaty.core.sources import DroppedSource, SchemaPin, Source, StoredType, Topic
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""
@@ -34,11 +28,6 @@ def types(past: Past) -> dict[str, StoredType]:
 def dropped(past: Past) -> dict[str, DroppedSource]:
     """What was dropped last under each name, as far as it is kept."""
     return past._once("dropped", lambda: dict(sorted(past._latest(DroppedChanged, "key", "dropped").items())))
-
-
-def planning(past: Past) -> dict[str, PlanningJob]:
-    """Statements that wait for their plans, by the keys of their sources."""
-    return past._once("planning", lambda: dict(sorted(past._latest(PlanningChanged, "key", "job").items())))
 
 
 # ---------------------------------------------------------------------------------------------------------- topics
@@ -121,7 +110,7 @@ def streams_of_bad_rows(past: Past, key: str) -> list[str]:
 
 
 def reaches(past: Past, start: str, wanted: str) -> bool:
-    """Whether a source reads another one, directly or by what it reads."""
+    """Whether a source is made of another one: by what it reads, or as the stream of its bad rows."""
     waiting, seen = [start], set[str]()
     there = sources(past)
     while waiting:
@@ -130,7 +119,7 @@ def reaches(past: Past, start: str, wanted: str) -> bool:
             return True
         if key not in seen and key in there:
             seen.add(key)
-            waiting += reads_of(there[key])
+            waiting += [*reads_of(there[key]), *filter(None, [there[key].origin])]
     return False
 
 

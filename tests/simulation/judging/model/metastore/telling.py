@@ -19,11 +19,11 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may, may_source
+from tests.simulation.judging.model.rights import may, may_bind, may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
-from treaty.core.refusals import TypeNotFound
+from treaty.core.refusals import Forbidden, InvalidSource, TypeNotFound
 from treaty.core.sources import Source, StoredType
 
 
@@ -43,6 +43,23 @@ def describe_source(past: Past, asking: Asking, request: m.DescribeSource) -> Ye
     users = readers(past, key)
     names = tuple(sorted(sources(past)[user].name for user in users if _shown(asking, user)))
     return Yes((), m.SourceFound(source, names, len(users) - len(names)))
+
+
+def get_destination(past: Past, asking: Asking, request: m.GetDestination) -> Yes:
+    """A source that somebody who may insert writes records to: not one that is written already, and no lake table."""
+    _, source = source_named(past, request.name)
+    if source.query is not None or source.origin:
+        raise No(InvalidSource, "SOURCE_WRITTEN")
+    if source.connector not in {"kafka", "files"}:
+        raise No(InvalidSource, "SOURCE_CONNECTOR")
+    kinds = ("value",) if source.key is None else ("key", "value")
+    if (
+        source.connector == "kafka"
+        and asking.access is not None
+        and not all(may_bind(asking.access, (source.place, "", kind), "insert") for kind in kinds)
+    ):
+        raise No(Forbidden, "RIGHTS")
+    return Yes((), m.SourceFound(source))
 
 
 def list_sources(past: Past, asking: Asking, request: m.ListSources) -> Yes:

@@ -28,20 +28,20 @@ def _branch(filling: DefaultFilling) -> DefaultFilling:
 
 
 def _all_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     for at, inner in enumerate(claim.goal.list_schemas("allOf")):
-        found.add_nested((yield PairQuestion(claim._replace(goal=inner), deeper=False)), "allOf", at)
-    return found
+        report.add_nested((yield PairQuestion(claim._replace(goal=inner), deeper=False)), "allOf", at)
+    return report
 
 
 def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     for _, inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
         answer = yield PairQuestion(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
-            return found
-    prover.add_missing(found, claim, rules.ANY_OF_NOT_READ, "anyOf")
-    return found
+            return report
+    prover.add_missing(report, claim, rules.ANY_OF_NOT_READ, "anyOf")
+    return report
 
 
 def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[ChoiceBranch]:
@@ -49,12 +49,12 @@ def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[ChoiceBran
     several = [ChoiceBranch(at, view) for at, view in enumerate(claim.goal.list_schemas(word))]
     if len(several) < LARGE:
         return several
-    table, known = prover.get_branch_table(claim.goal, word), claim.known
-    equal = [at for view in known.views if not _is_choice(view) and (at := table.find_equal(view)) is not None]
+    table, facts = prover.get_branch_table(claim.goal, word), claim.known
+    equal = [at for view in facts.views if not _is_choice(view) and (at := table.find_equal(view)) is not None]
     near: list[int] | None = None
-    if known.types <= {"object"}:
-        constants = {name: one for view in known.views for name, one in list_constants(view).items()}
-        near = table.find_near(constants, known.required)
+    if facts.types <= {"object"}:
+        constants = {name: one for view in facts.views for name, one in list_constants(view).items()}
+        near = table.find_near(constants, facts.required)
     indexes = range(len(several)) if near is None else near
     return [several[at] for at in dict.fromkeys((*(one for one in equal if near is None or one in near), *indexes))]
 
@@ -63,26 +63,26 @@ def _is_choice(view: SchemaView) -> bool:
     return "anyOf" in view.words or "oneOf" in view.words
 
 
-def _list_likely(known: ValueFacts, near: list[ChoiceBranch]) -> Iterator[ChoiceBranch]:
+def _list_likely(facts: ValueFacts, near: list[ChoiceBranch]) -> Iterator[ChoiceBranch]:
     """The first branch, and then all others with those first that name the same properties as what is known."""
     if len(near) < LARGE:
-        yield from _likely_first(known, near)
+        yield from _likely_first(facts, near)
         return
     yield near[0]
-    yield from _likely_first(known, near[1:])
+    yield from _likely_first(facts, near[1:])
 
 
-def _likely_first(known: ValueFacts, several: list[ChoiceBranch]) -> list[ChoiceBranch]:
+def _likely_first(facts: ValueFacts, several: list[ChoiceBranch]) -> list[ChoiceBranch]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
     spend(len(several))
     if len(several) < _FEW:
         return several
-    names = {name for view in known.views for name in view.names("properties")}
+    names = {name for view in facts.views for name in view.names("properties")}
     return sorted(several, key=lambda one: -len(names.intersection(one.view.names("properties"))))
 
 
 def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     near = _near(prover, claim, "oneOf")
     overlap = False
     fillings = [DefaultFilling.NO]
@@ -102,24 +102,24 @@ def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
                 if not apart:
                     break
             if apart:
-                return found
+                return report
             overlap = True
-    prover.add_missing(found, claim, rules.ONE_OF_OVERLAP if overlap else rules.ONE_OF_NOT_READ, "oneOf")
-    return found
+    prover.add_missing(report, claim, rules.ONE_OF_OVERLAP if overlap else rules.ONE_OF_NOT_READ, "oneOf")
+    return report
 
 
 def _is_excluded(
-    prover: SchemaProver, known: ValueFacts, view: SchemaView, *, lasting: frozenset[str] | None = None
+    prover: SchemaProver, facts: ValueFacts, view: SchemaView, *, lasting: frozenset[str] | None = None
 ) -> Generator[PairQuestion, DifferenceReport, bool]:
     """Whether no value of which this is known fits a schema."""
-    spend(2 + (len(known.excluded) >> 1))
-    if lasting is None and any(prover.is_same_structure(view, other) for other in known.excluded):
+    spend(2 + (len(facts.excluded) >> 1))
+    if lasting is None and any(prover.is_same_structure(view, other) for other in facts.excluded):
         return True
-    if prover.is_impossible(prover.extend_facts(known, FactCase((view,))), lasting=lasting):
+    if prover.is_impossible(prover.extend_facts(facts, FactCase((view,))), lasting=lasting):
         return True
     if lasting is not None:
         return False
-    for other in known.excluded:
+    for other in facts.excluded:
         answer = yield PairQuestion(
             ProofClaim(prover.known(FactSource((view,))), other, DefaultFilling.NO), deeper=False
         )
@@ -129,28 +129,28 @@ def _is_excluded(
 
 
 def _not(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     inner = claim.goal.get_part("not")
     assert inner is not None
     if not (yield from _is_excluded(prover, claim.known, inner)):
-        prover.add_missing(found, claim, rules.NOT_ADDED, "not")
-    return found
+        prover.add_missing(report, claim, rules.NOT_ADDED, "not")
+    return report
 
 
 def _condition(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     test = claim.goal.get_part("if")
     assert test is not None
     for word, case in (("then", FactCase((test,))), ("else", FactCase((), (test,)))):
         goal = claim.goal.get_part(word)
         if goal is None:
             continue
-        known = prover.extend_facts(claim.known, case)
-        if not prover.is_impossible(known):
-            answer = yield PairQuestion(ProofClaim(known, goal, DefaultFilling.NO), deeper=False)
+        facts = prover.extend_facts(claim.known, case)
+        if not prover.is_impossible(facts):
+            answer = yield PairQuestion(ProofClaim(facts, goal, DefaultFilling.NO), deeper=False)
             if answer.harms:
-                prover.add_missing(found, claim, rules.CONDITION_ADDED, word)
-    return found
+                prover.add_missing(report, claim, rules.CONDITION_ADDED, word)
+    return report
 
 
 CHOICE_GOALS: tuple[tuple[frozenset[str], Goal], ...] = (

@@ -71,14 +71,14 @@ class ValueFacts:
             self._sift()
 
     def _gather(self, fits: Iterable[SchemaView]) -> None:
-        seen: set[int] = set()
+        visited: set[int] = set()
         waiting = list(fits)
         depending: list[SchemaView] = []
         while waiting:
             view = waiting.pop(0)
-            if id(view) in seen:
+            if id(view) in visited:
                 continue
-            seen.add(id(view))
+            visited.add(id(view))
             self.views.append(view)
             self._narrow(view)
             waiting += view.list_schemas("allOf")
@@ -88,9 +88,9 @@ class ValueFacts:
             if "dependentSchemas" in view.words or "dependentRequired" in view.words:
                 depending.append(view)
             if not waiting:
-                waiting += self._depending(depending, seen)
+                waiting += self._depending(depending, visited)
 
-    def _depending(self, views: list[SchemaView], seen: set[int]) -> list[SchemaView]:
+    def _depending(self, views: list[SchemaView], visited: set[int]) -> list[SchemaView]:
         """What properties that are there bring with them."""
         before = -1
         while before != len(self.required):
@@ -107,7 +107,7 @@ class ValueFacts:
             inner
             for view in views
             for name, inner in view.dependent()
-            if name in self.required and id(inner) not in seen
+            if name in self.required and id(inner) not in visited
         ]
 
     def _narrow(self, view: SchemaView) -> None:
@@ -136,8 +136,10 @@ class ValueFacts:
         if "oneOf" in words and (id(view), "oneOf") not in settled:
             several = view.list_schemas("oneOf")
             spend(len(several) * min(len(several), _APART) >> 4)
-            others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
-            cases = tuple(FactCase((one,), rest) for one, rest in zip(several, others, strict=True))
+            siblings = [
+                several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))
+            ]
+            cases = tuple(FactCase((one,), rest) for one, rest in zip(several, siblings, strict=True))
             self.cases.append(((id(view), "oneOf"), cases))
         if "if" in words and (id(view), "if") not in settled:
             test, then, other = (view.get_part(word) for word in ("if", "then", "else"))
@@ -163,20 +165,20 @@ class ValueFacts:
     def bound(self, word: str, *, upper: bool) -> int | Decimal | None:
         """The sharpest number that a keyword says about the value, None if none does."""
         spend(1 + (len(self.views) >> 3))
-        said = [view.words[word] for view in self.views if word in view.words]
-        numbers = [one for one in said if isinstance(one, int | Decimal)]
+        values = [view.words[word] for view in self.views if word in view.words]
+        numbers = [one for one in values if isinstance(one, int | Decimal)]
         return None if not numbers else min(numbers) if upper else max(numbers)
 
 
 def get_allowed_types(view: SchemaView) -> frozenset[str]:
     """The types that the keyword `type` allows."""
     named = view.words["type"]
-    found: set[str] = set()
-    for one in named if isinstance(named, list) else (named,):
-        if one == "number":
-            found |= NUMERIC
-        elif one == "integer":
-            found |= {"integer"} if view.node.draft.number == 4 else {"integer", "whole"}
-        elif isinstance(one, str):
-            found.add(one)
-    return frozenset(found)
+    allowed: set[str] = set()
+    for type_name in named if isinstance(named, list) else (named,):
+        if type_name == "number":
+            allowed |= NUMERIC
+        elif type_name == "integer":
+            allowed |= {"integer"} if view.node.draft.number == 4 else {"integer", "whole"}
+        elif isinstance(type_name, str):
+            allowed.add(type_name)
+    return frozenset(allowed)

@@ -75,17 +75,17 @@ class SchemaProver:
 
     def known(self, source: FactSource) -> ValueFacts:
         """The knowledge of a source, made only once."""
-        said = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
-        self._budget.spend(3 + (said >> 2))
+        size = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
+        self._budget.spend(3 + (size >> 2))
         key = source.key
         if key not in self._kept:
-            made = self._kept[key] = ValueFacts(source)
-            self._budget.spend(12 + 2 * len(made.views) + (len(made.excluded) >> 2))
+            facts = self._kept[key] = ValueFacts(source)
+            self._budget.spend(12 + 2 * len(facts.views) + (len(facts.excluded) >> 2))
         return self._kept[key]
 
-    def extend_facts(self, known: ValueFacts, case: FactCase, **changes: object) -> ValueFacts:
+    def extend_facts(self, facts: ValueFacts, case: FactCase, **changes: object) -> ValueFacts:
         """The same knowledge and more."""
-        source = known.source
+        source = facts.source
         fits, excluded = source.fits + case.fits, source.excluded + case.excluded
         return self.known(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
 
@@ -94,16 +94,16 @@ class SchemaProver:
         return DifferenceReport(self.policy)
 
     def add_missing(
-        self, found: DifferenceReport, claim: ProofClaim, rule: CompatibilityRule, *steps: str | int, word: str = ""
+        self, report: DifferenceReport, claim: ProofClaim, rule: CompatibilityRule, *steps: str | int, word: str = ""
     ) -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
         word = word or (str(steps[0]) if steps else "")
         self._budget.spend(4 + (len(claim.known.views) >> 2))
-        said = next((view.words[word] for view in claim.known.views if word in view.words), None)
-        there = any(word in view.words for view in claim.known.views)
+        value = next((view.words[word] for view in claim.known.views if word in view.words), None)
+        is_written = any(word in view.words for view in claim.known.views)
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
         place = (claim.goal.node.key, *steps)
-        found.add(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
+        report.add(rule, *steps, writer=(value,) if is_written else None, reader=(goal,), place=place)
 
     def get_branch_table(self, choice: SchemaView, word: str) -> BranchTable:
         """The table of a large choice."""
@@ -112,86 +112,86 @@ class SchemaProver:
             self._tables[key] = BranchTable(choice.list_schemas(word))
         return self._tables[key]
 
-    def is_same_structure(self, one: SchemaView, other: SchemaView) -> bool:
+    def is_same_structure(self, first: SchemaView, other: SchemaView) -> bool:
         """Whether two schemas are built the same way."""
-        if one is other:
+        if first is other:
             return True
-        known = self._alike.get((id(one), id(other)))
-        return is_same_structure(one, other, self._alike, self._budget) if known is None else known
+        answer = self._alike.get((id(first), id(other)))
+        return is_same_structure(first, other, self._alike, self._budget) if answer is None else answer
 
-    def is_impossible(self, known: ValueFacts, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
+    def is_impossible(self, facts: ValueFacts, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
 
         With `lasting`, only by contradictions that stay when defaults are put into objects: these are the properties
         that are there before.
         """
-        if not known.types:
+        if not facts.types:
             return True
-        self._budget.spend(3 + (len(known.views) * len(known.excluded) >> 1))
-        if lasting is None and any(self._contradicts(known, one) for one in known.excluded):
+        self._budget.spend(3 + (len(facts.views) * len(facts.excluded) >> 1))
+        if lasting is None and any(self._contradicts(facts, one) for one in facts.excluded):
             return True
         if depth == 0:
             return False
         inner = None if lasting is None else frozenset[str]()
-        for _, cases in known.cases[:_WIDE]:
+        for _, cases in facts.cases[:_WIDE]:
             if len(cases) <= _VALUES and all(
-                self.is_impossible(self._assume_case(known, case), depth - 1, lasting=lasting) for case in cases
+                self.is_impossible(self._assume_case(facts, case), depth - 1, lasting=lasting) for case in cases
             ):
                 return True
-        if known.types <= NUMERIC:
-            return _no_number(known)
-        if known.types == {"object"}:
+        if facts.types <= NUMERIC:
+            return _no_number(facts)
+        if facts.types == {"object"}:
             return any(
-                self.is_impossible(self.known(get_property_source(known, name)), depth - 1, lasting=inner)
-                for name in (known.required if lasting is None else lasting)
+                self.is_impossible(self.known(get_property_source(facts, name)), depth - 1, lasting=inner)
+                for name in (facts.required if lasting is None else lasting)
             )
-        if known.types == {"array"} and (known.bound("minItems", upper=False) or 0) > 0:
-            return self.is_impossible(self.known(get_item_source(known, 0)), depth - 1, lasting=inner)
+        if facts.types == {"array"} and (facts.bound("minItems", upper=False) or 0) > 0:
+            return self.is_impossible(self.known(get_item_source(facts, 0)), depth - 1, lasting=inner)
         return False
 
-    def _contradicts(self, known: ValueFacts, excluded: SchemaView) -> bool:
+    def _contradicts(self, facts: ValueFacts, excluded: SchemaView) -> bool:
         if not excluded.words and not excluded.never:
             return True
-        return any(self.is_same_structure(view, excluded) for view in known.views)
+        return any(self.is_same_structure(view, excluded) for view in facts.views)
 
-    def _assume_case(self, known: ValueFacts, case: FactCase) -> ValueFacts:
-        return self.extend_facts(known, case, settled=known.source.settled | {name for name, _ in known.cases})
+    def _assume_case(self, facts: ValueFacts, case: FactCase) -> ValueFacts:
+        return self.extend_facts(facts, case, settled=facts.source.settled | {name for name, _ in facts.cases})
 
     def attempt(
         self, goal: Goal, claim: ProofClaim, depth: int = _SPLITS
     ) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
         """Show one group of keywords directly, or in every case of a distinction."""
         large = depth > 0 and _meets_choice(claim)
-        found = self.start_report()
+        report = self.start_report()
         if not large:
             # What a case knows is known in all of it: of two large choices each branch is looked for by itself.
-            found = yield from goal(self, claim)
-            if not found.harms or depth == 0:
-                return found
+            report = yield from goal(self, claim)
+            if not report.harms or depth == 0:
+                return report
         closest = None
         for cases in self._distinctions(claim):
-            for known in cases:
-                if self.is_impossible(known):
+            for facts in cases:
+                if self.is_impossible(facts):
                     continue
-                inner = yield from self.attempt(goal, claim._replace(known=known), depth - 1)
+                inner = yield from self.attempt(goal, claim._replace(known=facts), depth - 1)
                 if inner.harms:
                     closest = closest or inner
                     break
             else:
                 return self.start_report()
-        return closest or found
+        return closest or report
 
     def _distinctions(self, claim: ProofClaim) -> Iterator[list[ValueFacts]]:
         """Ways to distinguish cases of which one always holds."""
-        known = claim.known
-        source = known.source
-        for name, cases in known.cases[:_WIDE]:
-            yield [self.extend_facts(known, case, settled=source.settled | {name}) for case in cases]
-        if known.values is not None:
-            if 1 < len(known.values) <= _VALUES:
-                yield [self.known(source._replace(values=(one,))) for one in known.values]
+        facts = claim.known
+        source = facts.source
+        for name, cases in facts.cases[:_WIDE]:
+            yield [self.extend_facts(facts, case, settled=source.settled | {name}) for case in cases]
+        if facts.values is not None:
+            if 1 < len(facts.values) <= _VALUES:
+                yield [self.known(source._replace(values=(one,))) for one in facts.values]
         elif "anyOf" in claim.goal.words or "oneOf" in claim.goal.words:
-            kinds = [kind & known.types for kind in _KINDS if kind & known.types]
+            kinds = [kind & facts.types for kind in _KINDS if kind & facts.types]
             if len(kinds) > 1:
                 yield [self.known(source._replace(types=kind)) for kind in kinds]
 
@@ -200,28 +200,28 @@ class SchemaProver:
         return self._prove_claim(pair)
 
     def _prove_claim(self, claim: ProofClaim) -> Task:
-        found = self.start_report()
-        known, goal = claim.known, claim.goal
-        self._budget.spend(2 + len(known.views))
+        report = self.start_report()
+        facts, goal = claim.known, claim.goal
+        self._budget.spend(2 + len(facts.views))
         if (
-            not known.types
+            not facts.types
             or not (goal.words or goal.never)
-            or any(self.is_same_structure(one, goal) for one in known.views)
+            or any(self.is_same_structure(one, goal) for one in facts.views)
         ):
-            return found
+            return report
         if goal.never or UNRESOLVED in goal.words:
-            if not self.is_impossible(known):
-                self.add_missing(found, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
-            return found
+            if not self.is_impossible(facts):
+                self.add_missing(report, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
+            return report
         if claim.filling is DefaultFilling.ASK:
             claim = claim._replace(filling=DefaultFilling.YES if self.fills(goal) else DefaultFilling.NO)
         target = goal.target()
         if target is not None:
-            found.add_nested((yield PairQuestion(claim._replace(goal=target), deeper=False)))
+            report.add_nested((yield PairQuestion(claim._replace(goal=target), deeper=False)))
         for words, prove in self.goals:
             if not words.isdisjoint(goal.words):
-                found.add_nested((yield from self.attempt(prove, claim)))
-        return found
+                report.add_nested((yield from self.attempt(prove, claim)))
+        return report
 
     def fill_all(self, choice: SchemaView, word: str) -> bool:
         """Whether `fills` is true for all branches of a choice."""
@@ -245,11 +245,11 @@ def _meets_choice(claim: ProofClaim) -> bool:
     return ("oneOf" in words or "anyOf" in words) and any(len(cases) >= LARGE for _, cases in claim.known.cases[:_WIDE])
 
 
-def _no_number(known: ValueFacts) -> bool:
-    least = known.bound("minimum", upper=False), known.bound("exclusiveMinimum", upper=False)
-    most = known.bound("maximum", upper=True), known.bound("exclusiveMaximum", upper=True)
-    for at, low in enumerate(least):
-        for to, high in enumerate(most):
+def _no_number(facts: ValueFacts) -> bool:
+    lower = facts.bound("minimum", upper=False), facts.bound("exclusiveMinimum", upper=False)
+    upper = facts.bound("maximum", upper=True), facts.bound("exclusiveMaximum", upper=True)
+    for at, low in enumerate(lower):
+        for to, high in enumerate(upper):
             if low is not None and high is not None and (low > high or (low == high and at + to > 0)):
                 return True
     return False

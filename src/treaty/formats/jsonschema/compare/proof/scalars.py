@@ -25,15 +25,15 @@ Check = Callable[[SchemaProver, ValueFacts, str, Json], bool]
 
 
 def _type(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     if not claim.known.types <= get_allowed_types(claim.goal):
-        prover.add_missing(found, claim, rules.TYPE_NOT_READ, "type")
+        prover.add_missing(report, claim, rules.TYPE_NOT_READ, "type")
     yield from ()
-    return found
+    return report
 
 
 def _values(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.start_report()
+    report = prover.start_report()
     words = claim.goal.words
     for word in ("enum", "const"):
         if word in words:
@@ -44,9 +44,9 @@ def _values(prover: SchemaProver, claim: ProofClaim) -> Task:
                 possible = (*((True, False) if "boolean" in claim.known.types else ()),)
                 possible += (None,) if "null" in claim.known.types else ()
             if possible is None or not all(freeze(one) in allowed for one in possible):
-                prover.add_missing(found, claim, rules.VALUE_NOT_READ, word)
+                prover.add_missing(report, claim, rules.VALUE_NOT_READ, word)
     yield from ()
-    return found
+    return report
 
 
 def _check_keywords(
@@ -55,37 +55,37 @@ def _check_keywords(
     """A goal of keywords that each follow or not; they mean something for these types only."""
 
     def goal(prover: SchemaProver, claim: ProofClaim) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
-        found = prover.start_report()
+        report = prover.start_report()
         if not types.isdisjoint(claim.known.types):
             for word, check in checks.items():
                 if word in claim.goal.words and not check(prover, claim.known, word, claim.goal.words[word]):
-                    prover.add_missing(found, claim, rule[word] if isinstance(rule, dict) else rule, word)
+                    prover.add_missing(report, claim, rule[word] if isinstance(rule, dict) else rule, word)
         yield from ()
-        return found
+        return report
 
     return goal
 
 
-def _numbers(known: ValueFacts) -> list[int | Decimal] | None:
-    if known.values is None:
+def _numbers(facts: ValueFacts) -> list[int | Decimal] | None:
+    if facts.values is None:
         return None
-    return [one for one in known.values if isinstance(one, int | Decimal) and not isinstance(one, bool)]
+    return [one for one in facts.values if isinstance(one, int | Decimal) and not isinstance(one, bool)]
 
 
-def _strings(known: ValueFacts) -> list[str] | None:
-    return None if known.values is None else [one for one in known.values if isinstance(one, str)]
+def _strings(facts: ValueFacts) -> list[str] | None:
+    return None if facts.values is None else [one for one in facts.values if isinstance(one, str)]
 
 
-def _limit(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
+def _limit(prover: SchemaProver, facts: ValueFacts, word: str, limit: Json) -> bool:
     """A bound of a number, itself allowed or not."""
     assert isinstance(limit, int | Decimal)
     upper, strict = word.endswith("aximum"), word.startswith("exclusive")
     sign = 1 if upper else -1
-    numbers = _numbers(known)
+    numbers = _numbers(facts)
     if numbers is not None:
         return all((one - limit) * sign < 0 or (one == limit and not strict) for one in map(Decimal, numbers))
-    plain = known.bound("maximum" if upper else "minimum", upper=upper)
-    sharp = known.bound("exclusiveMaximum" if upper else "exclusiveMinimum", upper=upper)
+    plain = facts.bound("maximum" if upper else "minimum", upper=upper)
+    sharp = facts.bound("exclusiveMaximum" if upper else "exclusiveMinimum", upper=upper)
     if plain is not None and ((plain < limit) if upper else (plain > limit)):
         return True
     if plain is not None and plain == limit and not strict:
@@ -93,75 +93,75 @@ def _limit(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> b
     return sharp is not None and (sharp <= limit if upper else sharp >= limit)
 
 
-def _multiple(prover: SchemaProver, known: ValueFacts, word: str, divisor: Json) -> bool:
-    numbers = _numbers(known)
+def _multiple(prover: SchemaProver, facts: ValueFacts, word: str, divisor: Json) -> bool:
+    numbers = _numbers(facts)
     if numbers is not None:
         return all(divides(divisor, one) for one in numbers)
-    if any(divides(divisor, view.words[word]) for view in known.views if word in view.words):
+    if any(divides(divisor, view.words[word]) for view in facts.views if word in view.words):
         return True
-    return "number" not in known.types and bool(divides(divisor, 1))
+    return "number" not in facts.types and bool(divides(divisor, 1))
 
 
-def _length(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
+def _length(prover: SchemaProver, facts: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
-    strings = _strings(known)
+    strings = _strings(facts)
     upper = word == "maxLength"
     if strings is not None:
         return all(len(one) <= limit if upper else len(one) >= limit for one in strings)
-    return _is_bounded(known, word, limit) or (not upper and limit <= 0)
+    return _is_bounded(facts, word, limit) or (not upper and limit <= 0)
 
 
-def _is_bounded(known: ValueFacts, word: str, limit: int | Decimal) -> bool:
+def _is_bounded(facts: ValueFacts, word: str, limit: int | Decimal) -> bool:
     upper = word.startswith("max")
-    said = known.bound(word, upper=upper)
-    return said is not None and (said <= limit if upper else said >= limit)
+    bound = facts.bound(word, upper=upper)
+    return bound is not None and (bound <= limit if upper else bound >= limit)
 
 
-def _pattern(prover: SchemaProver, known: ValueFacts, word: str, pattern: Json) -> bool:
+def _pattern(prover: SchemaProver, facts: ValueFacts, word: str, pattern: Json) -> bool:
     assert isinstance(pattern, str)
-    strings = _strings(known)
+    strings = _strings(facts)
     if strings is not None:
         return all(matches(pattern, one) for one in strings)
-    return _is_written(prover, known, word, pattern)
+    return _is_written(prover, facts, word, pattern)
 
 
-def _is_written(prover: SchemaProver, known: ValueFacts, word: str, value: Json) -> bool:
+def _is_written(prover: SchemaProver, facts: ValueFacts, word: str, value: Json) -> bool:
     """A keyword that follows only from itself."""
-    return any(view.words.get(word) == value for view in known.views)
+    return any(view.words.get(word) == value for view in facts.views)
 
 
-def _item_count(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
+def _item_count(prover: SchemaProver, facts: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
     if word == "minItems":
-        return least_items(known) >= limit
-    most = most_items(known)
-    return most is not None and most <= limit
+        return least_items(facts) >= limit
+    max_items = most_items(facts)
+    return max_items is not None and max_items <= limit
 
 
-def _unique(prover: SchemaProver, known: ValueFacts, word: str, value: Json) -> bool:
-    if known.values is not None:
-        arrays = [one for one in known.values if isinstance(one, list)]
+def _unique(prover: SchemaProver, facts: ValueFacts, word: str, value: Json) -> bool:
+    if facts.values is not None:
+        arrays = [one for one in facts.values if isinstance(one, list)]
         return all(len(set(map(freeze, one))) == len(one) for one in arrays)
-    most = most_items(known)
-    return any(word in view.words for view in known.views) or (most is not None and most <= 1)
+    max_items = most_items(facts)
+    return any(word in view.words for view in facts.views) or (max_items is not None and max_items <= 1)
 
 
-def _property_count(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
+def _property_count(prover: SchemaProver, facts: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
-    if known.values is not None:
-        counts = [len(one) for one in known.values if isinstance(one, dict)]
+    if facts.values is not None:
+        counts = [len(one) for one in facts.values if isinstance(one, dict)]
         return all(one >= limit if word == "minProperties" else one <= limit for one in counts)
     if word == "minProperties":
-        return len(known.required) >= limit or _is_bounded(known, word, limit)
-    if _is_bounded(known, word, limit):
+        return len(facts.required) >= limit or _is_bounded(facts, word, limit)
+    if _is_bounded(facts, word, limit):
         return True
     possible = [
         name
-        for name in list_names(known)
-        if not prover.is_impossible(prover.known(get_property_source(known, name)), 1)
+        for name in list_names(facts)
+        if not prover.is_impossible(prover.known(get_property_source(facts, name)), 1)
     ]
-    others = get_others_source(known, ())
-    return len(possible) <= limit and (others is None or prover.is_impossible(prover.known(others), 1))
+    source = get_others_source(facts, ())
+    return len(possible) <= limit and (source is None or prover.is_impossible(prover.known(source), 1))
 
 
 def _rows() -> Iterator[tuple[frozenset[str], Goal]]:

@@ -29,26 +29,26 @@ _LIMIT = 5_000
 Pair = tuple[int, int]
 
 
-def is_same_structure(one: SchemaView, other: SchemaView, known: dict[Pair, bool], budget: StepBudget) -> bool:
+def is_same_structure(first: SchemaView, other: SchemaView, answers: dict[Pair, bool], budget: StepBudget) -> bool:
     """Whether two schemas demand the same by the same keywords; a circle of references counts as alike.
 
-    `known` remembers what was found about all pairs on the way, by the identities of their views.
+    `answers` remembers what was found about all pairs on the way, by the identities of their views.
     """
-    start = (id(one), id(other))
+    start = (id(first), id(other))
     above: dict[Pair, Pair | None] = {start: None}
-    waiting = [(one, other)]
+    waiting = [(first, other)]
     while waiting:
         left, right = waiting.pop()
         budget.spend(6 + 2 * len(left.words))
         pair = (id(left), id(right))
-        if left is right or known.get(pair):
+        if left is right or answers.get(pair):
             continue
-        inner = None if known.get(pair) is False or len(above) > _LIMIT else _pair_subschemas(left, right)
+        inner = None if answers.get(pair) is False or len(above) > _LIMIT else _pair_subschemas(left, right)
         if inner is None:
-            here: Pair | None = pair
-            while here is not None:
-                known[here] = False
-                here = above[here]
+            pair_above: Pair | None = pair
+            while pair_above is not None:
+                answers[pair_above] = False
+                pair_above = above[pair_above]
             return False
         budget.spend(2 * len(inner))
         for left_part, right_part in inner:
@@ -56,7 +56,7 @@ def is_same_structure(one: SchemaView, other: SchemaView, known: dict[Pair, bool
             if below not in above:
                 above[below] = pair
                 waiting.append((left_part, right_part))
-    known.update(dict.fromkeys(above, True))
+    answers.update(dict.fromkeys(above, True))
     return True
 
 
@@ -64,27 +64,27 @@ def _pair_subschemas(left: SchemaView, right: SchemaView) -> list[tuple[SchemaVi
     """The pairs of schemas that have to be alike; None if these two are not whatever is in them."""
     if not _has_same_keywords(left, right):
         return None
-    found: list[tuple[SchemaView, SchemaView]] = []
+    pairs: list[tuple[SchemaView, SchemaView]] = []
     for word in left.words:
         if word in _PARTS:
-            found.append((left.get_part(word), right.get_part(word)))  # type: ignore[arg-type]
+            pairs.append((left.get_part(word), right.get_part(word)))  # type: ignore[arg-type]
         elif word in _SEVERAL:
             if set(left.names(word)) != set(right.names(word)):
                 return None
-            found += [
+            pairs += [
                 (left.get_schema(word, name), right.get_schema(word, name))
                 for name in left.names(word)
                 if not written_alike(left.get_written(word, name), right.get_written(word, name))
             ]
         elif word in _REFERRING:
-            found.append((left.target(), right.target()))  # type: ignore[arg-type]
-    return found
+            pairs.append((left.target(), right.target()))  # type: ignore[arg-type]
+    return pairs
 
 
 def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
     """Whether two schemas have the same keywords, and these the same values where they are not schemas."""
-    words, others = left.words, right.words
-    if left.never != right.never or words.keys() != others.keys():
+    words, other_words = left.words, right.words
+    if left.never != right.never or words.keys() != other_words.keys():
         return False
     if left.node.draft.number != right.node.draft.number:
         # In draft 4, 1.0 is no integer, and since 2020-12 `contains` evaluates items.
@@ -93,9 +93,9 @@ def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
         if word in _PARTS or word in _SEVERAL or word in _REFERRING:
             continue
         if word in _SETS:
-            if _set(value) != _set(others[word]):
+            if _set(value) != _set(other_words[word]):
                 return False
-        elif not is_equal(value, others[word]):
+        elif not is_equal(value, other_words[word]):
             return False
     return True
 

@@ -27,69 +27,69 @@ class EvaluatedParts:
         """Whether a property is among them, for sure or at all."""
         if self.all_names or name in self.names:
             return True
-        found = [matches(pattern, name) for pattern in self.patterns]
-        return True in found or (not surely and None in found)
+        matches_name = [matches(pattern, name) for pattern in self.patterns]
+        return True in matches_name or (not surely and None in matches_name)
 
 
 def collect_evaluated(view: SchemaView, *, surely: bool) -> EvaluatedParts:
     """What a schema has checked: what it checks whenever it fits (`surely`), or at most."""
-    found = EvaluatedParts()
-    seen: set[int] = set()
+    parts = EvaluatedParts()
+    visited: set[int] = set()
     waiting = [(view, True)]
     while waiting:
-        here, own = waiting.pop()
-        if id(here) in seen:
+        current, own = waiting.pop()
+        if id(current) in visited:
             continue
-        seen.add(id(here))
-        spend(3 + (len(here.names("properties")) >> 3))
-        if len(seen) > _LIMIT and not surely:
-            found.all_names = found.all_items = True
-            return found
-        words = here.words
-        found.names.update(here.names("properties"))
-        found.patterns.update(here.names("patternProperties"))
-        found.all_names |= "additionalProperties" in words or (not own and "unevaluatedProperties" in words)
-        found.prefix = max(found.prefix, len(here.names("prefixItems")))
-        found.all_items |= "items" in words or (not own and "unevaluatedItems" in words)
-        found.all_items |= not surely and "contains" in words
-        inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in here.list_schemas(word)]
+        visited.add(id(current))
+        spend(3 + (len(current.names("properties")) >> 3))
+        if len(visited) > _LIMIT and not surely:
+            parts.all_names = parts.all_items = True
+            return parts
+        words = current.words
+        parts.names.update(current.names("properties"))
+        parts.patterns.update(current.names("patternProperties"))
+        parts.all_names |= "additionalProperties" in words or (not own and "unevaluatedProperties" in words)
+        parts.prefix = max(parts.prefix, len(current.names("prefixItems")))
+        parts.all_items |= "items" in words or (not own and "unevaluatedItems" in words)
+        parts.all_items |= not surely and "contains" in words
+        inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in current.list_schemas(word)]
         if not surely:
-            inner += [part for word in ("if", "then", "else") if (part := here.get_part(word)) is not None]
-            inner += [part for _, part in here.dependent()]
-        target = here.target()
+            inner += [part for word in ("if", "then", "else") if (part := current.get_part(word)) is not None]
+            inner += [part for _, part in current.dependent()]
+        target = current.target()
         if target is not None:
             inner.append(target)
         waiting += [(one, False) for one in inner]
-    return found
+    return parts
 
 
-def list_names(known: ValueFacts) -> dict[str, None]:
+def list_names(facts: ValueFacts) -> dict[str, None]:
     """The properties that something is said about."""
-    found: dict[str, None] = {}
-    for view in known.views:
+    names: dict[str, None] = {}
+    for view in facts.views:
         spend(1 + (len(view.names("properties")) >> 3))
-        found.update(dict.fromkeys(view.names("properties")))
-    for value in known.values or ():
+        names.update(dict.fromkeys(view.names("properties")))
+    for value in facts.values or ():
         if isinstance(value, dict):
-            found.update(dict.fromkeys(value))
-    return found
+            names.update(dict.fromkeys(value))
+    return names
 
 
-def get_property_source(known: ValueFacts, name: str) -> FactSource:
+def get_property_source(facts: ValueFacts, name: str) -> FactSource:
     """What is known of a property, if it is there."""
     fits: list[SchemaView] = []
-    spend(3 + len(known.views) + (len(known.values or ()) >> 3))
-    for view in known.views:
+    spend(3 + len(facts.views) + (len(facts.values or ()) >> 3))
+    for view in facts.views:
         hit: bool | None = False
         if name in view.names("properties"):
             fits.append(view.get_schema("properties", name))
             hit = True
-        for pattern, one in view.map_schemas("patternProperties").items():
-            found = matches(pattern, name)
-            if found:
-                fits.append(one)
+        for pattern, schema in view.map_schemas("patternProperties").items():
+            is_match = matches(pattern, name)
+            if is_match:
+                fits.append(schema)
                 hit = True
-            elif found is None:
+            elif is_match is None:
                 hit = hit or None
         if hit is False:
             _left_over(view, fits)
@@ -98,8 +98,8 @@ def get_property_source(known: ValueFacts, name: str) -> FactSource:
         ):
             fits.append(view.get_part("unevaluatedProperties"))  # type: ignore[arg-type]
     values = None
-    if known.values is not None:
-        values = tuple(one[name] for one in known.values if isinstance(one, dict) and name in one)
+    if facts.values is not None:
+        values = tuple(one[name] for one in facts.values if isinstance(one, dict) and name in one)
     return FactSource(tuple(fits), values=values)
 
 
@@ -109,17 +109,17 @@ def _left_over(view: SchemaView, fits: list[SchemaView]) -> None:
         fits.append(part)
 
 
-def get_others_source(known: ValueFacts, handled: Iterable[str], pattern: str = "") -> FactSource | None:
+def get_others_source(facts: ValueFacts, handled: Iterable[str], pattern: str = "") -> FactSource | None:
     """What is known of a property that nothing names; None if there is none.
 
     It matches none of the patterns `handled`; if `pattern` is given it matches that one.
     """
-    if known.values is not None:
+    if facts.values is not None:
         return None
     fits: list[SchemaView] = []
     cases: list[tuple[tuple[int, str], tuple[FactCase, ...]]] = []
-    spend(3 + len(known.views))
-    for view in known.views:
+    spend(3 + len(facts.views))
+    for view in facts.views:
         patterns = {one: inner for one, inner in view.map_schemas("patternProperties").items() if one not in handled}
         rest = view.get_part("additionalProperties")
         if pattern in patterns:
@@ -130,23 +130,23 @@ def get_others_source(known: ValueFacts, handled: Iterable[str], pattern: str = 
             options = tuple(FactCase((one,)) for one in (*patterns.values(), rest))
             cases.append(((id(view), f"others {sorted(handled)}"), options))
         if "unevaluatedProperties" in view.words:
-            seen = collect_evaluated(view, surely=False)
-            if not seen.all_names and seen.patterns <= set(handled):
+            evaluated = collect_evaluated(view, surely=False)
+            if not evaluated.all_names and evaluated.patterns <= set(handled):
                 fits.append(view.get_part("unevaluatedProperties"))  # type: ignore[arg-type]
     return FactSource(tuple(fits), cases=tuple(cases))
 
 
-def get_name_source(known: ValueFacts) -> FactSource:
+def get_name_source(facts: ValueFacts) -> FactSource:
     """What is known of the name of any property."""
-    fits = [part for view in known.views if (part := view.get_part("propertyNames")) is not None]
+    fits = [part for view in facts.views if (part := view.get_part("propertyNames")) is not None]
     return FactSource(tuple(fits), types=frozenset({"string"}))
 
 
-def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
+def get_item_source(facts: ValueFacts, at: int | None) -> FactSource:
     """What is known of the item at an index, if it is there; with None, of one after all tuple items."""
     fits: list[SchemaView] = []
-    spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in known.views) + len(known.values or ()))
-    for view in known.views:
+    spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in facts.views) + len(facts.values or ()))
+    for view in facts.views:
         prefix = view.list_schemas("prefixItems")
         further = view.get_part("items")
         if at is not None and at < len(prefix):
@@ -154,39 +154,39 @@ def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
         elif further is not None:
             fits.append(further)
         elif "unevaluatedItems" in view.words:
-            seen = collect_evaluated(view, surely=False)
-            if not seen.all_items and (at is None or at >= seen.prefix):
+            evaluated = collect_evaluated(view, surely=False)
+            if not evaluated.all_items and (at is None or at >= evaluated.prefix):
                 fits.append(view.get_part("unevaluatedItems"))  # type: ignore[arg-type]
     values: tuple[Json, ...] | None = None
-    if known.values is not None:
-        arrays = [one for one in known.values if isinstance(one, list)]
-        longest = longest_tuple(known)
+    if facts.values is not None:
+        arrays = [one for one in facts.values if isinstance(one, list)]
+        longest = longest_tuple(facts)
         values = tuple(item for one in arrays for item in (one[longest:] if at is None else one[at : at + 1]))
     return FactSource(tuple(fits), values=values)
 
 
-def longest_tuple(known: ValueFacts) -> int:
+def longest_tuple(facts: ValueFacts) -> int:
     """The count of items that stand at places of their own."""
-    tuples = [len(view.names("prefixItems")) for view in known.views]
-    tuples += [collect_evaluated(view, surely=False).prefix for view in known.views if "unevaluatedItems" in view.words]
-    tuples += [len(one) for one in known.values or () if isinstance(one, list)]
+    tuples = [len(view.names("prefixItems")) for view in facts.views]
+    tuples += [collect_evaluated(view, surely=False).prefix for view in facts.views if "unevaluatedItems" in view.words]
+    tuples += [len(one) for one in facts.values or () if isinstance(one, list)]
     return max(tuples, default=0)
 
 
-def most_items(known: ValueFacts) -> int | None:
+def most_items(facts: ValueFacts) -> int | None:
     """How many items there are at most, None if that is not known."""
-    found = [known.bound("maxItems", upper=True)]
-    for view in known.views:
+    bounds = [facts.bound("maxItems", upper=True)]
+    for view in facts.views:
         further = view.get_part("items")
         if further is not None and further.never:
-            found.append(len(view.names("prefixItems")))
-    if known.values is not None:
-        found.append(max((len(one) for one in known.values if isinstance(one, list)), default=0))
-    return min((int(one) for one in found if one is not None), default=None)
+            bounds.append(len(view.names("prefixItems")))
+    if facts.values is not None:
+        bounds.append(max((len(one) for one in facts.values if isinstance(one, list)), default=0))
+    return min((int(one) for one in bounds if one is not None), default=None)
 
 
-def least_items(known: ValueFacts) -> int:
+def least_items(facts: ValueFacts) -> int:
     """How many items there are at least."""
-    if known.values is not None:
-        return min((len(one) for one in known.values if isinstance(one, list)), default=0)
-    return int(known.bound("minItems", upper=False) or 0)
+    if facts.values is not None:
+        return min((len(one) for one in facts.values if isinstance(one, list)), default=0)
+    return int(facts.bound("minItems", upper=False) or 0)

@@ -27,43 +27,43 @@ _UNEVALUATED = (
 )
 
 
-def compare_arrays(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
+def compare_arrays(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """All differences of two arrays."""
     old, new = writer.view, reader.view
     if "prefixItems" in old.words or "prefixItems" in new.words:
-        yield from _tuples(found, old, new)
+        yield from _tuples(report, old, new)
     else:
-        yield from _all_items(found, old, new)
-    yield from left_over(found, old, new, "unevaluatedItems", _UNEVALUATED)
-    compare_bounds(found, writer, reader, ITEMS)
+        yield from _all_items(report, old, new)
+    yield from left_over(report, old, new, "unevaluatedItems", _UNEVALUATED)
+    compare_bounds(report, writer, reader, ITEMS)
     was, now = ("uniqueItems" in one.words for one in (old, new))
     if was != now:
         rule = rules.UNIQUE_ITEMS_ADDED if now else rules.UNIQUE_ITEMS_REMOVED
-        found.add(rule, "uniqueItems", writer=(True,) if was else None, reader=(True,) if now else None)
-    compare_bounds(found, writer, reader, CONTAINED)
-    return found
+        report.add(rule, "uniqueItems", writer=(True,) if was else None, reader=(True,) if now else None)
+    compare_bounds(report, writer, reader, CONTAINED)
+    return report
 
 
-def _all_items(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
+def _all_items(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     was, now = old.get_part("items"), new.get_part("items")
     if was is not None and now is not None:
-        found.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), "items")
+        report.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), "items")
     elif now is not None and get_shape(now).kind != EMPTY:
-        found.add(SCHEMA_ADDED, "items", reader=(now.node.value,))
+        report.add(SCHEMA_ADDED, "items", reader=(now.node.value,))
     elif was is not None:
-        found.add(SCHEMA_REMOVED, "items", writer=(was.node.value,))
+        report.add(SCHEMA_REMOVED, "items", writer=(was.node.value,))
 
 
-def _tuples(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
+def _tuples(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = old.list_schemas("prefixItems"), new.list_schemas("prefixItems")
     for at in range(max(len(before), len(after))):
         if at >= len(after):
-            yield from _compare_removed(found, before[at], new, at)
+            yield from _compare_removed(report, before[at], new, at)
         elif at >= len(before):
-            yield from _compare_added(found, old, after[at], at)
+            yield from _compare_added(report, old, after[at], at)
         else:
-            found.add_nested((yield PairQuestion((get_shape(before[at]), get_shape(after[at])))), "items", at)
-    yield from left_over(found, old, new, "items", _ADDITIONAL, "additionalItems")
+            report.add_nested((yield PairQuestion((get_shape(before[at]), get_shape(after[at])))), "items", at)
+    yield from left_over(report, old, new, "items", _ADDITIONAL, "additionalItems")
 
 
 def _further(view: SchemaView) -> SchemaView | None:
@@ -79,12 +79,12 @@ def _is_open(view: SchemaView) -> bool:
     return open_part(view, "items") and open_part(view, "unevaluatedItems")
 
 
-def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, at: int) -> Steps:
+def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView, at: int) -> Steps:
     place = ("items", at)
     value = (was.node.value,)
     cover = _further(new)
     if _is_open(new):
-        found.add(rules.ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL, *place, writer=value)
+        report.add(rules.ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL, *place, writer=value)
     elif cover is not None:
         inner = yield PairQuestion((get_shape(was), get_shape(cover)))
         rule = (
@@ -92,15 +92,15 @@ def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, 
             if inner.harms
             else rules.ITEM_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.add(rule, *place, writer=value, reader=(cover.node.value,))
-        found.add_nested(inner, *place)
+        report.add(rule, *place, writer=value, reader=(cover.node.value,))
+        report.add_nested(inner, *place)
     elif was.never:
-        found.add(rules.ITEM_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *place, writer=value)
+        report.add(rules.ITEM_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *place, writer=value)
     else:
-        found.add(rules.ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL, *place, writer=value)
+        report.add(rules.ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL, *place, writer=value)
 
 
-def _compare_added(found: DifferenceReport, old: SchemaView, now: SchemaView, at: int) -> Steps:
+def _compare_added(report: DifferenceReport, old: SchemaView, now: SchemaView, at: int) -> Steps:
     place = ("items", at)
     value = (now.node.value,)
     cover = _further(old)
@@ -110,7 +110,7 @@ def _compare_added(found: DifferenceReport, old: SchemaView, now: SchemaView, at
             if get_shape(now).kind == EMPTY
             else rules.ITEM_ADDED_TO_OPEN_CONTENT_MODEL
         )
-        found.add(rule, *place, reader=value)
+        report.add(rule, *place, reader=value)
     elif cover is not None:
         inner = yield PairQuestion((get_shape(cover), get_shape(now)))
         rule = (
@@ -118,7 +118,7 @@ def _compare_added(found: DifferenceReport, old: SchemaView, now: SchemaView, at
             if inner.harms
             else rules.ITEM_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.add(rule, *place, writer=(cover.node.value,), reader=value)
-        found.add_nested(inner, *place)
+        report.add(rule, *place, writer=(cover.node.value,), reader=value)
+        report.add_nested(inner, *place)
     else:
-        found.add(rules.ITEM_ADDED_TO_CLOSED_CONTENT_MODEL, *place, reader=value)
+        report.add(rules.ITEM_ADDED_TO_CLOSED_CONTENT_MODEL, *place, reader=value)

@@ -64,9 +64,9 @@ def _augment(  # noqa: PLR0917 (the state of one phase)
         holder = right[option]
         if holder is None:
             while way:
-                here = way.pop()
-                left[here], option = option, left[here]  # type: ignore[assignment]
-                right[left[here]] = here  # type: ignore[index]
+                vertex = way.pop()
+                left[vertex], option = option, left[vertex]  # type: ignore[assignment]
+                right[left[vertex]] = vertex  # type: ignore[index]
             return
         if layers[holder] == layers[at] + 1:
             way.append(holder)

@@ -15,27 +15,27 @@ _SMALL = 32
 """Up to here every schema is compared with every other one; beyond, those that are written alike are partners first."""
 
 
-def compare_combinations(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
+def compare_combinations(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """All differences of two combinations."""
     if writer.criterion != reader.criterion:
         words = (writer.criterion,), (reader.criterion,)
         if not _extends(writer, reader):
-            found.add(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
-            return found
-        found.add(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
+            report.add(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
+            return report
+        report.add(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
     old, new = _distinct(writer.branches), _distinct(reader.branches)
     counts = (len(old),), (len(new),)
     step = () if reader.made else (reader.criterion,)
     if len(new) > len(old):
         rule = rules.PRODUCT_TYPE_EXTENDED if reader.criterion == "allOf" else rules.SUM_TYPE_EXTENDED
-        found.add(rule, *step, writer=counts[0], reader=counts[1])
+        report.add(rule, *step, writer=counts[0], reader=counts[1])
     elif len(new) < len(old):
         rule = rules.PRODUCT_TYPE_NARROWED if writer.criterion == "allOf" else rules.SUM_TYPE_NARROWED
-        found.add(rule, *step, writer=counts[0], reader=counts[1])
-    yield from _partners(found, old, new, step)
+        report.add(rule, *step, writer=counts[0], reader=counts[1])
+    yield from _partners(report, old, new, step)
     if reader.made and writer.made:
-        yield from _families(found, old, new)
-    return found
+        yield from _families(report, old, new)
+    return report
 
 
 def _extends(writer: SchemaShape, reader: SchemaShape) -> bool:
@@ -51,23 +51,23 @@ def _extends(writer: SchemaShape, reader: SchemaShape) -> bool:
 
 def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     """The branches without those that are written like an earlier one."""
-    found: dict[Hashable, SchemaShape] = {}
+    by_form: dict[Hashable, SchemaShape] = {}
     for branch in branches:
         node = branch.view.node
         key = (branch.view.written_form, node.text, node.base, branch.kind, branch.type, branch.criterion)
-        found.setdefault(key, branch)
-    return list(found.values())
+        by_form.setdefault(key, branch)
+    return list(by_form.values())
 
 
 def _partners(
-    found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape], step: tuple[str, ...]
+    report: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape], step: tuple[str, ...]
 ) -> Generator[PairQuestion, DifferenceReport, None]:
     """Give as many schemas as possible a partner of their own, and report what differs between partners."""
-    taken: dict[int, int] = {}
+    partner_of: dict[int, int] = {}
     if len(old) * len(new) > _SMALL * _SMALL:
-        taken = yield from _match_equal(old, new)
-    free = [at for at in range(len(new)) if at not in set(taken.values())]
-    left = [at for at in range(len(old)) if at not in taken]
+        partner_of = yield from _match_equal(old, new)
+    free = [at for at in range(len(new)) if at not in set(partner_of.values())]
+    left = [at for at in range(len(old)) if at not in partner_of]
     near = _near(old, new, left, free)
     pairs = sum(map(len, near))
     if min(len(free), len(left)) > COMBINATION_BRANCHES and pairs > COMBINATION_BRANCHES * COMBINATION_BRANCHES:
@@ -75,9 +75,9 @@ def _partners(
         raise StepsError("COMBINATION_BRANCHES", limit)
     answers: dict[tuple[int, int], DifferenceReport] = {}
     edges: list[list[int]] = []
-    for at, others in zip(left, near, strict=True):
+    for at, candidates in zip(left, near, strict=True):
         options = []
-        for to in others:
+        for to in candidates:
             other = free[to]
             answer = yield PairQuestion((old[at], new[other]))
             if not answer.harms:
@@ -87,13 +87,13 @@ def _partners(
     partner = match_bipartite(edges, len(free))
     for at, found_at in zip(left, partner, strict=True):
         if found_at is not None:
-            taken[at] = free[found_at]
-    for at, other in sorted(taken.items()):
+            partner_of[at] = free[found_at]
+    for at, other in sorted(partner_of.items()):
         if (at, other) in answers:
-            found.add_nested(answers[at, other], *step, *((at,) if step else ()))
-    if len(taken) < min(len(old), len(new)):
-        sides = f"{len(old)} schemas", f"partners for {len(taken)} of them"
-        found.add(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
+            report.add_nested(answers[at, other], *step, *((at,) if step else ()))
+    if len(partner_of) < min(len(old), len(new)):
+        sides = f"{len(old)} schemas", f"partners for {len(partner_of)} of them"
+        report.add(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
 
 
 def _near(old: list[SchemaShape], new: list[SchemaShape], left: list[int], free: list[int]) -> list[Sequence[int]]:
@@ -108,8 +108,8 @@ def _near(old: list[SchemaShape], new: list[SchemaShape], left: list[int], free:
     near: list[Sequence[int]] = []
     for at in left:
         constants = list_constants(old[at].view) if old[at].kind == "object" else {}
-        found = table.find_near(constants, constants)
-        near.append(range(len(free)) if found is None else found)
+        candidates = table.find_near(constants, constants)
+        near.append(range(len(free)) if candidates is None else candidates)
     return near
 
 
@@ -118,18 +118,18 @@ def _match_equal(
 ) -> Generator[PairQuestion, DifferenceReport, dict[int, int]]:
     """Partners that are written alike and do fit."""
     places = {(branch.view.written_form, branch.kind, branch.criterion): at for at, branch in enumerate(new)}
-    taken: dict[int, int] = {}
+    partner_of: dict[int, int] = {}
     for at, branch in enumerate(old):
         other = places.get((branch.view.written_form, branch.kind, branch.criterion))
         if other is not None:
             answer = yield PairQuestion((branch, new[other]))
             if not answer.harms:
-                taken[at] = other
-    return taken
+                partner_of[at] = other
+    return partner_of
 
 
 def _families(
-    found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape]
+    report: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape]
 ) -> Generator[PairQuestion, DifferenceReport, None]:
     """Report what differs inside families of keywords too: that a made combination changed says little to a person."""
     kinds = {branch.kind: branch for branch in new}
@@ -140,4 +140,4 @@ def _families(
         if partner is not None:
             answer = yield PairQuestion((branch, partner))
             if answer.harms:
-                found.add_nested(answer)
+                report.add_nested(answer)

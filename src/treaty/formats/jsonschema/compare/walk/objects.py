@@ -49,20 +49,20 @@ def list_required(view: SchemaView) -> Mapping[str, None]:
     return dict.fromkeys(name for name in names if isinstance(name, str))  # type: ignore[union-attr]
 
 
-def compare_objects(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
+def compare_objects(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """All differences of two objects."""
     old, new = writer.view, reader.view
-    _compare_required(found, old, new)
-    yield from _properties(found, old, new)
-    _dependent_names(found, old, new)
-    yield from _dependent_schemas(found, old, new)
-    yield from left_over(found, old, new, "additionalProperties", _ADDITIONAL)
-    yield from left_over(found, old, new, "unevaluatedProperties", _UNEVALUATED)
-    compare_bounds(found, writer, reader, PROPERTIES)
-    return found
+    _compare_required(report, old, new)
+    yield from _properties(report, old, new)
+    _dependent_names(report, old, new)
+    yield from _dependent_schemas(report, old, new)
+    yield from left_over(report, old, new, "additionalProperties", _ADDITIONAL)
+    yield from left_over(report, old, new, "unevaluatedProperties", _UNEVALUATED)
+    compare_bounds(report, writer, reader, PROPERTIES)
+    return report
 
 
-def _compare_required(found: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
+def _compare_required(report: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
     was, now = list_required(old), list_required(new)
     if was == now:
         return
@@ -77,24 +77,24 @@ def _compare_required(found: DifferenceReport, old: SchemaView, new: SchemaView)
         else:
             rule = rules.REQUIRED_ATTRIBUTE_ADDED
         sides = ((name,) if name in was else None), ((name,) if name in now else None)
-        found.add(rule, "required", name, writer=sides[0], reader=sides[1])
+        report.add(rule, "required", name, writer=sides[0], reader=sides[1])
 
 
-def _properties(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
+def _properties(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = old.names("properties"), new.names("properties")
     needed = list_required(new)
     spend(10 + len(before) + len(after) + len(needed))
     one_draft = old.node.draft.number == new.node.draft.number
     for name in dict.fromkeys((*before, *after)):
         if name not in after:
-            yield from _compare_removed(found, old.get_schema("properties", name), new, name)
+            yield from _compare_removed(report, old.get_schema("properties", name), new, name)
         elif name not in before:
-            yield from _compare_added(found, old, new, name, needed=name in needed)
+            yield from _compare_added(report, old, new, name, needed=name in needed)
         elif not (one_draft and _is_written_alike(old, new, name)):
             inner = yield PairQuestion(
                 (get_shape(old.get_schema("properties", name)), get_shape(new.get_schema("properties", name)))
             )
-            found.add_nested(inner, "properties", name)
+            report.add_nested(inner, "properties", name)
 
 
 def _is_written_alike(old: SchemaView, new: SchemaView, name: str) -> bool:
@@ -102,11 +102,11 @@ def _is_written_alike(old: SchemaView, new: SchemaView, name: str) -> bool:
     return written_alike(*sides, noted=new.side.noted)
 
 
-def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, name: str) -> Steps:
+def _compare_removed(report: DifferenceReport, was: SchemaView, new: SchemaView, name: str) -> Steps:
     at = ("properties", name)
     value = (was.node.value,)
     if is_open(new):
-        found.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
         return
     cover = covering(new, name)
     if cover is not None:
@@ -116,21 +116,21 @@ def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, 
             if inner.harms
             else rules.PROPERTY_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.add(rule, *at, writer=value, reader=(cover.node.value,))
-        found.add_nested(inner, *at)
+        report.add(rule, *at, writer=value, reader=(cover.node.value,))
+        report.add_nested(inner, *at)
     elif was.never:
-        found.add(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
     else:
-        found.add(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        report.add(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
 
 
-def _compare_added(found: DifferenceReport, old: SchemaView, new: SchemaView, name: str, *, needed: bool) -> Steps:
+def _compare_added(report: DifferenceReport, old: SchemaView, new: SchemaView, name: str, *, needed: bool) -> Steps:
     at = ("properties", name)
     now = new.get_schema("properties", name)
     value = (now.node.value,)
     default = new.side.get_default(new, name)
     if is_open(old):
-        found.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
+        report.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
         return
     cover = covering(old, name)
     if cover is not None:
@@ -140,8 +140,8 @@ def _compare_added(found: DifferenceReport, old: SchemaView, new: SchemaView, na
             if inner.harms
             else rules.PROPERTY_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.add(rule, *at, writer=(cover.node.value,), reader=value)
-        found.add_nested(inner, *at)
+        report.add(rule, *at, writer=(cover.node.value,), reader=value)
+        report.add_nested(inner, *at)
     rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL
     if needed:
         rule = (
@@ -149,7 +149,7 @@ def _compare_added(found: DifferenceReport, old: SchemaView, new: SchemaView, na
             if default is None
             else rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN_CONTENT_MODEL
         )
-    found.add(rule, *at, reader=value)
+    report.add(rule, *at, reader=value)
 
 
 def _to_open(now: SchemaView, *, needed: bool, default: bool) -> CompatibilityRule:
@@ -162,7 +162,7 @@ def _to_open(now: SchemaView, *, needed: bool, default: bool) -> CompatibilityRu
     return rules.REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
 
 
-def _dependent_names(found: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
+def _dependent_names(report: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
     before, after = (one.words.get("dependentRequired", {}) for one in (old, new))
     assert isinstance(before, dict)
     assert isinstance(after, dict)
@@ -179,23 +179,23 @@ def _dependent_names(found: DifferenceReport, old: SchemaView, new: SchemaView) 
         else:
             rule = rules.DEPENDENCY_ARRAY_NARROWED if now < was else rules.DEPENDENCY_ARRAY_CHANGED
         sides = tuple((one[name],) if name in one else None for one in (before, after))
-        found.add(rule, "dependencies", name, writer=sides[0], reader=sides[1])
+        report.add(rule, "dependencies", name, writer=sides[0], reader=sides[1])
 
 
 def _set(names: Json) -> set[str] | None:
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
 
 
-def _dependent_schemas(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
+def _dependent_schemas(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = (dict(one.dependent()) for one in (old, new))
     for name in {**before, **after}:
         at = ("dependencies", name)
         if name not in before:
-            found.add(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
+            report.add(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
         elif name not in after:
-            found.add(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
+            report.add(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
         else:
-            found.add_nested((yield PairQuestion((get_shape(before[name]), get_shape(after[name])))), *at)
+            report.add_nested((yield PairQuestion((get_shape(before[name]), get_shape(after[name])))), *at)
 
 
 _ADDITIONAL = (
@@ -213,7 +213,7 @@ _UNEVALUATED = (
 
 
 def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name in paths)
-    found: DifferenceReport,
+    report: DifferenceReport,
     old: SchemaView,
     new: SchemaView,
     word: str,
@@ -232,8 +232,8 @@ def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name 
         return
     values = tuple((part.node.value,) if part is not None else None for part in (was, now))
     if forbidden[0] != forbidden[1]:
-        found.add(rows[0] if forbidden[0] else rows[1], step or word, writer=values[0], reader=values[1])
+        report.add(rows[0] if forbidden[0] else rows[1], step or word, writer=values[0], reader=values[1])
     elif free[0] != free[1]:
-        found.add(rows[2] if free[0] else rows[3], step or word, writer=values[0], reader=values[1])
+        report.add(rows[2] if free[0] else rows[3], step or word, writer=values[0], reader=values[1])
     elif was is not None and now is not None:
-        found.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), step or word)
+        report.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), step or word)

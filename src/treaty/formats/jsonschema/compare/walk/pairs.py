@@ -45,41 +45,41 @@ def compare_views(writer: SchemaView, reader: SchemaView, policy: str) -> Differ
     )
 
 
-def _pair(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
+def _pair(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     if writer is reader:
-        return found
+        return report
     if (writer.kind == COMBINED) != (reader.kind == COMBINED):
-        done = yield from _compare_choice(found, writer, reader)
-        if done.harms or done.notes:
-            return done
-        if done is not found:
-            return found
+        choice = yield from _compare_choice(report, writer, reader)
+        if choice.harms or choice.notes:
+            return choice
+        if choice is not report:
+            return report
     if writer.kind != reader.kind:
         if not (writer.kind == NEVER or reader.kind == EMPTY or _both_bytes(writer, reader)):
-            found.add(TYPE_CHANGED, writer=(_word(writer),), reader=(_word(reader),))
-        return found
+            report.add(TYPE_CHANGED, writer=(_word(writer),), reader=(_word(reader),))
+        return report
     if not (writer.inner or reader.inner):
-        compare_annotations(found, writer, reader)
+        compare_annotations(report, writer, reader)
     if writer.kind in _SIMPLE:
-        _SIMPLE[writer.kind](found, writer, reader)
+        _SIMPLE[writer.kind](report, writer, reader)
     elif writer.kind == "object":
-        return (yield from compare_objects(found, writer, reader))
+        return (yield from compare_objects(report, writer, reader))
     elif writer.kind == "array":
-        return (yield from compare_arrays(found, writer, reader))
+        return (yield from compare_arrays(report, writer, reader))
     elif writer.kind == COMBINED:
-        return (yield from compare_combinations(found, writer, reader))
+        return (yield from compare_combinations(report, writer, reader))
     elif writer.kind == "not":
-        return (yield from _compare_excluded(found, writer.view, reader.view))
+        return (yield from _compare_excluded(report, writer.view, reader.view))
     elif writer.kind == LOST and writer.view.words != reader.view.words:
         sides = ((one.view.words[UNRESOLVED],) for one in (writer, reader))
-        found.add(REFERENCE_UNRESOLVED, writer=next(sides), reader=next(sides))
-    return found
+        report.add(REFERENCE_UNRESOLVED, writer=next(sides), reader=next(sides))
+    return report
 
 
-def _compare_choice(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
+def _compare_choice(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """A combination against something else: by its only branch, or by the first one that fits.
 
-    Returns `found` untouched where none fits, and something else where one fits without any difference.
+    Returns `report` untouched where none fits, and something else where one fits without any difference.
     """
     side = reader if reader.kind == COMBINED else writer
     branches = side.branches
@@ -87,7 +87,7 @@ def _compare_choice(found: DifferenceReport, writer: SchemaShape, reader: Schema
         pair = (writer, branches[0]) if side is reader else (branches[0], reader)
         return (yield PairQuestion(pair))
     if (side is reader and reader.criterion == "allOf") or (side is writer and writer.criterion != "allOf"):
-        return found
+        return report
     rule = SUM_TYPE_EXTENDED if side is reader else PRODUCT_TYPE_NARROWED
     other = writer if side is reader else reader
     akin: list[DifferenceReport] = []
@@ -95,19 +95,19 @@ def _compare_choice(found: DifferenceReport, writer: SchemaShape, reader: Schema
         pair = (writer, branch) if side is reader else (branch, reader)
         answer = yield PairQuestion(pair)
         if not answer.harms:
-            found.add_nested(answer)
-            found.add(rule, writer=(_word(writer),), reader=(_word(reader),))
-            return found
+            report.add_nested(answer)
+            report.add(rule, writer=(_word(writer),), reader=(_word(reader),))
+            return report
         if branch.kind == other.kind:
             akin.append(answer)
     if len(akin) == 1 and not _both_bytes(writer, reader):
         # That the type changed says little to a person who only made it nullable and changed something inside.
-        found.add(TYPE_CHANGED, writer=(_word(writer),), reader=(_word(reader),))
-        found.add_nested(akin[0])
-    return found
+        report.add(TYPE_CHANGED, writer=(_word(writer),), reader=(_word(reader),))
+        report.add_nested(akin[0])
+    return report
 
 
-def _compare_excluded(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Task:
+def _compare_excluded(report: DifferenceReport, old: SchemaView, new: SchemaView) -> Task:
     """What is excluded, compared the other way round: excluding less allows more."""
     was, now = old.get_part("not"), new.get_part("not")
     assert was is not None
@@ -115,10 +115,10 @@ def _compare_excluded(found: DifferenceReport, old: SchemaView, new: SchemaView)
     answer = yield PairQuestion((get_shape(now), get_shape(was)))
     values = (was.node.value,), (now.node.value,)
     if answer.harms:
-        found.add(NOT_TYPE_EXTENDED, "not", writer=values[0], reader=values[1])
+        report.add(NOT_TYPE_EXTENDED, "not", writer=values[0], reader=values[1])
     elif answer.notes:
-        found.add(NOT_TYPE_NARROWED, "not", writer=values[0], reader=values[1])
-    return found
+        report.add(NOT_TYPE_NARROWED, "not", writer=values[0], reader=values[1])
+    return report
 
 
 def _both_bytes(writer: SchemaShape, reader: SchemaShape) -> bool:
@@ -126,7 +126,7 @@ def _both_bytes(writer: SchemaShape, reader: SchemaShape) -> bool:
     return writer.view.get_annotation("connect.type") == "bytes" == reader.view.get_annotation("connect.type")
 
 
-def _word(one: SchemaShape) -> str:
-    if one.kind == COMBINED:
-        return " and ".join(dict.fromkeys(map(_word, one.branches[:4]))) if one.made else one.criterion
-    return one.type or one.kind
+def _word(shape: SchemaShape) -> str:
+    if shape.kind == COMBINED:
+        return " and ".join(dict.fromkeys(map(_word, shape.branches[:4]))) if shape.made else shape.criterion
+    return shape.type or shape.kind

@@ -24,23 +24,23 @@ def side(words: Mapping[str, Json], word: str) -> tuple[Json] | None:
     return (words[word],) if word in words else None
 
 
-def compare_annotations(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
+def compare_annotations(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
     """Identifier, title, description and default."""
     old, new = writer.view.node, reader.view.node
     if not isinstance(old.value, dict) or not isinstance(new.value, dict) or old.value is new.value:
         return
     was, is_now = old.value.get(old.draft.identifier), new.value.get(new.draft.identifier)
     if was != is_now and isinstance(was or is_now, str):
-        found.add(rules.ID_CHANGED, new.draft.identifier, writer=(was,), reader=(is_now,))
+        report.add(rules.ID_CHANGED, new.draft.identifier, writer=(was,), reader=(is_now,))
     for word, rule in ANNOTATIONS.items():
         if word in old.value or word in new.value:
             sides = side(old.value, word), side(new.value, word)
             if None in sides or not is_equal(sides[0][0], sides[1][0]):  # type: ignore[index]
-                found.add(rule, word, writer=sides[0], reader=sides[1])
+                report.add(rule, word, writer=sides[0], reader=sides[1])
 
 
 def compare_bounds(
-    found: DifferenceReport, writer: SchemaShape, reader: SchemaShape, rows: tuple[BoundRules, ...]
+    report: DifferenceReport, writer: SchemaShape, reader: SchemaShape, rows: tuple[BoundRules, ...]
 ) -> None:
     """Keywords with one number."""
     old, new = writer.view.words, reader.view.words
@@ -56,25 +56,25 @@ def compare_bounds(
             assert isinstance(was, int | Decimal)
             assert isinstance(now, int | Decimal)
             rule = row.increased if now > was else row.decreased
-        found.add(rule, row.keyword, writer=side(old, row.keyword), reader=side(new, row.keyword))
+        report.add(rule, row.keyword, writer=side(old, row.keyword), reader=side(new, row.keyword))
 
 
-def compare_strings(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
+def compare_strings(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
     """Lengths and pattern; two patterns are compared as they are written."""
-    compare_bounds(found, writer, reader, LENGTHS)
+    compare_bounds(report, writer, reader, LENGTHS)
     was, now = (side(one.view.words, "pattern") for one in (writer, reader))
     if was != now:
         rule = rules.PATTERN_CHANGED if was and now else rules.PATTERN_ADDED if now else rules.PATTERN_REMOVED
-        found.add(rule, "pattern", writer=was, reader=now)
+        report.add(rule, "pattern", writer=was, reader=now)
 
 
-def compare_numbers(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
+def compare_numbers(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
     """Bounds, multiples, and whether the numbers are integers."""
-    compare_bounds(found, writer, reader, NUMBERS)
+    compare_bounds(report, writer, reader, NUMBERS)
     was, now = (side(one.view.words, "multipleOf") for one in (writer, reader))
     if was is None or now is None:
         if was != now:
-            found.add(
+            report.add(
                 rules.MULTIPLE_OF_ADDED if now else rules.MULTIPLE_OF_REMOVED, "multipleOf", writer=was, reader=now
             )
     elif was[0] != now[0]:
@@ -85,13 +85,13 @@ def compare_numbers(found: DifferenceReport, writer: SchemaShape, reader: Schema
             if divides(now[0], was[0])
             else rules.MULTIPLE_OF_CHANGED
         )
-        found.add(rule, "multipleOf", writer=was, reader=now)
+        report.add(rule, "multipleOf", writer=was, reader=now)
     if (writer.type == "integer") != (reader.type == "integer"):
         rule = rules.TYPE_EXTENDED if writer.type == "integer" else rules.TYPE_NARROWED
-        found.add(rule, writer=(writer.type or "number",), reader=(reader.type or "number",))
+        report.add(rule, writer=(writer.type or "number",), reader=(reader.type or "number",))
 
 
-def compare_enums(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
+def compare_enums(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
     """The values of an enum, in any order."""
     old, new = writer.view.words["enum"], reader.view.words["enum"]
     assert isinstance(old, list)
@@ -106,11 +106,11 @@ def compare_enums(found: DifferenceReport, writer: SchemaShape, reader: SchemaSh
             if now < was
             else rules.ENUM_ARRAY_CHANGED
         )
-        found.add(rule, "enum", writer=(old,), reader=(new,))
+        report.add(rule, "enum", writer=(old,), reader=(new,))
 
 
-def compare_consts(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
+def compare_consts(report: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> None:
     """The one value of a const."""
     was, now = writer.view.words["const"], reader.view.words["const"]
     if not is_equal(was, now):
-        found.add(rules.ENUM_ARRAY_CHANGED, "const", writer=(was,), reader=(now,))
+        report.add(rules.ENUM_ARRAY_CHANGED, "const", writer=(was,), reader=(now,))

@@ -1,0 +1,45 @@
+"""Makes the page of queries from the lists of the planner; `make.py` writes it."""
+
+from collections.abc import Iterator
+
+from treaty.core.limits import BODY_NODES, PLAN_SECONDS, PLANNER_BODY_BYTES, PLANNER_HEAP
+from treaty.spark.planner.codes import BODY_CODES
+from treaty.spark.planner.functions import ALLOWED_BY_GROUP, REFUSED_BY_REASON
+from treaty.spark.planner.settings import PINNED
+
+HEAD = """# Queries
+
+What the body of a `CREATE … AS` may call, what is refused, and the settings that it runs with. A body is
+Spark's SQL. It is checked before anything is looked up or run: what is not on these lists is refused.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield HEAD
+    yield "## Functions\n"
+    yield "| about | functions |\n|---|---|"
+    for group, names in ALLOWED_BY_GROUP.items():
+        yield f"| {group} | {', '.join(f'`{name}`' for name in names.split())} |"
+    yield "\n## Functions that are refused\n"
+    yield "Their result depends on more than their arguments. A query that runs again after a crash has to come to the same rows.\n"
+    yield "| depends on | functions |\n|---|---|"
+    for reason, names in REFUSED_BY_REASON.items():
+        yield f"| {reason} | {', '.join(f'`{name}`' for name in names.split())} |"
+    yield "\nTexts that Spark takes for the present time are refused too: `TIMESTAMP 'now'`, `to_date('today')`.\n"
+    yield "## Refusals\n"
+    yield "| code | says | way round |\n|---|---|---|"
+    for code, (says, way) in BODY_CODES.items():
+        yield f"| `{code}` | {says} | {way} |"
+    yield "\n## Limits\n"
+    yield f"A body has at most {PLANNER_BODY_BYTES:,} bytes (`PLANNER_BODY_BYTES`) and {BODY_NODES:,} parts (`BODY_NODES`). Planning it takes at most {PLAN_SECONDS} seconds"
+    yield f"(`PLAN_SECONDS`) and {PLANNER_HEAP:,} MB (`PLANNER_HEAP`).\n"
+    yield "## Settings\n"
+    yield "They belong to the plan of a query: a runner sets them before it starts.\n"
+    yield "| setting | value |\n|---|---|"
+    for name, value in PINNED:
+        yield f"| `{name}` | `{value}` |"

@@ -1,0 +1,28 @@
+"""Methods of a connection that compare and search; exchanges as in `exchanges`."""
+
+from treaty.client.exchanges import Exchange, as_draft, request_answer
+from treaty.core.messages.differences import CompareVersions, ComparisonSide, SchemasCompared
+from treaty.core.names import subject_of
+from treaty.core.schema import Draft
+from treaty.wire.differences import as_side
+
+
+def diff(old: str | Draft, new: str | Draft) -> Exchange[SchemasCompared]:
+    """Return all differences of two schemas, harmful or not, with their places in the texts of the answer.
+
+    Each is ``subject@version``, a guid, or a `Draft`.
+    """
+    return (yield from request_answer(CompareVersions(as_side(new), as_side(old))))
+
+
+def try_change(
+    subject: str, schema: Draft | str, *, old: str | Draft | None = None, normalize: bool | None = None
+) -> Exchange[SchemasCompared]:
+    """Return what would happen if this schema were registered in a subject, in the member `change`; nothing is written.
+
+    It is compared with `old`, else with the version that refuses it, else with the latest one.
+    """
+    side = None if old is None else as_side(old)
+    home = subject_of(subject)
+    new = ComparisonSide(draft=as_draft(schema))
+    return (yield from request_answer(CompareVersions(new, side, home, normalize)))

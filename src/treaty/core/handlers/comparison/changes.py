@@ -1,0 +1,65 @@
+"""A change tried on a subject: what its policy says, what each level would say, and who uses the subject."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from treaty.core.command import Command
+from treaty.core.handlers.comparison.users import find_touched
+from treaty.core.handlers.compatibility import CompatibilityRequirements, find_incompatible
+from treaty.core.handlers.drafts.same_versions import find_version
+from treaty.core.handlers.drafts.schemas import ParsedDraft
+from treaty.core.handlers.lookup import read_checked
+from treaty.core.handlers.versions import Kept, latest_version, version_with_number
+from treaty.core.messages.differences import ChangeLevel, ChangeResult, CompareVersions
+from treaty.core.names import Subject
+from treaty.core.policy import LEVELS, STRICTNESS, Level, in_words
+from treaty.core.requests import Check
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class TriedChange:
+    """A draft that was tried: what it is, what would come of it, and the version to compare it with, None where there is none."""
+
+    one: ParsedDraft
+    result: ChangeResult
+    against: Kept | None
+
+
+def try_change(view: View, command: Command[CompareVersions], engine: SchemaEngine) -> TriedChange:
+    """Try a draft as the next version of a subject, as a registration would."""
+    request, subject = command.request, command.request.subject
+    assert subject is not None
+    assert request.new.draft is not None
+    checked = read_checked(view, Check(subject, request.new.draft, normalize=request.normalize), engine)
+    one, bar = checked.one, checked.bar
+    result, against = find_incompatible(view, engine, one, subject, bar=bar)
+    failing = version_with_number(view, subject, against) if against else None
+    same = find_version(view, subject, checked.sent, bar.config, any_type=not request.new.draft.type_name)
+    touched = find_touched(view, command.access, subject)
+    policy = bar.policy
+    change = ChangeResult(
+        str(subject),
+        in_words(Level(policy.backward, policy.forward, policy.deny)),
+        policy.strictness or STRICTNESS[0],
+        result.compatible,
+        result.findings,
+        against,
+        0 if same is None else same[1].number,
+        tuple(_check_levels(view, engine, one, subject, bar)),
+        touched.resources,
+        touched.hidden,
+        touched.more,
+    )
+    return TriedChange(checked.sent, change, failing or latest_version(view, subject))
+
+
+def _check_levels(
+    view: View, engine: SchemaEngine, one: ParsedDraft, subject: Subject, bar: CompatibilityRequirements
+) -> Iterator[ChangeLevel]:
+    """Check a draft by each of Confluent's levels; partition, strictness and validators stay as they are in force."""
+    for word, level in LEVELS.items():
+        policy = replace(bar.policy, backward=level.backward, forward=level.forward, deny=level.deny)
+        told, against = find_incompatible(view, engine, one, subject, bar=replace(bar, policy=policy))
+        yield ChangeLevel(word, 0 if told.compatible else max(1, len(told.findings)), against)

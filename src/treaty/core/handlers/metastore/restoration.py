@@ -1,0 +1,97 @@
+"""Dropped sources are brought back within their period of grace."""
+
+from dataclasses import replace
+
+from treaty.core import limits
+from treaty.core.access.permissions import refuse_unless_met
+from treaty.core.access.source_permissions import of_create_source, on_source
+from treaty.core.command import Command, Decision, StagedView
+from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources
+from treaty.core.handlers.metastore.names import find_dropped, find_source, refuse_taken_source, source_key
+from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.places import expired_rows, topic_with
+from treaty.core.handlers.metastore.reads import read_again
+from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
+from treaty.core.refusals import SourceNotFound
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import Source, SourceRead
+from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN
+from treaty.core.state.metastore.keys import DroppedKey, SourceKey
+from treaty.core.state.metastore.tables import DROPPED, SOURCE
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.view import View
+
+
+def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngine) -> Decision[SourceStored]:
+    """Bring a dropped source back, with its bad rows, if everything that it needs is still there."""
+    name = command.request.name
+    key = source_key(name)
+    gone = find_dropped(view, command, key)
+    if gone is None:
+        raise SourceNotFound.of(
+            "DROPPED_NOT_FOUND",
+            f"No stream or table {name} was dropped within the period of grace",
+            path="/name",
+            new=name,
+            allowed="a source of SHOW DROPPED",
+        )
+    source = gone.source
+    _refuse_unless_creator(command, source)
+    refuse_taken_source(view, source.name)
+    refuse_many_sources(view)
+    refuse_unfit_columns(view, source.columns)
+    if source.origin:
+        find_source(view, source.origin)
+    reads = read_again(view, command, gone)
+    for part in (source.key, source.value):
+        refuse_dead_pin(view, part)
+    stage = StagedView(view, command, engine, "undrop-source")
+    back = _put_back(stage, key, _with_reads(source, reads))
+    also = _put_bad_rows_back(stage, key)
+    stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
+    return Decision(stage.rows, describe_stored(back, created=True, also=also))
+
+
+def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> None:
+    """Raise `Forbidden` for who may not create the source as it was."""
+    if command.access is None:
+        return
+    defined = SourceDefinition(
+        source.name, source.kind, source.statement, source.columns, source.key, source.value, source.connector, source.cluster,
+        source.place, query=None if source.query is None else source.query.plan,
+    )  # fmt: skip
+    required = of_create_source(CreateSource(defined))
+    refuse_unless_met(command.access, command.principal, required, "undrop-source")
+
+
+def _with_reads(source: Source, reads: tuple[SourceRead, ...]) -> Source:
+    if source.query is None:
+        return source
+    return replace(source, query=replace(source.query, plan=replace(source.query.plan, reads=reads)))
+
+
+def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
+    command = stage.command
+    former = (source.generation, *source.former)[: limits.FORMER_GENERATIONS]
+    back = replace(
+        source, generation=stage.base.sequence + 1, former=former, changed_by=command.principal, changed=command.time
+    )
+    stage.put((make_row(SOURCE, key, back), make_tombstone(DROPPED, DroppedKey(key.name))))
+    stage.put(topic_with(stage.view, back, key, present=True))
+    return back
+
+
+def _put_bad_rows_back(stage: StagedView, key: SourceKey) -> tuple[str, ...]:
+    """Put the stream of bad rows back that went along with the source, if it is still there."""
+    for dropped in list(stage.view.find(DROPPED_BY_ORIGIN, (key.name,))):
+        bad_key = SourceKey(dropped.name)
+        gone = find_dropped(stage.view, stage.command, bad_key)
+        if gone is not None and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+            if stage.command.access is not None:
+                need = on_source("register", bad_key.name, "/name")
+                refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")
+            refuse_taken_source(stage.view, gone.source.name)
+            refuse_many_sources(stage.view)
+            return (_put_back(stage, bad_key, gone.source).name,)
+    return ()

@@ -1,0 +1,1 @@
+"""Records of sources: literals of statements as values of columns, values as payloads, and where records are written."""

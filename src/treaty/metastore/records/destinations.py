@@ -1,0 +1,147 @@
+"""Where records of statements are written: topics of clusters that settings name, and folders below a root."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Protocol
+
+from treaty.client.kafka.cluster_writer import ClusterWriter, UncertainWriteError
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
+from treaty.client.kafka.producer import OutgoingRecord
+from treaty.core.kafka import KafkaCluster
+from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Unavailable
+from treaty.core.requests import Request
+from treaty.core.sources import Source
+from treaty.distribution import install_command
+
+
+class RecordsUncertainError(OutcomeUnknown):
+    """Records may have been written: no acknowledgement came in time."""
+
+    def __init__(self, message: str) -> None:
+        """Set the sentence, which says what is known."""
+        super().__init__("")
+        self.args = (message,)
+
+
+class RecordDestination(Protocol):
+    """Writes the records of a source."""
+
+    def write(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+        """Write records and return where they are, in words. Blocks for `INSERT_SECONDS` at most, and a little.
+
+        Raises `Unavailable` or `Refusal` where nothing was written, and `RecordsUncertainError` where some may have been.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecords(Request[str]):
+    """A step of a statement that writes records; `encode` returns them or refuses a value. Not sent to a registry."""
+
+    source: Source
+    encode: Callable[[], Sequence[OutgoingRecord]]
+    dry_run: bool = False
+
+    def run(self, destination: RecordDestination) -> str:
+        """Encode all records, then write them; return where they are, in words."""
+        records = self.encode()
+        if self.dry_run:
+            return f"{len(records)} record{'s' * (len(records) != 1)} would be written to {self.source.place}"
+        return destination.write(self.source, records)
+
+
+class RecordDestinations:
+    """The clusters of settings by name, and the root of folders of files (None: no folders). Thread-safe."""
+
+    def __init__(self, clusters: Mapping[str, KafkaCluster] | None = None, files: Path | None = None) -> None:
+        """Take clusters and root; nothing is opened before the first record."""
+        self.clusters = dict(clusters or {})
+        self.files = files
+        self._writers = {name: ClusterWriter(cluster) for name, cluster in self.clusters.items()}
+
+    def write(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+        """Write records, as `RecordDestination` says."""
+        return (self._write_topic if source.connector == "kafka" else self._write_files)(source, records)
+
+    def close(self) -> None:
+        """Close the producers."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def _write_topic(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+        writer = self._writers.get(source.cluster)
+        if writer is None:
+            raise NotOffered(missing_cluster(source.cluster, self.clusters))
+        try:
+            places = writer.write(source.place, records)
+        except KafkaMissingError as missing:
+            raise NotOffered(str(missing)) from missing
+        except UncertainWriteError as error:
+            raise RecordsUncertainError(str(error)) from error
+        except KafkaClientError as error:
+            message = f"nothing was written to {source.place}: {error}"
+            if error.is_retriable:
+                raise Unavailable(message) from error
+            raise Invalid.of("TOPIC_REFUSES", message, path="/sql", new=source.place) from error
+        where = f", partition {places[0].partition} offset {places[0].offset}" if len(places) == 1 else ""
+        return f"{_count(records)} in topic {source.place}{where}"
+
+    def _write_files(self, source: Source, records: Sequence[OutgoingRecord]) -> str:
+        folder = self._folder(source.place)
+        try:
+            from treaty.arrow import record_files  # noqa: PLC0415 (an extra)
+        except ImportError as missing:
+            message = f"files are written with pyarrow, which is not installed: {install_command('arrow')}"
+            raise NotOffered(message) from missing
+        now = int(time() * 1_000)
+        try:
+            if source.value is not None and source.value.framing == "none":
+                path = record_files.write_lines(folder, _lines(source, records))
+            else:
+                listed = [record_files.FileRecord(one.key, one.value, one.headers, one.time or now) for one in records]
+                path = record_files.write_records(folder, listed)
+        except OSError as error:
+            raise Unavailable(f"no file was written to {source.place}: {error.strerror or error}") from error
+        return f"{_count(records)} in the file {source.place.rstrip('/')}/{path.name}"
+
+    def _folder(self, place: str) -> Path:
+        if self.files is None:
+            raise NotOffered("no root of files is named; start with --files ROOT, and PATH is a folder below it")
+        root = self.files.resolve()
+        folder = (root / place.lstrip("/")).resolve()
+        if folder == root or not folder.is_relative_to(root):
+            raise Invalid.of(
+                "PATH_OUTSIDE", f"the folder {place} is not below the root of --files", path="/sql", new=place,
+                allowed="a PATH such as 'orders/2026', without ..",
+            )  # fmt: skip
+        return folder
+
+
+def missing_cluster(name: str, known: Mapping[str, KafkaCluster]) -> str:
+    """Return the sentence about a cluster that no setting names."""
+    there = f"; known here: {', '.join(sorted(known))}" if known else ""
+    return f"the addresses of the Kafka cluster {name} are not known here{there}; start with --cluster {name}=FILE, a properties file"
+
+
+def _lines(source: Source, records: Sequence[OutgoingRecord]) -> list[bytes]:
+    """Return the values of records for a file of JSON lines, which has room for nothing else."""
+    if source.value is None or source.value.format != "JSON":
+        raise Invalid.of(
+            "SOURCE_FRAMING", f"files with FRAMING = 'none' are JSON lines, and {source.name} has another format", path="/sql",
+            allowed="VALUE_FORMAT = 'JSON', or another FRAMING",
+        )  # fmt: skip
+    if any(one.key is not None or one.headers or one.value is None for one in records):
+        raise Invalid.of(
+            "SOURCE_FRAMING", f"{source.name} is JSON lines, which have no keys, headers or tombstones; nothing was written",
+            path="/sql", allowed="values alone, or another FRAMING",
+        )  # fmt: skip
+    return [one.value or b"" for one in records]
+
+
+def _count(records: Sequence[OutgoingRecord]) -> str:
+    return f"{len(records)} record{'s' * (len(records) != 1)}"

@@ -1,0 +1,215 @@
+"""A body planned from the rows of its sources: checked as parsed, checked as analyzed, and all that a runner has to know of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from treaty.core.column_types.leaf_paths import parse_path
+from treaty.core.column_types.tokens import print_name, split_tokens
+from treaty.core.limits import PLANNER_BODY_BYTES
+from treaty.core.sources import QueryPlan, SourceRead, StateFingerprint
+from treaty.spark.planner.analyzed_check import check_analyzed, check_shape
+from treaty.spark.planner.errors import refuse
+from treaty.spark.planner.fingerprints import fingerprint
+from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns
+from treaty.spark.planner.output import read_output
+from treaty.spark.planner.parsed_check import check_parsed, list_relations, name_of_token
+from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
+from treaty.spark.planner.result_modes import choose_mode
+from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
+from treaty.spark.planner.stream_checks import StreamChecks
+from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.planner.views import STREAM, keep_columns, make_views, refuse_bad_watermark
+
+
+class BodyPlanner:
+    """Plans bodies in sessions of its own of a Spark that runs; Nothing is read, written or started."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        """Take a session; the folders of empty tables are made below `root`."""
+        self._root = root
+        self._streams = _open_session(spark)
+        self._batches = _open_session(spark)
+        self._engine = f"spark {spark.version}"
+
+    def list_reads(self, body: str) -> tuple[str, ...]:
+        """Return the names that a body reads, each once. Raises `BodyRefusedError`."""
+        with _active(self._streams), _refusing(body):
+            return _list_names(self._parse(body), body)
+
+    def plan(self, query: QueryBody) -> BodyPlan:
+        """Return the plan of a body. Raises `BodyRefusedError`."""
+        with _active(self._streams), _refusing(query.text):
+            return self._plan(query)
+
+    def _parse(self, body: str) -> TreeNode:
+        """The parsed plan of a body that passes the check, before any name is looked up."""
+        if len(body.encode()) > PLANNER_BODY_BYTES:
+            message = f"the query has {len(body.encode()):,} bytes, and at most {PLANNER_BODY_BYTES:,} are planned (PLANNER_BODY_BYTES)"
+            raise BodyRefusedError("BODY_TOO_LARGE", message, "several queries, each reading the one before")
+        tree = read_tree(_parser(self._streams).parseQuery(body).toJSON())
+        check_parsed(tree, split_tokens(body))
+        return tree
+
+    def _plan(self, query: QueryBody) -> BodyPlan:
+        parsed = self._parse(query.text)
+        query = replace(query, sources=_select_sources(query, _list_names(parsed, query.text)))
+        _refuse_streams_of_tables(parsed, query)
+        for source in query.sources:
+            refuse_bad_watermark(source)
+        with _views(self._streams, query, self._root):
+            frame = self._streams.sql(query.text)
+            columns = read_output(frame.schema.json())
+            checks = StreamChecks.of(self._streams, frame)
+            check_analyzed(checks.tree)
+            check_shape(checks.tree, query)
+            mode = choose_mode(checks, query, tuple(one.name for one in columns))
+        leaves = self._find_leaves(query)
+        state = self._find_state(query, leaves)
+        reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
+        plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine)
+        key = {one.lower() for one in mode.key}
+        named = tuple(replace(one, role="key") if one.name.lower() in key else one for one in columns)
+        return BodyPlan(plan, named, mode.notes)
+
+    def _find_leaves(self, query: QueryBody) -> dict[str, tuple[str, ...]]:
+        with _active(self._batches):
+            try:
+                return find_leaf_columns(
+                    self._batches, blank_streams(self._batches, query.text), query.sources, self._root
+                )
+            finally:
+                _drop_views(self._batches, query)
+
+    def _find_state(self, query: QueryBody, leaves: dict[str, tuple[str, ...]]) -> StateFingerprint:
+        """The fingerprint of the body over the columns alone that it needs."""
+        needed = {name: {parse_path(path)[0].lower() for path in paths} for name, paths in leaves.items()}
+        try:
+            return self._digest_state(replace(query, sources=keep_columns(query.sources, needed)))
+        except PySparkException:  # the body names a column that it does not need: SELECT * EXCEPT (column)
+            words = _list_words(query.text)
+            return self._digest_state(replace(query, sources=keep_columns(query.sources, needed, words)))
+
+    def _digest_state(self, query: QueryBody) -> StateFingerprint:
+        with _views(self._streams, query, self._root):
+            analyzed = self._streams.sql(query.text)._jdf.queryExecution().analyzed()  # noqa: SLF001
+            optimizer = self._streams._jsparkSession.sessionState().optimizer()  # noqa: SLF001
+            return fingerprint(analyzed, optimizer.execute(analyzed), str(self._root))
+
+
+def _open_session(spark: SparkSession) -> SparkSession:
+    """A session with the pinned and restricted settings, and without the views of any other."""
+    opened = spark.newSession()
+    for name, value in (*PINNED, *RESTRICTED.items(), *PRINTED.items()):
+        opened.conf.set(name, value)
+    return opened
+
+
+def _parser(spark: SparkSession) -> Any:
+    return spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 (pyspark has no other way to the parser)
+
+
+@contextmanager
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Let the settings of a session hold for what this thread asks the JVM: those that printing and optimizing look at, too."""
+    sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+@contextmanager
+def _refusing(body: str) -> Iterator[None]:
+    try:
+        yield
+    except PySparkException as error:
+        raise refuse(error, body) from error
+    except Py4JJavaError as error:
+        if "StackOverflowError" not in str(error.java_exception.getClass().getName()):
+            raise
+        message = "the query nests deeper than the planner's stack"
+        raise BodyRefusedError(
+            "BODY_TOO_LARGE", message, "fewer parentheses, subqueries and calls in each other"
+        ) from error
+
+
+@contextmanager
+def _views(spark: SparkSession, query: QueryBody, root: Path) -> Iterator[None]:
+    make_views(spark, query.sources, root)
+    try:
+        yield
+    finally:
+        _drop_views(spark, query)
+
+
+def _drop_views(spark: SparkSession, query: QueryBody) -> None:
+    for source in query.sources:
+        spark.catalog.dropTempView(print_name(source.name))
+
+
+def _list_words(body: str) -> list[str]:
+    """The names that a text has, without quotes and in small letters."""
+    return [name_of_token(token).lower() for token in split_tokens(body)]
+
+
+def _list_names(tree: TreeNode, body: str) -> tuple[str, ...]:
+    """The names of the sources of a parsed body, in the order in which the text has them."""
+    words = _list_words(body)
+    places = {word: place for place, word in reversed([*enumerate(words)])}
+    return tuple(sorted(list_relations(tree), key=lambda name: places.get(name.lower(), len(words))))
+
+
+def _select_sources(query: QueryBody, names: tuple[str, ...]) -> tuple[ReadableSource, ...]:
+    """The sources that a body names; raises `BodyRefusedError` for one that is not there."""
+    there = {one.name.lower(): one for one in query.sources}
+    for name in names:
+        if name.lower() not in there:
+            words = [token for token in split_tokens(query.text) if token.text.strip("`").lower() == name.lower()]
+            place = (words[0].start, words[0].end) if words else (-1, -1)
+            raise BodyRefusedError(
+                "READ_NOT_FOUND",
+                f"there is no stream or table {name}",
+                "SHOW STREAMS and SHOW TABLES list them",
+                *place,
+            )
+    return tuple(there[name.lower()] for name in names)
+
+
+def _refuse_streams_of_tables(tree: TreeNode, query: QueryBody) -> None:
+    tables = {one.name.lower(): one.name for one in query.sources if one.kind != STREAM}
+    for node in tree.walk():
+        if node.kind == "UnresolvedRelation" and node.members.get("isStreaming"):
+            name = str(node.members["multipartIdentifier"])[1:-1]
+            if name.lower() in tables:
+                raise BodyRefusedError(
+                    "STREAM_OF_TABLE",
+                    f"{name} is a table: read alone its changes come, and beside a stream its newest rows",
+                    f"{name} without STREAM",
+                )
+
+
+def _read(query: QueryBody, name: str, leaves: dict[str, tuple[str, ...]], *, is_table: bool) -> SourceRead:
+    source = next(one for one in query.sources if one.name == name)
+    mode = "changes" if source.kind == STREAM or is_table else "table"
+    return SourceRead(
+        source.name,
+        source.generation,
+        source.name,
+        mode,
+        leaves[name.lower()],
+        source.key,
+        source.value,
+        source.revision,
+    )

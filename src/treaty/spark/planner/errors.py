@@ -1,0 +1,55 @@
+"""Errors of Spark about a body, as refusals in plain words with their place in the body."""
+
+import re
+from collections.abc import Mapping
+
+from pyspark.errors import PySparkException
+
+from treaty.core.finding import shorten_text
+from treaty.spark.planner.questions import BodyRefusedError
+
+_TAIL = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+_PLACE = re.compile(r"line (\d+), pos (\d+)")
+_HINTS: Mapping[str, str] = {
+    "STREAMING_OUTPUT_MODE": "WATERMARK ts DELAY OF INTERVAL 10 SECONDS behind the stream, and its column or window in GROUP BY",
+    "UNRESOLVED_COLUMN": "a column of a source; DESCRIBE lists them",
+    "MISSING_AGGREGATION": "the column in GROUP BY, or max_by(column, ts)",
+    "DATATYPE_MISMATCH": "CAST",
+    "MULTI_TIME_WINDOW_EXPRESSIONS_NOT_SUPPORTED": "one window in a query",
+}
+"""By first part of the condition, what to do instead."""
+MESSAGE = 1_000
+"""Characters of a message of Spark that are passed on."""
+
+
+def refuse(error: PySparkException, body: str, code: str = "BODY_WRONG") -> BodyRefusedError:
+    """Return the refusal of a body about which Spark has raised an error."""
+    condition = error.getCondition() or ""
+    text = shorten_text(_plain(str(error)), MESSAGE)
+    start, end = _find_place(error, body)
+    if condition.startswith(("PARSE", "FAILED_TO_PARSE")):
+        code = "BODY_SYNTAX"
+    hint = next((way for first, way in _HINTS.items() if condition.startswith(first)), "")
+    return BodyRefusedError(code, text, hint, start, end)
+
+
+def _plain(text: str) -> str:
+    """The first paragraph of a message, without its condition, its state and the plan below it."""
+    first = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text.strip())
+    first = re.split(r"\n\s*\n|\n== SQL|;\n", first)[0]
+    return _TAIL.sub("", first).strip().replace("\n", " ") or "Spark refuses the query"
+
+
+def _find_place(error: PySparkException, body: str) -> tuple[int, int]:
+    """Offsets in code points of the body; -1 where Spark has none."""
+    for context in error.getQueryContext() or ():
+        try:
+            return context.startIndex(), context.stopIndex() + 1
+        except PySparkException:
+            continue
+    place = _PLACE.search(str(error))
+    if place is None:
+        return -1, -1
+    lines = body.splitlines(keepends=True)
+    start = sum(map(len, lines[: int(place[1]) - 1])) + int(place[2])
+    return (start, min(start + 1, len(body))) if start <= len(body) else (-1, -1)

@@ -1,0 +1,157 @@
+"""The fingerprint of the state of a query: digests of the canonical plan up to and including its topmost stateful operator.
+
+Spark takes an old checkpoint for a new body whose filter, key, argument or window below a stateful operator is another one, and gives
+wrong rows. So all that lies below counts: as canonical text, and as canonical JSON, in which texts and numbers have their types.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from treaty.core.sources import StateFingerprint
+from treaty.spark.planner.trees import TreeNode, read_tree
+
+STATEFUL = frozenset(
+    ("Aggregate", "Deduplicate", "DeduplicateWithinWatermark", "Distinct", "GlobalLimit", "FlatMapGroupsWithState")
+)
+"""Operators that keep state where they stand over a stream; a join does where both its sides are streams."""
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SESSION = re.compile(r"org\.apache\.spark\.sql\.[A-Za-z.]*SparkSession@[0-9a-f]+")
+_ID = re.compile(r"#\d+L?")
+_TRIED = re.compile(r"\btry_")
+"""What an analyzed plan has where an error becomes null. The optimized one prints try_add as +, so then the analyzed one counts too."""
+_IDS = frozenset(("jvmId", "nodeId", "dataSource", "sourceName", "session", "resultId"))
+"""Members that are another one in each session, or of the place of the empty files."""
+
+
+def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
+    """Return the fingerprint of a plan of the JVM, analyzed and optimized; `root` is the folder of the empty views."""
+    path = find_stateful(read_tree(plan.toJSON()))
+    if path is None:
+        return StateFingerprint()
+    for place in path:
+        plan = plan.children().apply(place)
+    canonical = plan.canonicalized()
+    top = read_tree(canonical.toJSON())
+    parts = _list_group_parts(canonical, top) if top.kind == "Aggregate" else [canonical]
+    texts = [cut_ids(part.toString(), root) for part in parts]
+    if _TRIED.search(text := analyzed.toString()):
+        texts.append(number_ids(cut_ids(text, root)))
+    nodes = [_strip(json.loads(part.toJSON())) for part in parts]
+    types = json.dumps(sorted(_list_types(nodes)))
+    return StateFingerprint(_digest(json.dumps([texts, nodes], sort_keys=True)), _digest(types))
+
+
+def _list_group_parts(plan: Any, tree: TreeNode) -> list[Any]:
+    """What of an aggregate its state is made of: the groups, the functions in their order, and the plan below.
+
+    What a query makes of the results of the functions is above the state.
+    """
+    parts = [plan.child()]
+    parts += [plan.groupingExpressions().apply(place) for place in range(plan.groupingExpressions().size())]
+    seen: set[str] = set()
+    for place, expression in enumerate(tree.members["aggregateExpressions"]):
+        for path in _find_functions(expression):
+            found = plan.aggregateExpressions().apply(place)
+            for step in path:
+                found = found.children().apply(step)
+            if (text := found.toJSON() + found.toString()) not in seen:
+                seen.add(text)
+                parts.append(found)
+    return parts
+
+
+def _find_functions(tree: TreeNode, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """The paths to the aggregate functions of an expression, as places of children, from left to right."""
+    if tree.kind == "AggregateExpression":
+        yield path
+        return
+    for place, child in enumerate(tree.children):
+        yield from _find_functions(child, (*path, place))
+
+
+def cut_ids(text: str, root: str) -> str:
+    """Return the text of a plan without ids of nodes and sessions, and without the folder of the empty views.
+
+    Only ids outside of literals are in this text where it matters: the JSON beside it has the literals whole.
+    """
+    return _SESSION.sub("session", _UUID.sub("id", text.replace(root, "")))
+
+
+def number_ids(text: str) -> str:
+    """Return the text of a plan whose ids of columns count from 0, in the order in which they appear."""
+    ids: dict[str, str] = {}
+    return _ID.sub(lambda found: ids.setdefault(found[0], f"#{len(ids)}"), text)
+
+
+def find_stateful(tree: TreeNode) -> tuple[int, ...] | None:
+    """Return the path to the topmost stateful operator, or to the union or join of several, as places of children; None without one."""
+    path: tuple[int, ...] = ()
+    node = tree
+    while True:
+        if _is_stateful(node):
+            return path
+        below = [place for place, child in enumerate(node.children) if _has_state(child)]
+        if not below:
+            return None
+        if len(below) > 1:
+            return path
+        path = (*path, below[0])
+        node = node.children[below[0]]
+
+
+def _has_state(tree: TreeNode) -> bool:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if _is_stateful(node):
+            return True
+        waiting += node.children
+    return False
+
+
+def _is_stateful(node: TreeNode) -> bool:
+    if node.kind == "Join":
+        return all(map(_is_streaming, node.children))
+    return node.kind in STATEFUL and _is_streaming(node)
+
+
+def _is_streaming(tree: TreeNode) -> bool:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node.kind == "StreamingRelation":
+            return True
+        waiting += node.children
+    return False
+
+
+def _strip(value: Any) -> Any:
+    """JSON of a plan without members that are another one in each session."""
+    if isinstance(value, list):
+        return [_strip(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _strip(one) for name, one in value.items() if name not in _IDS}
+    return value
+
+
+def _list_types(nodes: list[Any]) -> set[str]:
+    """The types of the columns that go through the operators of a canonical plan: what their stores are made of."""
+    types: set[str] = set()
+    waiting: list[Any] = [*nodes]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        elif isinstance(value, Mapping):
+            if str(value.get("class", "")).endswith("AttributeReference"):
+                place = value["exprId"].get("id")
+                types.add(f"{place} {json.dumps(value.get('dataType'))} {value.get('nullable')}")
+            waiting += [one for name, one in value.items() if name != "output"]
+    return types
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,89 @@
+"""The leaf columns that a body needs of each source: what Spark would read of empty Parquet files with its columns."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from treaty.core.column_types.leaf_paths import list_leaves, print_path
+from treaty.core.column_types.tokens import print_name, split_tokens
+from treaty.spark.planner.output import read_type
+from treaty.spark.planner.questions import ReadableSource
+from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.planner.views import make_frame, split_watermark
+
+SOURCE = "treaty.source"
+"""The member of a column's metadata that names its source."""
+
+
+def find_leaf_columns(
+    spark: SparkSession, body: str, sources: Sequence[ReadableSource], root: Path
+) -> dict[str, tuple[str, ...]]:
+    """Return the paths of the leaf columns that a body needs, by name of the source in small letters.
+
+    The body is planned as a batch, over views of empty tables; nothing is read. A source of which nothing but the number of rows is needed has none.
+    """
+    owners: dict[str, set[str]] = {}
+    for source in sources:
+        name = source.name.lower()
+        schema = make_frame(spark, source, root, streaming=False).schema
+        marked = StructType([StructField(one.name, one.dataType, one.nullable, {SOURCE: name}) for one in schema])
+        frame = spark.read.schema(marked).parquet(str(root / f"g{source.generation}"))
+        frame.createOrReplaceTempView(print_name(source.name))
+        for column in source.columns:
+            owners.setdefault(column.name.lower(), set()).add(name)
+    plan = spark.sql(body)._jdf.queryExecution().executedPlan()  # noqa: SLF001 (pyspark has no other way to a plan)
+    needed: dict[str, dict[str, None]] = {one.name.lower(): {} for one in sources}
+    for scan in _list_scans(read_tree(plan.toJSON())):
+        for field in scan:
+            paths = [
+                print_path(path) for path, _ in list_leaves([(field["name"], read_type(field["type"], field["name"]))])
+            ]
+            # A column of which only fields are read has lost its mark: it is then one of each source that has such a column.
+            marked_by = field["metadata"].get(SOURCE)
+            for name in (marked_by,) if marked_by else owners[field["name"].lower()]:
+                needed[name].update(dict.fromkeys(paths))
+    for source in sources:
+        if source.deduplicate:
+            own = (split_watermark(source)[0], *source.deduplicate)
+            needed[source.name.lower()].update(dict.fromkeys(print_path([name]) for name in own))
+    return {name: tuple(sorted(paths)) for name, paths in needed.items()}
+
+
+def _list_scans(tree: TreeNode) -> Iterable[Any]:
+    """The fields that each scan of files reads; Spark prints a schema without fields as an empty list."""
+    schemas = (one.members["requiredSchema"] for one in tree.walk() if one.kind == "FileSourceScanExec")
+    return (one["fields"] if one else () for one in schemas)
+
+
+def blank_streams(spark: SparkSession, body: str) -> str:
+    """Return a body whose words STREAM before a source are blanks, so that it can run as a batch; its length is the same.
+
+    Each word STREAM is taken away alone: it stood before a source if the parsed query then has a streaming relation less.
+    """
+    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001
+
+    def count(text: str) -> int:
+        return json.dumps(json.loads(parser.parseQuery(text).toJSON())).count('"isStreaming": true')
+
+    before = count(body)
+    tokens = split_tokens(body)
+    for at, token in enumerate(tokens[:-1]):
+        if (
+            not before
+            or token.keyword != "STREAM"
+            or not (tokens[at + 1].kind in {"word", "quoted"} or tokens[at + 1].text == "(")
+        ):
+            continue
+        tried = f"{body[: token.start]}{' ' * len(token.text)}{body[token.end :]}"
+        try:
+            after = count(tried)
+        except PySparkException:  # the word was needed
+            after = before
+        if after == before - 1:
+            body, before = tried, after
+    return body

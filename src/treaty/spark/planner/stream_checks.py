@@ -1,0 +1,69 @@
+"""What Spark itself says about a plan over streams before it starts: the modes in which it can run, and whether its joins forget rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from treaty.spark.planner.analyzed_check import is_streaming
+from treaty.spark.planner.trees import TreeNode, read_tree
+
+WATERMARK = 10**12
+"""A watermark in ms that is asked about: any but 0, and larger than an INT, so that it reaches the JVM as a LONG."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChecks:
+    """An analyzed plan with what was defined by WITH put in its places: as an object of the JVM, and as a tree."""
+
+    spark: SparkSession
+    plan: Any
+    tree: TreeNode
+
+    @classmethod
+    def of(cls, spark: SparkSession, frame: DataFrame) -> "StreamChecks":
+        """Return the checks of a frame."""
+        catalyst = spark._jvm.org.apache.spark.sql.catalyst  # type: ignore[union-attr]  # noqa: SLF001
+        analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+        plan = catalyst.optimizer.InlineCTE(True, False).apply(analyzed)
+        return cls(spark, plan, read_tree(plan.toJSON()))
+
+    def find_error(self, mode: str) -> PySparkException | None:
+        """Return why a plan can't run in a mode (``append``, ``update``); None where it can."""
+        jvm: Any = self.spark._jvm  # noqa: SLF001
+        modes = jvm.org.apache.spark.sql.streaming.OutputMode
+        wanted = modes.Append() if mode == "append" else modes.Update()
+        try:
+            jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(self.plan, wanted)
+        except PySparkException as error:
+            return error
+        return None
+
+    def has_endless_join(self) -> bool:
+        """Return whether a join of streams keeps rows of one of its sides for ever."""
+        return any(map(self._is_endless, _list_joins(self.tree, self.plan)))
+
+    def _is_endless(self, join: Any) -> bool:
+        jvm: Any = self.spark._jvm  # noqa: SLF001
+        helper = jvm.org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
+        if helper.isWatermarkInJoinKeys(join):
+            return False
+        left, right = join.left().outputSet(), join.right().outputSet()
+        some = jvm.scala.Some(WATERMARK)
+        sides = ((left, right), (right, left))
+        return any(
+            helper.getStateValueWatermark(kept, other, join.condition(), some).isEmpty() for kept, other in sides
+        )
+
+
+def _list_joins(tree: TreeNode, plan: Any) -> Iterator[Any]:
+    """The joins of streams with streams, as objects of the JVM."""
+    waiting = [(tree, plan)]
+    while waiting:
+        node, there = waiting.pop()
+        if node.kind == "Join" and all(map(is_streaming, node.children)):
+            yield there
+        if any(one.kind == "Join" for one in node.walk()):
+            waiting += [(child, there.children().apply(place)) for place, child in enumerate(node.children)]

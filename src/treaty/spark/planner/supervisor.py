@@ -1,0 +1,149 @@
+"""A planner process from outside: it is started when it is needed, asked, and ended where it takes too long; another one is started then."""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from threading import Event, Lock
+from time import monotonic
+from typing import IO, Any
+
+from treaty.core.limits import PLAN_SECONDS, PLANNER_HEAP
+from treaty.core.state.codec import decode_message, dumps, encode_message
+from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody
+
+START_SECONDS = 120
+"""Seconds in which a planner is ready; a busy machine needs a few of them."""
+LOOK_SECONDS = 0.5
+"""Seconds after which a wait looks whether the program is to end."""
+PROGRAM = (sys.executable, "-m", "treaty.spark.planner.process")
+_SMALLER = "a smaller query; several queries, each reading the one before"
+
+
+class PlannerProcess:
+    """A planner in a process of its own, used by one thread at a time. Its methods are those of `BodyPlanner`.
+
+    A body that takes longer than PLAN_SECONDS, or more memory than PLANNER_HEAP megabytes, is refused (PLAN_TOO_COSTLY); the process is
+    ended, and the next body gets a new one. `ending` gives up what it is at. `verbose` passes on what the JVM prints.
+    """
+
+    def __init__(self, ending: Event | None = None, *, seconds: float = PLAN_SECONDS, verbose: bool = False) -> None:
+        """Start nothing yet."""
+        self.ending = ending or Event()
+        self.seconds = seconds
+        self._verbose = verbose
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+        self.starts = 0
+
+    def start(self) -> None:
+        """Start the process, unless it runs. Raises `PlannerEndedError` where it does not get ready."""
+        with self._lock:
+            self._start()
+
+    def list_reads(self, body: str) -> tuple[str, ...]:
+        """Return the names that a body reads. Raises `BodyRefusedError` and `PlannerEndedError`."""
+        return tuple(self._ask({"reads": body})["names"])
+
+    def plan(self, query: QueryBody) -> BodyPlan:
+        """Return the plan of a body. Raises `BodyRefusedError` and `PlannerEndedError`."""
+        return decode_message(BodyPlan, self._ask({"plan": encode_message(query)})["plan"])
+
+    def close(self) -> None:
+        """End the process, with its JVM."""
+        with self._lock:
+            self._end()
+
+    @property
+    def pid(self) -> int:
+        """The id of the process; 0 while none runs."""
+        return self._process.pid if self._process is not None else 0
+
+    def _start(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._end()
+        self.starts += 1
+        self._process = subprocess.Popen(  # noqa: S603 (a program of Treaty's own)
+            PROGRAM,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if self._verbose else subprocess.DEVNULL,
+            start_new_session=True,  # so that the JVM ends with it, and no Ctrl-C of the terminal reaches it first
+        )
+        try:
+            answer = self._read_answer(START_SECONDS)
+        except BaseException:
+            self._end()
+            raise
+        if answer is None or "ready" not in answer:
+            self._end()
+            reason = "it ended, or was not ready in time" if answer is None else str(answer.get("failed"))
+            message = f"the planner does not start: {reason}. Planning needs Spark and a JDK 17: pip install 'treaty-registry[spark]'"
+            raise PlannerEndedError(message)
+
+    def _ask(self, question: Any) -> Any:
+        with self._lock:
+            self._start()
+            process = self._process
+            assert process is not None and process.stdin is not None  # noqa: PT018
+            try:
+                process.stdin.write(f"{dumps(question)}\n".encode())
+                process.stdin.flush()
+                answer = self._read_answer(self.seconds)
+            except BaseException as error:
+                self._end()
+                if isinstance(error, BrokenPipeError):
+                    raise PlannerEndedError("the planner has ended; it is started again for the next query") from error
+                raise
+            if answer is None:
+                slow = process.poll() is None
+                self._end()
+                reason = (
+                    f"takes longer than {self.seconds:g} seconds (PLAN_SECONDS)"
+                    if slow
+                    else f"takes more memory than {PLANNER_HEAP} MB (PLANNER_HEAP)"
+                )
+                raise BodyRefusedError("PLAN_TOO_COSTLY", f"planning the query {reason}, and was given up", _SMALLER)
+            if "refused" in answer:
+                code, message, hint, start, end = answer["refused"]
+                raise BodyRefusedError(code, message, hint, start, end)
+            return answer
+
+    def _read_answer(self, seconds: float) -> Any:
+        """The next line of the process as JSON; None where it has ended, or says nothing in time."""
+        assert self._process is not None and self._process.stdout is not None  # noqa: PT018
+        stream: IO[bytes] = self._process.stdout
+        deadline = monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                left = deadline - monotonic()
+                if self.ending.is_set():
+                    raise PlannerEndedError("the planner was stopped; another one plans the query")
+                if left <= 0:
+                    return None
+                if not selector.select(min(left, LOOK_SECONDS)):
+                    continue
+                read = os.read(stream.fileno(), 65_536)
+                if not read:
+                    self._process.wait()
+                    return None
+                self._rest += read
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line.decode())
+
+    def _end(self) -> None:
+        process, self._process, self._rest = self._process, None, b""
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # the JVM too, which is of its process group
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()

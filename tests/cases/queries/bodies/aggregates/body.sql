@@ -1,0 +1,1 @@
+SELECT carrier, count(*) AS n, sum(delay) AS total, avg(delay) AS mean, min(delay) AS least, max(delay) AS most, max_by(id, delay) AS latest, approx_count_distinct(id) AS ids, collect_set(delay) AS delays FROM STREAM flights GROUP BY carrier

@@ -1,0 +1,1 @@
+SELECT id, arr.x AS xs, size(arr) AS n, m['k'] AS k FROM STREAM flights

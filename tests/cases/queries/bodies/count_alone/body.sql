@@ -1,0 +1,1 @@
+SELECT gate, count(*) AS n FROM STREAM gates GROUP BY gate

@@ -1,0 +1,1 @@
+SELECT carrier, count(*) AS flights FROM STREAM flights GROUP BY carrier

@@ -1,0 +1,1 @@
+SELECT id, seat FROM STREAM bookings

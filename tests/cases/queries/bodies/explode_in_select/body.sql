@@ -1,0 +1,1 @@
+SELECT id, explode(m) AS (k, v) FROM STREAM flights

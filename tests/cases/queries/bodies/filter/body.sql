@@ -1,0 +1,1 @@
+SELECT id, carrier, delay FROM STREAM flights WHERE delay > 15

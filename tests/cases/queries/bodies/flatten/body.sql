@@ -1,0 +1,1 @@
+SELECT id, part.x AS x FROM STREAM flights LATERAL VIEW explode(arr) AS part

@@ -1,0 +1,1 @@
+SELECT carrier, max(delay) AS most FROM STREAM flights GROUP BY ALL

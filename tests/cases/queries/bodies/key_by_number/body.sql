@@ -1,0 +1,1 @@
+SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY 1

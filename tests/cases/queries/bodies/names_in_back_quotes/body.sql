@@ -1,0 +1,1 @@
+SELECT id AS `the id`, `first name` AS `select` FROM STREAM `odd names`

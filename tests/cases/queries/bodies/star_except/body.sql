@@ -1,0 +1,1 @@
+SELECT * EXCEPT (gate) FROM STREAM gates

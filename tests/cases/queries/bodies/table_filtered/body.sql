@@ -1,0 +1,1 @@
+SELECT code, nm FROM carriers WHERE n > 10

@@ -1,0 +1,1 @@
+SELECT upper(nm) AS name, code FROM carriers

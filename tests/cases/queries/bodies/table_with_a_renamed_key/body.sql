@@ -1,0 +1,1 @@
+SELECT code AS carrier, n + 1 AS n FROM carriers

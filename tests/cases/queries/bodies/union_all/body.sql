@@ -1,0 +1,1 @@
+SELECT id, carrier AS name FROM STREAM flights UNION ALL SELECT id, gate FROM STREAM gates

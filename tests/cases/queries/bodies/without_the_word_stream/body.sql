@@ -1,0 +1,1 @@
+SELECT id, gate FROM gates

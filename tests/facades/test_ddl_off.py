@@ -1,0 +1,50 @@
+"""A server with --ddl off: statements of clients that change sources and types are refused through every API, and nothing else is."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.facades.doors import door
+from treaty.api.protection import ProtectionSettings
+
+STATEMENTS = "/metastore/v1/statements"
+STREAM = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO')"
+
+
+@pytest.mark.parametrize(
+    ("sql", "members", "status"),
+    [
+        (STREAM, {}, 403),
+        (STREAM, {"dryRun": True}, 200),
+        ("CREATE TYPE t AS INT", {}, 403),
+        ("DROP STREAM s", {}, 403),
+        ("DROP TYPE t", {}, 403),
+        ("UNDROP STREAM s", {}, 403),
+        ("PAUSE s", {}, 403),
+        ("ALTER STREAM s SET PROTECTED = true", {}, 403),
+        ("SHOW STREAMS", {}, 200),
+    ],
+)
+def test_statements_that_change_something_are_refused(sql: str, members: dict[str, Any], status: int) -> None:
+    async def run() -> None:
+        async with door(ProtectionSettings(ddl=False)) as opened:
+            answer = await opened.http.post(STATEMENTS, json={"sql": sql, **members})
+            assert answer.status_code == status
+            assert (answer.json().get("code") == "DDL_OFF") is (status == 403)
+
+    asyncio.run(run())
+
+
+def test_schemas_are_registered_all_the_same_and_the_native_path_is_no_way_round() -> None:
+    async def run() -> None:
+        async with door(ProtectionSettings(ddl=False)) as opened:
+            registered = await opened.http.post("/subjects/s-value/versions", json={"schema": '"string"'})
+            assert registered.status_code == 200
+            asked = {"operation": "create-type", "request": {"name": "t", "definition": "INT"}}
+            answer = await opened.http.post("/treaty/v1/ask", json=asked)
+            assert answer.status_code == 403
+            assert "--ddl off" in answer.text
+            assert (await opened.http.get("/metastore/v1/types")).json()["types"] == []
+
+    asyncio.run(run())

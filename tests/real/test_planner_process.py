@@ -1,0 +1,67 @@
+"""A planner in a process of its own: it answers, it is ended where it hangs, and the next body gets another one."""
+
+import os
+import signal
+from collections.abc import Iterator
+from threading import Timer
+
+import pytest
+
+from tests.query_bodies import make_body
+from treaty.spark.planner.questions import BodyRefusedError, PlannerEndedError
+from treaty.spark.planner.supervisor import PlannerProcess
+
+pytestmark = pytest.mark.jvm
+COUNT = make_body("SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "TABLE")
+DOUBLED = ", ".join(
+    f"c{at} AS (SELECT a.id FROM c{at - 1} AS a JOIN c{at - 1} AS b ON a.id = b.id)" for at in range(1, 14)
+)
+
+
+@pytest.fixture
+def planner() -> Iterator[PlannerProcess]:
+    started = PlannerProcess(seconds=60)
+    yield started
+    started.close()
+
+
+def test_a_planner_that_hangs_or_ends_is_started_anew(planner: PlannerProcess) -> None:
+    assert planner.list_reads("SELECT * FROM STREAM flights JOIN carriers ON carrier = code") == ("flights", "carriers")
+    assert planner.plan(COUNT).plan.key == ("carrier",)
+    with pytest.raises(BodyRefusedError, match="no stream or table nobody"):
+        planner.plan(make_body("SELECT * FROM nobody", "STREAM"))
+    first = planner.pid
+    os.killpg(first, signal.SIGSTOP)
+    planner.seconds = 1
+    with pytest.raises(BodyRefusedError) as refused:
+        planner.plan(COUNT)
+    assert refused.value.code == "PLAN_TOO_COSTLY"
+    planner.seconds = 60
+    assert planner.plan(COUNT).plan.key == ("carrier",)
+    assert (planner.starts, planner.pid != first) == (2, True)
+
+
+def test_a_planner_is_stopped_at_once(planner: PlannerProcess) -> None:
+    planner.start()
+    os.killpg(planner.pid, signal.SIGSTOP)
+    Timer(0.5, planner.ending.set).start()
+    with pytest.raises(PlannerEndedError, match="stopped"):
+        planner.plan(COUNT)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"WITH c0 AS (SELECT id FROM flights), {DOUBLED} SELECT id FROM c13",
+        "SELECT id, length(repeat('x', 2000000000)) AS n FROM flights",
+    ],
+    ids=["doubled", "repeated"],
+)
+def test_what_costs_too_much_ends_the_planner_and_nothing_else(planner: PlannerProcess, text: str) -> None:
+    planner.seconds = 20
+    with pytest.raises(BodyRefusedError) as refused:
+        planner.plan(make_body(text, "STREAM"))
+    assert refused.value.code == "PLAN_TOO_COSTLY"
+    planner.seconds = 60
+    assert planner.plan(COUNT).plan.key == ("carrier",)

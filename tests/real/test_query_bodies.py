@@ -1,0 +1,148 @@
+"""Bodies of queries planned by Spark: what is planned, what is refused, and which states are the same."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.query_bodies import NAMES, SOURCES, describe, list_refused, make_body, read_body
+from treaty.core.limits import PLANNER_BODY_BYTES
+from treaty.core.sources import SourceColumn
+from treaty.spark import planner as planner_room
+from treaty.spark.planner.bodies import BodyPlanner
+from treaty.spark.planner.codes import BODY_CODES
+from treaty.spark.planner.functions import ALLOWED_FUNCTIONS, REFUSED_FUNCTIONS
+from treaty.spark.planner.questions import BodyRefusedError
+
+pytestmark = pytest.mark.jvm
+DEEP = {
+    "parentheses": f"SELECT {'(' * 500}id{')' * 500} AS x FROM flights",
+    "terms": f"SELECT {' + '.join(['id'] * 3000)} AS x FROM flights",
+    "subqueries": "SELECT * FROM (" * 300 + "SELECT id FROM flights" + ")" * 300,
+    "functions": f"SELECT {'upper(' * 400}carrier{')' * 400} AS x FROM flights",
+    "bytes": f"SELECT id FROM flights WHERE carrier = '{'x' * PLANNER_BODY_BYTES}'",
+    "names": f"SELECT id FROM flights WHERE carrier IN ({', '.join(map(repr, map(str, range(12_000))))})",
+    "unions": " UNION ALL ".join(["SELECT id FROM flights"] * 2500),
+}
+"""Shapes that are large for their meaning."""
+COUNT = "SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier"
+
+
+@pytest.fixture(scope="module")
+def planner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> BodyPlanner:
+    return BodyPlanner(spark, tmp_path_factory.mktemp("views"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_body_has_its_plan(planner: BodyPlanner, name: str) -> None:
+    query, wanted = read_body(name)
+    planned = planner.plan(query)
+    assert describe(planned) == {member: wanted[member] for member in describe(planned)}
+    assert planned.plan.body == query.text
+    assert dict(planned.plan.settings)["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_what_must_not_run_is_refused_before_anything_runs(planner: BodyPlanner, spark: SparkSession) -> None:
+    wrong = []
+    for one in list_refused():
+        try:
+            planner.plan(make_body(one.text, one.kind))
+        except BodyRefusedError as refused:
+            # Iceberg has a parser of its own, which parses commands too.
+            codes = {one.code, "BODY_REFUSED"} if one.code == "BODY_SYNTAX" else {one.code}
+            if refused.code not in codes or not refused.message:
+                wrong.append((one, refused.code, refused.message))
+        else:
+            wrong.append((one, "planned", ""))
+    assert not wrong
+    assert not spark.catalog.listTables(), "a body has made a table or left a view"
+    assert not [one.name for one in spark.catalog.listDatabases() if one.name != "default"]
+
+
+@pytest.mark.parametrize("shape", DEEP)
+def test_what_is_too_large_is_refused(planner: BodyPlanner, shape: str) -> None:
+    with pytest.raises(BodyRefusedError) as refused:
+        planner.plan(make_body(DEEP[shape], "STREAM"))
+    assert refused.value.code in {"BODY_TOO_LARGE", "BODY_SYNTAX"}
+    planner.plan(make_body("SELECT id FROM flights", "STREAM"))
+
+
+def test_a_refusal_says_where_it_is(planner: BodyPlanner) -> None:
+    for text, part in (
+        ("SELECT '😀' AS x, nobody AS y FROM flights", "nobody"),
+        ("SELECT id FROM STREAM flihgts", "flihgts"),
+        ("SELECT id,\n  now() AS y\nFROM flights", "now"),
+        ("SELECT id\nFROM flights\nGROUPED BY id", "BY"),
+    ):
+        with pytest.raises(BodyRefusedError) as refused:
+            planner.plan(make_body(text, "STREAM"))
+        assert text[refused.value.start :].startswith(part), (text, refused.value.message, refused.value.start)
+
+
+def test_the_names_that_a_body_reads_are_those_of_sources(planner: BodyPlanner) -> None:
+    text = "WITH late AS (SELECT * FROM STREAM Flights) SELECT * FROM late JOIN `odd names` AS o ON late.id = o.id WHERE id IN (SELECT id FROM x)"
+    assert planner.list_reads(text) == ("Flights", "odd names", "x")
+
+
+def test_states_are_the_same_where_the_plans_below_them_mean_the_same(planner: BodyPlanner) -> None:
+    def state(text: str) -> tuple[str, str]:
+        kind = "TABLE" if "GROUP" in text else "STREAM"
+        found = planner.plan(make_body(text, kind)).plan.fingerprint
+        return found.plan, found.stores
+
+    same = (
+        COUNT,
+        "SELECT carrier, n + 1 AS n FROM (SELECT carrier, count(*) AS n FROM flights GROUP BY carrier)",
+        "WITH c AS (SELECT carrier, count(1) AS x FROM STREAM flights GROUP BY 1) SELECT upper(carrier) AS u, carrier, x FROM c",
+    )
+    assert len({state(text) for text in same}) == 1
+    others = (
+        COUNT,
+        "SELECT carrier, count(delay) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, count(*) AS n FROM STREAM flights WHERE delay > 1 GROUP BY carrier",
+        "SELECT carrier, count(*) AS n FROM STREAM flights WHERE delay > 2 GROUP BY carrier",
+        "SELECT upper(carrier) AS carrier, count(*) AS n FROM STREAM flights GROUP BY upper(carrier)",
+        "SELECT carrier, sum(delay + 1) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, sum(try_add(delay, 1)) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(hash(carrier, 1)) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(hash(carrier, 1L)) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(hash(carrier, '1')) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(concat_ws('-', s.b, 'a, b')) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(concat_ws('-', s.b, 'a', 'b')) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(to_timestamp(s.b)) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT carrier, max(try_to_timestamp(s.b)) AS n FROM STREAM flights GROUP BY carrier",
+        "SELECT window.start AS w, count(*) AS n FROM STREAM gates GROUP BY window(ts, '1 minute')",
+        "SELECT window.start AS w, count(*) AS n FROM STREAM gates GROUP BY window(ts, '2 minutes')",
+    )
+    states = [state(text) for text in others]
+    assert len(set(states)) == len(others), [text for text in others if states.count(state(text)) > 1]
+    assert state("SELECT id FROM flights") == ("", "")
+
+
+def test_a_state_does_not_depend_on_columns_that_the_body_does_not_need(
+    planner: BodyPlanner, spark: SparkSession, tmp_path: Path
+) -> None:
+    more = tuple(replace(one, columns=(SourceColumn("first", "DATE"), *reversed(one.columns))) for one in SOURCES)
+    other = BodyPlanner(spark, tmp_path)
+    query = make_body(COUNT, "TABLE")
+    assert other.plan(replace(query, sources=more)).plan.fingerprint == planner.plan(query).plan.fingerprint
+    again = tuple(replace(one, generation=one.generation + 10) for one in SOURCES)
+    assert other.plan(replace(query, sources=again)).plan.fingerprint != planner.plan(query).plan.fingerprint
+
+
+def test_every_function_of_the_lists_is_one_of_spark(spark: SparkSession) -> None:
+    there = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    words = {"extract", "timestampadd", "timestampdiff", "localtime"}  # which the parser of Spark knows
+    assert ALLOWED_FUNCTIONS - there - words == set()
+    assert set(REFUSED_FUNCTIONS) - there - words == set()
+    assert not ALLOWED_FUNCTIONS & set(REFUSED_FUNCTIONS)
+
+
+def test_every_code_of_a_refusal_is_on_the_page() -> None:
+    folder = Path(planner_room.__file__).parent
+    texts = [one.read_text() for one in folder.glob("*.py") if one.name != "codes.py"]
+    raised = {code for text in texts for code in re.findall(r'BodyRefusedError\(\s*"([A-Z_]+)"', text)}
+    assert raised | {one.code for one in list_refused()} <= set(BODY_CODES)
+    assert [code for code in BODY_CODES if not any(f'"{code}"' in text for text in texts)] == []

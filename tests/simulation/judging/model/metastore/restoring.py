@@ -1,0 +1,74 @@
+"""UNDROP: how a source comes back."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged
+from tests.simulation.judging.model.metastore.defining import refuse_dead_pins, types_in
+from tests.simulation.judging.model.metastore.dropping import expired, is_expired
+from tests.simulation.judging.model.metastore.names import refuse_taken
+from tests.simulation.judging.model.metastore.reading import read_again
+from tests.simulation.judging.model.metastore.state import dropped, key_of, sources
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.rights import of_create_source, on_source, refuse_unless_allowed
+from treaty.core import limits
+from treaty.core.messages import metastore as m
+from treaty.core.refusals import SourceExists, SourceNotFound, TooLarge
+from treaty.core.sources import Source
+
+
+def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
+    """All that a CREATE would look at is looked at again; what it read must be the same still."""
+    key = key_of(request.name)
+    kept = dropped(past).get(key)
+    if kept is None or is_expired(kept, asking):
+        raise No(SourceNotFound, "DROPPED_NOT_FOUND")
+    there = sources(past)
+    old, bad = kept.source, _stream_along(past, asking, key)
+    refuse_unless_allowed(asking, request, of_create_source(_as_created(old)))
+    if key in there:
+        raise No(SourceExists, "SOURCE_EXISTS")
+    refuse_taken(there, key, "SOURCE_TAKEN")
+    if len(there) + 1 > limits.SOURCES:
+        raise No(TooLarge, "SOURCES")
+    types_in(past, old.columns)
+    if old.origin and old.origin not in there:
+        raise No(SourceNotFound, "SOURCE_NOT_FOUND")
+    reads = read_again(past, asking, kept)
+    refuse_dead_pins(past, old)
+    if len(there) + 1 + (bad is not None) > limits.SOURCES:
+        raise No(TooLarge, "SOURCES")
+    new = _again(past, asking, old)
+    if new.query is not None:
+        new = replace(new, query=replace(new.query, plan=replace(new.query.plan, reads=reads)))
+    events: list[Event] = [SourceChanged(key, new), DroppedChanged(key, None)]
+    if bad is not None:
+        refuse_unless_allowed(asking, request, on_source("register")(m.DropSource(bad)))
+        events += [SourceChanged(bad, _again(past, asking, dropped(past)[bad].source)), DroppedChanged(bad, None)]
+    also = () if bad is None else (dropped(past)[bad].source.name,)
+    answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, created=True, also=also)
+    return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
+
+
+def _as_created(old: Source) -> m.CreateSource:
+    plan = None if old.query is None else old.query.plan
+    return m.CreateSource(
+        m.SourceDefinition(
+            old.name, old.kind, old.statement, old.columns, old.key, old.value, old.connector, old.cluster, old.place, query=plan
+        )
+    )  # fmt: skip
+
+
+def _again(past: Past, asking: Asking, old: Source) -> Source:
+    former = (old.generation, *old.former)[: limits.FORMER_GENERATIONS]
+    return replace(old, generation=past.sequence + 1, former=former, changed_by=asking.principal, changed=asking.time)
+
+
+def _stream_along(past: Past, asking: Asking, key: str) -> str | None:
+    """The stream of bad rows that went with a source, whatever its name is, where the name is free."""
+    for bad, kept in dropped(past).items():
+        free = all(other != bad and other.lower() != bad.lower() for other in sources(past))
+        if free and kept.source.origin == key and not is_expired(kept, asking):
+            return bad
+    return None
