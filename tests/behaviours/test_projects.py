@@ -189,6 +189,19 @@ def test_what_is_refused_is_refused_before_anything_is_written(metastore: Metast
     assert any("-   carrier STRING" in line for line in refused.value.reason.details)
 
 
+def test_a_source_of_a_type_that_is_planned_is_checked(metastore: Metastore) -> None:
+    metastore.run(STREAM.format("a"))
+    metastore.run("DROP STREAM a")
+    plan = plan_of(
+        metastore,
+        "CREATE TYPE t AS INT",
+        STREAM.format("a").replace("STRING", "t"),
+        STREAM.format("b").replace("STRING", "t"),
+    )
+    assert rules_of(plan) == ["COLUMN_CLASH"]
+    assert [(step.name, step.is_checked) for step in plan.steps] == [("t", False), ("a", True), ("b", True)]
+
+
 def test_a_type_that_nothing_uses_is_replaced(metastore: Metastore) -> None:
     apply(metastore, "CREATE TYPE t AS INT")
     assert apply(metastore, "CREATE TYPE t AS STRING COMMENT 'words'") == ["change t", "change t"]

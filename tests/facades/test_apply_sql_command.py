@@ -116,3 +116,21 @@ def test_paths_and_options_that_do_not_go_together_are_refused(run: Run, folder:
     assert "are about SQL" in run("apply", str(empty), "--prune", code=2).output
     empty.joinpath("x.txt").write_text("", "utf-8")
     assert "is no folder and no file of SQL" in run("plan", str(empty / "x.txt"), code=2).output
+
+
+def test_a_check_says_what_is_wrong_with_the_remedy_and_its_exit_code(run: Run) -> None:
+    run("sql", "-e", STREAM, "--var", "env=test")
+    assert run("metastore", "check").output == "0 problems, 0 notes.\n"
+    run(
+        "sql",
+        "-e",
+        "CREATE STREAM j (x INT) WITH (KAFKA_TOPIC = 'test-flights', VALUE_FORMAT = 'JSON', SUBJECT = 'other')",
+    )
+    told = run("metastore", "check", code=1).output
+    assert (
+        "stream j: TOPIC_FORMATS it reads the values of the topic test-flights as JSON prefix, and flights as AVRO prefix"
+        in told
+    )
+    assert "    remedy: one format and framing for a topic, or another topic" in told
+    (finding,) = json.loads(run("metastore", "check", "--json", code=1).stdout)["findings"]
+    assert (finding["severity"], finding["kind"], finding["name"]) == ("problem", "STREAM", "j")

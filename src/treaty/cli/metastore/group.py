@@ -2,6 +2,7 @@
 
 import click
 
+from treaty.cli.metastore.check import command as check
 from treaty.cli.metastore.export import command as export
 from treaty.cli.terminal.options import SubcommandGroup
 
@@ -12,3 +13,4 @@ def command() -> None:
 
 
 command.add_command(export)
+command.add_command(check)

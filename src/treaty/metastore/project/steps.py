@@ -314,7 +314,8 @@ def _written_out(rows: _MetastoreRows, request: CreateSource) -> CreateSource:
         return replace(column, type=print_column_type(rows.expand(kind))) if is_planned else column
 
     defined = request.definition
-    return replace(request, definition=replace(defined, columns=tuple(map(write_out, defined.columns))))
+    left = tuple(one for one in request.types if key_of_name(one.name) not in rows.planned_types)
+    return replace(request, definition=replace(defined, columns=tuple(map(write_out, defined.columns))), types=left)
 
 
 def _with_planned_types(rows: _MetastoreRows, exchange: Exchange[A]) -> Exchange[A]:
