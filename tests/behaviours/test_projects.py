@@ -1,25 +1,20 @@
 """Projects of SQL over a registry: their order, what is refused before anything is written, what is dropped, and what somebody else changes."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from treaty import connect, connect_async
-from treaty.client.async_connection import run_exchange_async
+from treaty import connect
 from treaty.client.connection import run_exchange
-from treaty.core.messages.metastore import DEFINITION_COMMANDS, CreateSource, DescribeSource, SourceDefinition
+from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Refusal
-from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
-from treaty.core.requests import Request
-from treaty.core.sources import QueryPlan, Source, SourceRead
+from treaty.core.sources import QueryPlan, SourceRead
 from treaty.metastore import Metastore
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.project import ProjectChoices, apply_plan, make_plan, parse_project, read_project_files
-from treaty.metastore.project.application import InterruptedProjectError, RefusedProjectError, apply_project
+from treaty.metastore.project.application import InterruptedProjectError, RefusedProjectError
 from treaty.metastore.project.files import InvalidProjectError, ProjectFile
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.order import list_read_names, order_objects
@@ -137,7 +132,7 @@ def test_objects_that_need_each_other_are_named() -> None:
             ["s", "t", "w w", "q", "z"],
         ),
         ("FROM a |> WHERE x", ["a"]),
-        ("WITH c AS (SELECT * FROM r) SELECT * FROM c LEFT JOIN (SELECT 1 FROM v) q ON true", ["r", "c", "v"]),
+        ("WITH c AS (SELECT * FROM r) SELECT * FROM c LEFT JOIN (SELECT 1 FROM v) q ON true", ["r", "v"]),
         ("SELECT count(a, b) FROM (a JOIN B ON x)", ["a", "b"]),
         ("SELECT ')', (1, 2) -- FROM x\n FROM a", ["a"]),
     ],
@@ -290,26 +285,7 @@ def test_a_plan_is_not_carried_out_on_other_rows_than_it_was_made_on(metastore: 
     assert stopped.value.done == 0
 
 
-# ------------------------------------------------------------------------------------------------- servers that start
-
-
-def start(*projects: SqlProject) -> list[list[str]]:
-    """What several servers that start with their projects at once have done, over one log."""
-
-    async def run() -> list[list[str]]:
-        async with connect_async("memory:") as connection:
-            choices = ProjectChoices(strict=True)
-            plans = await asyncio.gather(*(apply_project(connection.registry, one, choices) for one in projects))
-            return [[f"{step.action} {step.name}" for step in plan.steps] for plan in plans]
-
-    return asyncio.run(run())
-
-
-def test_servers_that_start_at_once_with_the_same_files_agree() -> None:
-    project = project_of(*(STREAM.format(f"s{place}") for place in range(6)), "CREATE TYPE t AS INT")
-    done = start(project, project, project)
-    assert all(len(steps) == 7 for steps in done)
-    assert {step.split()[1] for steps in done for step in steps} == {"t", *(f"s{place}" for place in range(6))}
+# ------------------------------------------------------------------------------------------------- rules of headless starts
 
 
 def test_a_server_that_starts_changes_only_what_says_or_replace(metastore: Metastore) -> None:
@@ -344,59 +320,3 @@ def test_what_the_registry_does_not_let_see_is_refused_as_it_says(metastore: Met
     assert rules_of(plan) == ["SUBJECT_NOT_FOUND"]
     with pytest.raises(Refusal, match=r"STREAM b \(0\.sql:1\)"):
         apply_plan(metastore, replace(plan))
-
-
-class KilledError(BaseException):
-    """The process of a server ends here."""
-
-
-class EndingRegistry:
-    """A registry whose process is killed at a command: before it is sent, or after it is done and before its answer."""
-
-    def __init__(self, registry: AsyncRegistry, commands: int, *, is_sent: bool) -> None:
-        self.registry, self.commands, self.is_sent = registry, commands, is_sent
-
-    async def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
-        ends = isinstance(request, DEFINITION_COMMANDS) and not getattr(request, "dry_run", False)
-        self.commands -= ends
-        if ends and self.commands < 0:
-            if self.is_sent:
-                await self.registry.ask(request, call)
-            raise KilledError
-        return await self.registry.ask(request, call)
-
-    async def close(self) -> None:
-        await self.registry.close()
-
-
-@pytest.mark.parametrize("is_sent", [False, True])
-def test_a_start_that_is_killed_at_any_statement_is_ended_by_the_next_one(*, is_sent: bool) -> None:
-    """Killed at each statement, before and after its commit: the next start ends what is left, and the one after it writes nothing."""
-    project = project_of(
-        STREAM.format("a"),
-        "CREATE TYPE t AS INT",
-        STREAM.format("b") + "; ALTER STREAM b SET PROTECTED = true",
-        "CREATE STREAM c WITH (KAFKA_TOPIC = 'a')",
-    )
-    choices = ProjectChoices("mine", strict=True)
-
-    async def rows(registry: AsyncRegistry) -> list[Source]:
-        sources = await run_exchange_async(registry, list_sources())
-        return [replace(source, time=0, changed=0) for source in sources]
-
-    async def run(commands: int) -> tuple[bool, list[Source]]:
-        async with connect_async("memory:") as connection:
-            killed = False
-            try:
-                await apply_project(EndingRegistry(connection.registry, commands, is_sent=is_sent), project, choices)
-            except KilledError:
-                killed = True
-            await apply_project(connection.registry, project, choices)
-            plan = await apply_project(connection.registry, project, choices)
-            assert plan.changes == ()
-            return killed, await rows(connection.registry)
-
-    *killed, whole = [asyncio.run(run(commands)) for commands in range(6)]
-    assert [at for at, _ in killed] == [True] * 5
-    assert whole == (False, killed[0][1])
-    assert all(found == whole[1] for _, found in killed)

@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"```(sh|python)\n(.*?)```\n+```text\n(.*?)```", PAGE, re.DO
 def test_the_page_runs_as_it_is(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TREATY_REGISTRY": f"sqlite:///{tmp_path}/registry.db"}
-    assert [kind for kind, _, _ in BLOCKS].count("sh") == 4
+    assert [kind for kind, _, _ in BLOCKS].count("sh") == 6
     for kind, text, expected in BLOCKS:
         if kind == "python":
             assert printed(text, tmp_path) == expected

@@ -73,6 +73,8 @@ NEEDS_NONE = (
     "validate {folder}/e.avsc {folder}/value.json",
     "example {folder}/e.avsc",
     "metastore export --registry {registry}",
+    "lock {folder}/streams.sql --check --registry {registry}",
+    "compile {folder}/streams.sql",
     "subject list --registry {registry}",
     "subject get e --registry {registry}",
     "group list --registry {registry}",
@@ -101,6 +103,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("without")
     (folder / "empty").mkdir()
     (folder / "e.avsc").write_text(ENUM)
+    (folder / "streams.sql").write_text("CREATE TYPE t AS INT")
     (folder / "value.json").write_text('"A"')
     (folder / "rights.toml").write_text('[basic]\nfile = "passwords"\n[[rule]]\nwho = ["*"]\nmay = ["admin"]\n')
     (folder / "passwords").write_text("")

@@ -61,6 +61,8 @@ COMMANDS = {
     "export": CommandEntry("treaty.cli.transfer.export", "Export the schemas of a registry to a dump or a topic."),
     "plan": CommandEntry("treaty.cli.transfer.desired_state:plan", "Show what `apply` would change."),
     "apply": CommandEntry("treaty.cli.transfer.desired_state:apply_", "Apply a folder of schemas, or files of SQL."),
+    "lock": CommandEntry("treaty.cli.metastore.lock:lock", "Pin what files of SQL take from a registry."),
+    "compile": CommandEntry("treaty.cli.metastore.lock:compile_", "Check files of SQL without a registry."),
     "promote": CommandEntry("treaty.cli.transfer.promotion", "Copy subjects to another context or registry."),
     "log": CommandEntry("treaty.cli.log.group", "Inspect, verify, back up, move and repair a log."),
     "completion": CommandEntry("treaty.cli.completion", "Print the completion script for your shell."),

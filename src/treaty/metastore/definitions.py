@@ -104,8 +104,8 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     """Return key and value as the source has them; none of a lake table, whose rows are columns."""
     if connector_of(statement) in TABLES:
         return {}
-    value = yield from settle_side(_side(statement, "value", types))
-    key = _side(statement, "key", types)
+    value = yield from settle_side(side_request(statement, "value", types))
+    key = side_request(statement, "key", types)
     named = key.schema_id >= 0 or bool(statement.property("KEY_SUBJECT"))
     format_ = choose_key_format(key.format, key.columns, names_schema=named)
     settled = yield from settle_side(replace(key, format=format_))
@@ -115,7 +115,8 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     return {"key": settled, "value": value}
 
 
-def _side(statement: CreateSourceStatement, side: Side, types: Mapping[str, SqlType]) -> SideRequest:
+def side_request(statement: CreateSourceStatement, side: Side, types: Mapping[str, SqlType]) -> SideRequest:
+    """Return what a statement says of the key or the value. Raises `Invalid` for a column whose type can't be."""
     word = side.upper()
     subject = statement.property(SUBJECT_PROPERTIES[side]) or f"{place_of(statement)}-{side}"
     declared = [column for column in statement.columns if column.role == side]

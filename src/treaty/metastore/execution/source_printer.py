@@ -1,10 +1,12 @@
 """Statements printed from rows: SHOW CREATE, export and comparison use these alone."""
 
+from collections.abc import Iterable
+
 from treaty.core.column_types import parse_column_type
 from treaty.core.schema import Pairs
 from treaty.core.sources import Source, SourceColumn, SourcePart, StoredType
 from treaty.metastore.columns.sides import KAFKA
-from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.printer import print_head, print_statement
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 from treaty.metastore.sql.values import HeadColumn
 
@@ -22,14 +24,21 @@ def print_type(type_: StoredType) -> str:
 def statement_of(source: Source) -> CreateSourceStatement:
     """Return the CREATE that a row stands for; one with a query has no columns: they are those of the query."""
     body = "" if source.query is None else source.query.plan.body
-    columns = () if body else tuple(map(_head_column, source.columns))
+    columns = () if body else tuple(map(head_column, source.columns))
     return CreateSourceStatement(
         source.kind, source.name, columns, properties_of(source), body, source.comment,
         final=source.query is not None and source.query.plan.output_mode == "append" and bool(source.query.plan.key),
     )  # fmt: skip
 
 
-def _head_column(column: SourceColumn) -> HeadColumn:
+def print_columns(kind: str, columns: Iterable[SourceColumn]) -> tuple[str, ...]:
+    """Return columns as a CREATE of a STREAM or TABLE has them, one text each."""
+    head = print_head(CreateSourceStatement(kind, "x", tuple(map(head_column, columns))))
+    return tuple(line.strip().removesuffix(",") for line in head.splitlines()[1:-1])
+
+
+def head_column(column: SourceColumn) -> HeadColumn:
+    """Return a column of a row as a column of a head."""
     role = "headers" if column.role == "header" and not column.header else column.role
     return HeadColumn(column.name, parse_column_type(column.type), role, column.header, column.nullable, column.comment)
 

@@ -2,12 +2,14 @@
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from treaty.core.column_types import SqlType, list_type_names
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.names import Subject, subject_of
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.metastore.columns.sides import SUBJECT_PROPERTIES
+from treaty.metastore.columns.from_schema import Side
+from treaty.metastore.columns.sides import KAFKA, NONE, SUBJECT_PROPERTIES
 from treaty.metastore.definitions import TABLES, connector_of
 from treaty.metastore.project.files import InvalidProjectError
 from treaty.metastore.project.objects import ObjectKey, ProjectObject
@@ -112,22 +114,35 @@ def list_written_subjects(statement: CreateSourceStatement) -> Iterator[Subject]
 
 def list_read_subjects(statement: CreateSourceStatement) -> Iterator[Subject]:
     """Yield the subjects from which a source takes its columns."""
-    if statement.body or connector_of(statement) in TABLES:
-        return
-    for side in ("key", "value"):
-        if side == "key" and not statement.property("KEY_SUBJECT") and not statement.property("KEY_FORMAT"):
+    for side in list_inferred_sides(statement):
+        yield side_subject(statement, side)
+
+
+def list_inferred_sides(statement: CreateSourceStatement) -> Iterator[Side]:
+    """Yield which of key and value a source takes from a schema."""
+    sides: tuple[Side, ...] = ("key", "value")
+    for side in () if statement.body or connector_of(statement) in TABLES else sides:
+        if side == "key" and not any(map(statement.property, ("KEY_SUBJECT", "KEY_FORMAT", "KEY_SCHEMA_ID"))):
             continue
-        if not any(column.role == side for column in statement.columns):
-            yield side_subject(statement, side)
+        if statement.property(f"{side.upper()}_FORMAT") not in {NONE, KAFKA} and not any(
+            column.role == side for column in statement.columns
+        ):
+            yield side
 
 
 def list_read_names(body: str) -> Iterator[str]:
     """Yield the keys of names that stand where a query reads a table: behind FROM, JOIN, and the commas of FROM.
 
-    A query is not parsed here. Names of its own WITH clauses are among them, and mean nothing where no source has them.
+    A query is not parsed here. Names of its own WITH clauses and functions are not among them.
     """
     levels = [[False, False]]  # of each open parenthesis: whether FROM is being read, and whether a name is expected
-    for token in split_tokens(body) if body else []:
+    tokens = split_tokens(body) if body else []
+    own = {
+        key_of_name(_read_name_token(one))
+        for one, after, sign in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if after.keyword == "AS" and sign.text == "("
+    }
+    for token, after in pairwise(tokens):
         level, word = levels[-1], token.keyword
         if token.text == "(" and token.kind == "sign":
             levels.append([level[1], level[1]])
@@ -139,7 +154,9 @@ def list_read_names(body: str) -> Iterator[str]:
         elif word in _CLAUSES:
             level[:] = [False, False]
         elif level[1] and word not in _PREFIXES and token.kind in {"word", "quoted"}:
-            yield key_of_name(_read_name_token(token))
+            name = key_of_name(_read_name_token(token))
+            if name not in own and after.text != "(":
+                yield name
             level[1] = False
 
 
