@@ -263,9 +263,8 @@ def test_a_query_that_is_there_is_not_planned_again(metastore: Metastore) -> Non
 
 
 def test_queries_without_a_planner_wait_and_so_does_what_needs_them(metastore: Metastore) -> None:
-    plan = plan_of(
-        metastore, STREAM.format("a"), "CREATE STREAM q AS SELECT * FROM a", "CREATE STREAM p AS SELECT * FROM q"
-    )
+    texts = (STREAM.format("a"), "CREATE STREAM q AS SELECT * FROM a", "CREATE STREAM p WITH (KAFKA_TOPIC = 'q')")
+    plan = make_plan(metastore, project_of(*texts), ProjectChoices(queries="later"))
     assert [step.name for step in plan.waiting] == ["q", "p"]
     assert not plan.refused
     assert [result.name for result in apply_plan(metastore, plan)] == ["a"]

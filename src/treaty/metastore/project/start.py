@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
@@ -41,13 +41,13 @@ class ProjectStart:
     open: Mapping[str, str] = field(default_factory=dict)
 
     async def apply(self, registry: AsyncRegistry) -> None:
-        """Carry out all but the queries that wait for a planner, once everything was checked.
+        """Carry out all but queries that are not there yet, once everything was checked.
 
         An existing source is changed only where its statement says OR REPLACE. Raises `ProjectStartError` with the difference,
         before anything is written, and `ProjectUnavailableError`.
         """
         try:
-            self._note(await apply_project(registry, self.project, self.choices))
+            self._note(await apply_project(registry, self.project, replace(self.choices, queries="later")))
         except RefusedProjectError as refused:
             lines = [f"{self.path} can't be applied, nothing of it was carried out:", *refused.reason.details]
             raise ProjectStartError("\n".join(lines)) from refused
@@ -61,13 +61,13 @@ class ProjectStart:
             raise ProjectUnavailableError(f"{self.path} can't be applied: {away}") from away
 
     async def finish(self, registry: AsyncRegistry) -> None:
-        """Try the queries that wait again and again, until none is open."""
+        """Carry out the queries that are open, again and again, until none is."""
         for seconds in _list_pauses():
             if not self.open:
                 return
             await asyncio.sleep(seconds)
             try:
-                self._note(await apply_project(registry, self.project, self.choices))
+                self._note(await apply_project(registry, self.project, replace(self.choices, queries="now")))
             except RegistryError as refused:
                 self._note_refusal(refused)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import (
@@ -19,9 +19,10 @@ from treaty.core.requests import Request
 from treaty.core.sources import RUNNING, Source, SourceColumn, StoredType
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.metastore.definitions import create_source
 from treaty.metastore.execution.pages import list_sources, list_types
 from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.execution.statements import StatementContext
+from treaty.metastore.metastore import run_statement
 from treaty.metastore.project.comparison import (
     LABEL,
     find_new_print,
@@ -38,6 +39,7 @@ from treaty.metastore.project.objects import ObjectKey, ProjectObject, SqlProjec
 from treaty.metastore.project.order import find_needs, order_objects
 from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, WAITING, PlannedStep, ProjectPlan, kind_of_object
 from treaty.metastore.sql.printer import print_statement
+from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import (
     CreateSourceStatement,
     CreateTypeStatement,
@@ -57,12 +59,14 @@ class ProjectChoices:
     """How a project is applied.
 
     Sources get the `label`; with `prune` those that have it and that no file describes are dropped. A `strict` plan changes an
-    existing source only where its statement says OR REPLACE: a server that starts does so.
+    existing source only where its statement says OR REPLACE: a server that starts does so. `queries` says what becomes of
+    those that are not there yet: a planner checks them for the plan, they wait for a later one, or they are carried out unchecked.
     """
 
     label: str = ""
     prune: bool = False
     strict: bool = False
+    queries: Literal["check", "later", "now"] = "check"
 
 
 @dataclass(slots=True)
@@ -214,21 +218,30 @@ def _check(
     rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, request: CreateSource | None
 ) -> Exchange[PlannedStep]:
     """Return a step with what the registry says of its statement, which it carries out dry."""
-    waiting = rows.needs[described.key] & rows.waiting
-    if waiting:
-        name = min(name for _, name in waiting)
-        return _waiting(rows, described, step, f"{described.name} needs {name}, which waits for a planner")
+    if request is None and rows.choices.queries == "now":
+        return replace(step, is_checked=False)
+    if request is None and rows.choices.queries == "later":
+        return _waiting(rows, described, step, f"the query of {described.name} is planned after the start")
+    if rows.needs[described.key] & rows.waiting:
+        return _waiting_for_others(rows, described, step)
     try:
         if request is not None:
             dry = replace(_written_out(rows, request), replace=step.action == CHANGE, expected=step.expected)
             stored = yield from request_answer(replace(dry, if_not_exists=False, dry_run=True))
             notes = stored.notes
         else:
-            assert isinstance(step.statement, CreateSourceStatement)
-            _, notes = yield from create_source(step.statement, step.text, dry_run=True, expected=step.expected)
+            notes = yield from _check_query(step)
     except (Refusal, Unavailable) as refused:
         return _refuse_step(rows, described, step, refused)
     return replace(step, notes=(*step.notes, *notes))
+
+
+def _check_query(step: PlannedStep) -> Exchange[tuple[str, ...]]:
+    """Let a statement with a query be planned and carried out dry; return the notes about it."""
+    assert step.statement is not None, "a step with a query has a statement"
+    parsed = ParsedStatement(step.statement, 0, len(step.text), step.text)
+    result = yield from run_statement(parsed, StatementContext(step.text, dry_run=True, expected=step.expected))
+    return result.warnings
 
 
 def _refuse_step(
@@ -240,9 +253,16 @@ def _refuse_step(
             return _waiting(rows, described, step, str(refused))
         raise refused
     rows.coming.add(described.key)
+    if isinstance(refused, NotFound) and rows.needs[described.key] & rows.waiting:
+        return _waiting_for_others(rows, described, step)
     if isinstance(refused, NotFound) and rows.needs[described.key] & rows.coming:
         return replace(step, is_checked=False)
     return replace(step, refusal=refused.reason)
+
+
+def _waiting_for_others(rows: _MetastoreRows, described: ProjectObject, step: PlannedStep) -> PlannedStep:
+    name = min(name for _, name in rows.needs[described.key] & rows.waiting)
+    return _waiting(rows, described, step, f"{described.name} needs {name}, which waits for a planner")
 
 
 def _waiting(rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, message: str) -> PlannedStep:
