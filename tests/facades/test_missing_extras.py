@@ -60,6 +60,7 @@ NEEDS = {
     "table create e --table {folder}/t --sql --registry {registry}": "spark",
     "table diff e --table {folder}/t --registry {registry}": "spark",
     "table evolve e --table {folder}/t --registry {registry}": "spark",
+    "runner --once --files {folder} --registry {registry}": "spark",
     "spark packages": "spark",
 }
 """Command lines that need an extra, and the extra."""

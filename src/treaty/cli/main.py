@@ -68,6 +68,7 @@ COMMANDS = {
     "completion": CommandEntry("treaty.cli.completion", "Print the completion script for your shell."),
     "pipeline": CommandEntry("treaty.cli.pipeline.group", "Run Spark pipelines from Kafka topics into tables."),
     "table": CommandEntry("treaty.cli.table", "Create, evolve and compare lake tables of subjects."),
+    "runner": CommandEntry("treaty.cli.metastore.runner", "Run the queries of a registry on Spark, over files."),
     "spark": CommandEntry("treaty.cli.spark", "Print packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

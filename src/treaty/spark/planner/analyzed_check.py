@@ -44,7 +44,7 @@ def check_analyzed(tree: TreeNode) -> None:
             raise BodyRefusedError(
                 "FUNCTION_REFUSED",
                 f"{node.kind} depends on the machine, the user, the time or chance, and a query that runs again has to come to the same rows",
-                "a column of the source, such as _timestamp",
+                "a column of the source",
             )
         elif node.kind in TIME_READERS or (node.kind == "Cast" and node.members.get("dataType") in TIMES):
             _check_time(node)

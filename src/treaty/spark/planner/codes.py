@@ -13,7 +13,7 @@ BODY_CODES: Mapping[str, tuple[str, str]] = {
     "PLAN_TOO_COSTLY": ("planning takes more time or memory than its limits", "a smaller query"),
     "FUNCTION_REFUSED": (
         "a function depends on the machine, the user, the time or chance, or is not on the list",
-        "a column of the source, such as `_timestamp`",
+        "a column of the source",
     ),
     "READ_NOT_FOUND": ("there is no such stream or table", "`SHOW STREAMS`, `SHOW TABLES`"),
     "READ_NOTHING": ("the query reads no source", "`FROM` a stream or table; `INSERT` for rows that are known"),

@@ -49,7 +49,7 @@ def find_leaf_columns(
                 needed[name].update(dict.fromkeys(paths))
     for source in sources:
         if source.deduplicate:
-            own = (split_watermark(source)[0], *source.deduplicate)
+            own = (split_watermark(source.watermark)[0], *source.deduplicate)
             needed[source.name.lower()].update(dict.fromkeys(print_path([name]) for name in own))
     return {name: tuple(sorted(paths)) for name, paths in needed.items()}
 

@@ -129,7 +129,7 @@ def _check_function(node: TreeNode, name: str, tokens: Sequence[SqlToken]) -> No
         raise BodyRefusedError("FUNCTION_REFUSED", f"{name} {known}", hint, start, end)
     if lower in TIMES_OF_AN_ARGUMENT and not node.children and not node.members.get("arguments"):
         message = f"{name}() without an argument is the time of the machine"
-        raise BodyRefusedError("FUNCTION_REFUSED", message, f"{name} of a column, such as _timestamp", start, end)
+        raise BodyRefusedError("FUNCTION_REFUSED", message, f"{name} of a column", start, end)
 
 
 def _refuse_function(name: str, place: SqlToken | None) -> BodyRefusedError:
@@ -138,7 +138,7 @@ def _refuse_function(name: str, place: SqlToken | None) -> BodyRefusedError:
         f"{name} is refused: its result depends on {reason}, and a query that runs again has to come to the same rows"
     )
     start, end = (place.start, place.end) if place else (-1, -1)
-    return BodyRefusedError("FUNCTION_REFUSED", message, "a column of the source, such as _timestamp", start, end)
+    return BodyRefusedError("FUNCTION_REFUSED", message, "a column of the source", start, end)
 
 
 def find_call(tokens: Sequence[SqlToken], name: str) -> SqlToken | None:

@@ -32,7 +32,7 @@ def make_frame(spark: SparkSession, source: ReadableSource, root: Path, *, strea
         return spark.read.schema(ddl).parquet(str(folder))
     frame = spark.readStream.schema(ddl).parquet(str(folder))
     if source.watermark:
-        column, delay = split_watermark(source)
+        column, delay = split_watermark(source.watermark)
         frame = frame.withWatermark(column, delay)
     if source.deduplicate:
         frame = frame.dropDuplicatesWithinWatermark(list(source.deduplicate))
@@ -43,9 +43,9 @@ def _print_column(column: SourceColumn) -> str:
     return f"{print_name(column.name)} {column.type}{'' if column.nullable else ' NOT NULL'}"
 
 
-def split_watermark(source: ReadableSource) -> tuple[str, str]:
-    """Return the column and the delay of a source's watermark, ``ts DELAY OF INTERVAL 10 seconds``."""
-    column, _, delay = source.watermark.partition(" DELAY OF INTERVAL ")
+def split_watermark(watermark: str) -> tuple[str, str]:
+    """Return the column and the delay of the property WATERMARK, ``ts DELAY OF INTERVAL 10 seconds``."""
+    column, _, delay = watermark.partition(" DELAY OF INTERVAL ")
     return column.strip("`").replace("``", "`"), delay
 
 
@@ -59,7 +59,7 @@ def keep_columns(
     """
     kept = []
     for source in sources:
-        own = {split_watermark(source)[0].lower()} if source.watermark else set()
+        own = {split_watermark(source.watermark)[0].lower()} if source.watermark else set()
         wanted = {*needed.get(source.name.lower(), ()), *words, *own, *(one.lower() for one in source.deduplicate)}
         columns = [one for one in source.columns if one.name.lower() in wanted]
         columns = sorted(columns, key=lambda one: one.name) or [*source.columns[:1]]

@@ -1,0 +1,1 @@
+"""The runner: queries of the metastore carried out by Spark."""
