@@ -116,7 +116,13 @@ class SourceAsker:
         there = sources(self.past()).get(key_of(name))
         return m.ExpectedSource(1, 1) if there is None else m.ExpectedSource(there.generation, there.revision)
 
-    def plan(self) -> QueryPlan:
+    def key(self, columns: tuple[SourceColumn, ...]) -> tuple[str, ...]:
+        """Mostly none; mostly a column that is there."""
+        if not self.often(0.2):
+            return ()
+        return (columns[0].name,) if columns and len(self.pasts) % 10 else ("nowhere",)
+
+    def plan(self, columns: tuple[SourceColumn, ...]) -> QueryPlan:
         """A query over sources that are there, as somebody saw them."""
         there = sources(self.past())
         reads = tuple(
@@ -130,7 +136,7 @@ class SourceAsker:
             self.chance.choice(["SELECT id FROM a", "SELECT v FROM b"]) if self.often(0.98) else " ",
             reads,
             self.chance.choice(["append", "update", "complete"]) if self.often(0.98) else "never",
-            ("id",) if self.often(0.2) else (),
+            self.key(columns),
             StateFingerprint(state, state),
         )
 
@@ -167,11 +173,13 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
     if kind == "TABLE" and KEY not in columns and ask.often(0.95):
         columns = (*columns, KEY)
     connector = ask.chance.choice(["kafka", "kafka", "kafka", "delta"]) if ask.often(0.98) else "paper"
+    statement = ask.chance.choice(["CREATE", "CREATE OR REPLACE"])
+    columns = columns if there is None or ask.often(0.6) else there.columns
     return m.SourceDefinition(
         name,
         kind,
-        ask.chance.choice(["CREATE", "CREATE OR REPLACE"]),
-        columns if there is None or ask.often(0.6) else there.columns,
+        statement,
+        columns,
         ask.part() if ask.often(0.3) else None,
         ask.part(),
         connector,
@@ -179,7 +187,7 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         ask.chance.choice([*TOPICS, ""]),
         properties=(("RETENTION", "1"),) if ask.often(0.3) else (),
         comment="noted" if ask.often(0.2) else "",
-        query=ask.plan() if queried else None,
+        query=ask.plan(columns) if queried else None,
         bad_rows=ask.often(0.15),
     )
 
@@ -231,6 +239,8 @@ def change_source(ask: SourceAsker) -> Request[Any]:
     kinds: tuple[Literal["add", "drop", "set"], ...] = ("add", "drop", "set")
     ops = [ask.chance.choice(kinds) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
     columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
+    if len(ask.pasts) % 7 == 3:  # no chance is drawn, so that what comes after stays as it was
+        return m.ChangeSource(name, swap=NAMES[len(ask.pasts) % len(NAMES)])
     return m.ChangeSource(
         name,
         columns=columns if ask.often(0.4) else (),

@@ -1,6 +1,7 @@
 """The judge: knows what was durable when a request came and when it was answered, and whether the answer is right."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +11,10 @@ from tests.simulation.judging.doorway import from_memory, hears_too_much, signed
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
 from tests.simulation.judging.model.events import Name
+from tests.simulation.judging.model.metastore.state import dropped
 from tests.simulation.judging.model.past import Past
-from treaty.core.messages.metastore import UndropSource
+from treaty.core import limits
+from treaty.core.messages.metastore import ListDropped, UndropSource
 from treaty.core.messages.names import GetPin
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
@@ -19,8 +22,8 @@ from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
 
-OF_THEIR_TIME = (UndropSource,)
-"""Requests whose refusal depends on the time at which they are decided, by clocks that differ: early or late."""
+OF_THEIR_TIME = (UndropSource, ListDropped)
+"""Requests whose answer or refusal depends on the time at which they are decided, by clocks that differ: early or late."""
 LATE = 1 << 60
 
 
@@ -150,12 +153,15 @@ class Judge:
         if not one.kept and has_to_look(one.request, one.call.consistency) and moment < self._oldest(one):
             raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
         past = self.history.pasts[moment]
-        verdict = decide(past, one.asking)
+        verdicts = [decide(past, replace(one.asking, time=time)) for time in _times(past, one.asking)]
         mine = (
-            told_answers(verdict.answer, one.asking, reversed(self.history.pasts)) if isinstance(verdict, Yes) else ()
+            each
+            for verdict in verdicts
+            if isinstance(verdict, Yes)
+            for each in told_answers(verdict.answer, one.asking, reversed(self.history.pasts))
         )
         if not any(same_answer(each, reply.answer) for each in mine):
-            raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdict}, told {reply.answer}")
+            raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdicts[0]}, told {reply.answer}")
         self.counts["reads"] += 1
         self.counts["strict reads"] += one.call.consistency == "strict"
         self.counts["reads with rights"] += one.call.access is not None
@@ -225,12 +231,19 @@ class Judge:
     def _justified(self, one: Asked, told: object, since: int) -> bool:
         """Whether some moment from `since` on says this, and nothing is written."""
         asking = one.asking
-        times = (0, LATE) if isinstance(asking.request, OF_THEIR_TIME) else (asking.time,)
         return any(
             same_verdict(decide(self.history.pasts[moment], replace(asking, time=time)), told)
             for moment in range(self.history.now, since - 1, -1)
-            for time in times
+            for time in _times(self.history.pasts[moment], asking)
         )
+
+
+def _times(past: Past, asking: Asking) -> Iterable[int]:
+    """When a request may have been decided: of what expires, before each end and after it."""
+    if not isinstance(asking.request, OF_THEIR_TIME):
+        return (asking.time,)
+    ends = {gone.time + limits.DROP_GRACE for gone in dropped(past).values()}
+    return (0, *sorted({*ends, *(end + 1 for end in ends)}), LATE)
 
 
 def _is_alias(past: Past, request: Request[Any]) -> bool:

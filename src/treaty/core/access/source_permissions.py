@@ -68,7 +68,8 @@ def of_change_source(request: m.ChangeSource) -> Required:
         for name, part in (("key", request.key), ("value", request.value))
         if part is not None
     ]
-    renamed = (on_source("register", request.rename, "/rename"),) if request.rename else ()
+    named = (("/rename", request.rename), ("/swap", request.swap))
+    renamed = [on_source("register", name, path) for path, name in named if name]
     return (on_source("register", request.name, "/name"), *renamed, *_on_pins(pins))
 
 

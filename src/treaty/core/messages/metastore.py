@@ -212,8 +212,9 @@ class ChangeSource(Request[SourceStored]):
     """Change a source in place; members at their default change nothing.
 
     `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
-    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source. `types` are user types
-    as in `CreateSource`.
+    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source. `swap` is the name of a
+    source with which it exchanges names, alone and refused while anybody reads either. The source must be of this `kind`
+    unless that is empty. `types` are user types as in `CreateSource`.
     """
 
     name: str
@@ -228,14 +229,17 @@ class ChangeSource(Request[SourceStored]):
     expected: ExpectedSource | None = None
     dry_run: bool = False
     types: tuple[ExpectedType, ...] = ()
+    kind: str = ""
+    swap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SetSourceState(Request[SourceStored]):
-    """Set the desired state of the query of a source: RUNNING or PAUSED."""
+    """Set the desired state of the query of a source: RUNNING or PAUSED. With `dry_run` nothing is written."""
 
     name: str
     state: str
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,27 +263,36 @@ class DropSource(Request[SourcesDropped]):
 
 @dataclass(frozen=True, slots=True)
 class UndropSource(Request[SourceStored]):
-    """Bring a dropped source back, within its period of grace, as a new generation; everything that a CREATE checks holds."""
+    """Bring a dropped source back, within its period of grace, as a new generation; everything that a CREATE checks holds.
+
+    It must be of this `kind` unless that is empty. With `dry_run` everything is checked and nothing is written.
+    """
 
     name: str
+    kind: str = ""
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateType(Request[TypeStored]):
-    """Name a SQL type. One of the same name is refused, or with `if_not_exists` answered as it is."""
+    """Name a SQL type. One of the same name is refused, or with `if_not_exists` answered as it is. With `dry_run` nothing is
+    written.
+    """
 
     name: str
     definition: str
     if_not_exists: bool = False
     comment: str = ""
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropType(Request[TypeDropped]):
-    """Drop a type that no source and no type uses."""
+    """Drop a type that no source and no type uses. With `dry_run` nothing is written."""
 
     name: str
     if_exists: bool = False
+    dry_run: bool = False
 
 
 DEFINITION_COMMANDS = (CreateSource, ChangeSource, SetSourceState, DropSource, UndropSource, CreateType, DropType)

@@ -7,6 +7,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.client.references import resolve_schema
 from treaty.core.column_types import SqlType, list_type_names, lower_name, parse_column_type
 from treaty.core.column_types.leaf_paths import list_leaves, print_path
+from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.messages.metastore import (
     ChangeSource,
     DescribeSource,
@@ -62,14 +63,15 @@ class _RefreshedSide:
 
 
 def refresh_source(
-    name: str, statement: str = "", *, dry_run: bool = False
+    name: str, statement: str = "", *, dry_run: bool = False, kind: str = ""
 ) -> Exchange[tuple[SourceStored, RefreshEffect]]:
-    """Refresh the schemas of a source, or with `dry_run` say what would come of it.
+    """Refresh the schemas of a source, which is of this `kind` unless it is empty, or with `dry_run` say what would come of it.
 
     Raises `SourceUsed` where readers would lose a column or its type, with their names, before anything is written; and the
     refusals of `ChangeSource`, which knows also of readers that the caller may not see.
     """
     planned = yield from plan_refresh(name)
+    refuse_other_kind(planned.source, kind, "ALTER")
     refuse_refresh(planned.source.name, planned.effect)
     source = planned.source
     if planned.change is None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import DescribeSource, DescribeType, ListDependents
 from treaty.core.refusals import Invalid, NotFound
@@ -127,6 +128,7 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
     if statement.kind == "TYPE":
         return (yield from _describe_type(statement.name))
     found = yield from request_answer(DescribeSource(statement.name))
+    refuse_other_kind(found.source, statement.kind, "DESCRIBE")
     listing = ResultRows(("column", "type", "role", "nullable", "comment"))
     for column in found.source.columns:
         role = f"header {column.header}" if column.header else column.role
@@ -169,5 +171,7 @@ def show_create(statement: ShowCreateStatement) -> Exchange[ResultRows]:
     if statement.kind == "TYPE":
         listing.add(print_type((yield from request_answer(DescribeType(statement.name))).type))
     else:
-        listing.add(print_source((yield from request_answer(DescribeSource(statement.name))).source))
+        source = (yield from request_answer(DescribeSource(statement.name))).source
+        refuse_other_kind(source, statement.kind, "SHOW CREATE")
+        listing.add(print_source(source))
     return listing

@@ -59,7 +59,7 @@ def _create_source(statement: s.CreateSourceStatement, context: StatementContext
 def _describe_stored(stored: SourceStored, context: StatementContext, notes: tuple[str, ...] = ()) -> Answer:
     kind = stored.kind.capitalize()
     done = "created" if stored.created else "changed" if stored.replaced else "unchanged"
-    would = f"would be {done}" if context.dry_run and done != "unchanged" else done
+    would = done if done == "unchanged" else _would(done, context)
     also = f", and {', '.join(stored.also)}" if stored.also else ""
     return stored.name, f"{kind} {stored.name} {would}{also}", None, (*stored.notes, *notes)
 
@@ -97,30 +97,28 @@ def _drop_source(statement: s.DropSourceStatement, context: StatementContext) ->
 
 
 def _undrop(statement: s.UndropStatement, context: StatementContext) -> Exchange[Answer]:
-    _refuse_dry_run(context)
-    return _describe_stored((yield from request_answer(UndropSource(statement.name))), context)
+    request = UndropSource(statement.name, statement.kind, context.dry_run)
+    return _describe_stored((yield from request_answer(request)), context)
 
 
 def _create_type(statement: s.CreateTypeStatement, context: StatementContext) -> Exchange[Answer]:
-    _refuse_dry_run(context)
-    request = CreateType(statement.name, print_column_type(statement.type), statement.if_not_exists, statement.comment)
+    request = CreateType(
+        statement.name, print_column_type(statement.type), statement.if_not_exists, statement.comment, context.dry_run
+    )
     stored = yield from request_answer(request)
     note = () if stored.created else (f"There is a type {stored.name} already",)
-    return stored.name, f"Type {stored.name} {'created' if stored.created else 'unchanged'}", None, note
+    done = _would("created", context) if stored.created else "unchanged"
+    return stored.name, f"Type {stored.name} {done}", None, note
 
 
 def _drop_type(statement: s.DropTypeStatement, context: StatementContext) -> Exchange[Answer]:
-    _refuse_dry_run(context)
-    dropped = yield from request_answer(DropType(statement.name, statement.if_exists))
-    message = f"Type {dropped.name} dropped" if dropped.dropped else f"Type {dropped.name} does not exist"
-    return dropped.name, message, None, ()
+    dropped = yield from request_answer(DropType(statement.name, statement.if_exists, context.dry_run))
+    done = _would("dropped", context) if dropped.dropped else "does not exist"
+    return dropped.name, f"Type {dropped.name} {done}", None, ()
 
 
-def _refuse_dry_run(context: StatementContext) -> None:
-    if context.dry_run:
-        raise Invalid.of(
-            "DRY_RUN", "This statement has no dry run", path="/dryRun", allowed="CREATE, ALTER and DROP of sources"
-        )
+def _would(done: str, context: StatementContext) -> str:
+    return f"would be {done}" if context.dry_run else done
 
 
 # --------------------------------------------------------------------------------------------------------- changes
@@ -133,12 +131,21 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
     changes = tuple(SourceColumnChange("add", source_column(column)) for column in statement.columns)
     types = yield from read_user_types(column.type for column in statement.columns)
-    request = ChangeSource(statement.name, context.text, columns=changes, dry_run=context.dry_run, types=types.expected)
+    request = ChangeSource(
+        statement.name,
+        context.text,
+        columns=changes,
+        kind=statement.kind,
+        dry_run=context.dry_run,
+        types=types.expected,
+    )
     return (yield from _change(request, context))
 
 
 def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange[Answer]:
-    request = ChangeSource(statement.name, context.text, rename=statement.new_name, dry_run=context.dry_run)
+    request = ChangeSource(
+        statement.name, context.text, rename=statement.new_name, kind=statement.kind, dry_run=context.dry_run
+    )
     return (yield from _change(request, context))
 
 
@@ -151,22 +158,39 @@ def _set_properties(statement: s.SetPropertiesStatement, context: StatementConte
             new="BAD_ROWS",
             allowed="BAD_ROWS in CREATE OR REPLACE, or DROP of the stream of bad rows",
         )
-    request = ChangeSource(statement.name, context.text, properties=statement.properties, dry_run=context.dry_run)
+    request = ChangeSource(
+        statement.name, context.text, properties=statement.properties, kind=statement.kind, dry_run=context.dry_run
+    )
     return (yield from _change(request, context))
 
 
+def _swap(statement: s.SwapStatement, context: StatementContext) -> Exchange[Answer]:
+    request = ChangeSource(
+        statement.name, context.text, kind=statement.kind, swap=statement.other, dry_run=context.dry_run
+    )
+    stored = yield from request_answer(replace(request, expected=context.expected))
+    done = "would be exchanged" if context.dry_run else "are exchanged"
+    return stored.name, f"The names of {' and '.join((*stored.also, stored.name))} {done}", None, stored.notes
+
+
 def _protect(statement: s.ProtectStatement, context: StatementContext) -> Exchange[Answer]:
-    request = ChangeSource(statement.name, context.text, protect=statement.protect, dry_run=context.dry_run)
+    request = ChangeSource(
+        statement.name, context.text, protect=statement.protect, kind=statement.kind, dry_run=context.dry_run
+    )
     return (yield from _change(request, context))
 
 
 def _comment(statement: s.CommentStatement, context: StatementContext) -> Exchange[Answer]:
-    request = ChangeSource(statement.name, context.text, comment=statement.comment, dry_run=context.dry_run)
+    request = ChangeSource(
+        statement.name, context.text, comment=statement.comment, kind=statement.kind, dry_run=context.dry_run
+    )
     return (yield from _change(request, context))
 
 
 def _refresh_schema(statement: s.RefreshSchemaStatement, context: StatementContext) -> Exchange[Answer]:
-    stored, effect = yield from refresh_source(statement.name, context.text, dry_run=context.dry_run)
+    stored, effect = yield from refresh_source(
+        statement.name, context.text, dry_run=context.dry_run, kind=statement.kind
+    )
     name, message, _, notes = _describe_stored(stored, context)
     return name, message, ResultRows(REFRESH_COLUMNS, list(effect.rows)), notes
 
@@ -180,9 +204,13 @@ def _resume(statement: s.ResumeStatement, context: StatementContext) -> Exchange
 
 
 def _set_state(name: str, state: str, context: StatementContext) -> Exchange[Answer]:
-    _refuse_dry_run(context)
-    stored: SourceStored = yield from request_answer(SetSourceState(name, state))
-    return stored.name, f"The query of {stored.name} is {state.lower()}", None, ()
+    stored: SourceStored = yield from request_answer(SetSourceState(name, state, context.dry_run))
+    return (
+        stored.name,
+        f"The query of {stored.name} {'would be' if context.dry_run else 'is'} {state.lower()}",
+        None,
+        (),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- questions
@@ -276,7 +304,6 @@ LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
     s.PrintStatement: ("PRINT", "`treaty consume`"),
     s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
     s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
-    s.SwapStatement: ("SWAP WITH", "ALTER … RENAME TO"),
     s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it"),
 }
 """Statements that are parsed and not carried out yet, and what does the same until then."""
@@ -288,6 +315,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.DropTypeStatement: ("DROP TYPE", _drop_type),
     s.AddColumnsStatement: ("ALTER", _add_columns),
     s.RenameStatement: ("ALTER", _rename),
+    s.SwapStatement: ("ALTER", _swap),
     s.SetPropertiesStatement: ("ALTER", _set_properties),
     s.ProtectStatement: ("ALTER", _protect),
     s.CommentStatement: ("ALTER", _comment),
@@ -330,6 +358,7 @@ EXPECTING = (
     s.DropSourceStatement,
     s.AddColumnsStatement,
     s.RenameStatement,
+    s.SwapStatement,
     s.SetPropertiesStatement,
     s.ProtectStatement,
     s.CommentStatement,

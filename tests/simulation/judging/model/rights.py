@@ -381,8 +381,8 @@ def of_create_source(request: m.CreateSource) -> list[Need]:
 
 
 def of_change_source(request: m.ChangeSource) -> list[Need]:
-    renamed = [request.rename] if request.rename else []
-    needed = [Need(("register",), source=_key(name)) for name in (request.name, *renamed)]
+    named = [request.name, *filter(None, (request.rename, request.swap))]
+    needed = [Need(("register",), source=_key(name)) for name in named]
     return [*needed, *_pinned(*(part.pin for part in (request.key, request.value) if part is not None))]
 
 

@@ -4,26 +4,26 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected
 from treaty.core.handlers.metastore.definitions import (
     column_twice,
     refuse_bad_columns,
     refuse_keyless,
     refuse_long_statement,
+    refuse_unknown_columns,
     types_in,
 )
-from treaty.core.handlers.metastore.names import find_source, refuse_bad_name, refuse_taken_source, source_key
+from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
+from treaty.core.handlers.metastore.new_names import move_bad_rows, refuse_unfit_rename, swap_sources
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
-from treaty.core.handlers.metastore.replacement import refuse_read_columns
+from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceColumnChange, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import STATES, Source, SourceColumn
-from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN, SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -34,8 +34,12 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     """Change a source in place."""
     request = command.request
     key, there = find_source(view, request.name)
+    refuse_other_kind(there, request.kind, "ALTER")
     refuse_unexpected(there, request.expected)
     refuse_long_statement(request.statement, "/statement")
+    if request.swap:
+        return swap_sources(view, command, engine)
+    _refuse_bad_rows(there, request)
     refuse_other_types(view, request.types)
     source = _with_columns(view, command, key, there)
     source = replace(
@@ -46,6 +50,8 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
         protected=there.protected if request.protect is None else request.protect,
         comment=there.comment if request.comment is None else request.comment,
     )
+    if (source.columns, source.properties) != (there.columns, there.properties):
+        refuse_unknown_columns(source.columns, source.timestamp, source.properties)
     for part in (request.key, request.value):
         refuse_dead_pin(view, part)
     if _defines(source) != _defines(there):
@@ -53,19 +59,26 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     new_key = key
     if request.rename and request.rename != there.name:
-        _refuse_unfit_rename(view, command, key, there)
+        refuse_unfit_rename(view, command, key, there)
         new_key, source = source_key(request.rename), replace(source, name=request.rename)
     if source == there:
         return Decision((), describe_stored(there))
     source = replace(source, changed_by=command.principal, changed=command.time)
     if new_key != key:
         stage.put((make_tombstone(SOURCE, key),))
-        stage.put(topic_with(stage.view, there, key, present=False))
-        _move_bad_rows(stage, key, new_key)
+        move_bad_rows(stage, key, new_key)
     stage.put((make_row(SOURCE, new_key, source),))
     stage.put(topic_with(stage.view, source, new_key, present=True))
+    if new_key != key:
+        stage.put(topic_with(stage.view, there, key, present=False))
     stage.put(expired_rows(view, command.time))
     return Decision(() if request.dry_run else stage.rows, describe_stored(source, replaced=True))
+
+
+def _refuse_bad_rows(there: Source, request: ChangeSource) -> None:
+    """Raise `NotPermitted` for a stream of bad rows: the source whose rows it has decides all but protection and comment."""
+    if there.origin and (request.columns or request.properties or request.key or request.value or request.rename):
+        raise of_bad_rows(there, "/name")
 
 
 def _defines(source: Source) -> tuple[object, ...]:
@@ -129,37 +142,6 @@ def _with_properties(there: Pairs, changes: Pairs) -> Pairs:
     return found if changes else there
 
 
-def _refuse_unfit_rename(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> None:
-    rename = command.request.rename
-    refuse_bad_name(rename, "SOURCE_NAME", "/rename")
-    refuse_taken_source(view, rename, own=key)
-    readers = list(view.find(SOURCE_BY_READ, (key.name,)))
-    if readers:
-        seen = [
-            reader.name
-            for reader in readers
-            if command.access is None or command.access.may_source("read", reader.name)
-        ]
-        raise source_used(
-            "SOURCE_READ",
-            f"{there.name} is read by",
-            seen,
-            len(readers) - len(seen),
-            path="/rename",
-            old=there.name,
-            new=rename,
-            allowed="drop what reads it first",
-        )
-
-
-def _move_bad_rows(stage: StagedView, key: SourceKey, new_key: SourceKey) -> None:
-    """The stream of bad rows keeps its name, and names the source by its new key."""
-    for bad in list(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
-        value = stage.view.get(SOURCE, bad)
-        if value is not None:
-            stage.put((make_row(SOURCE, bad, replace(value, origin=new_key.name)),))
-
-
 def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine) -> Decision[SourceStored]:
     """Pause or resume the query of a source."""
     request = command.request
@@ -183,5 +165,5 @@ def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine
     if there.desired == request.state:
         return Decision((), describe_stored(there))
     source = replace(there, desired=request.state, changed_by=command.principal, changed=command.time)
-    rows = (make_row(SOURCE, key, source), *expired_rows(view, command.time))
+    rows = () if request.dry_run else (make_row(SOURCE, key, source), *expired_rows(view, command.time))
     return Decision(rows, describe_stored(source, replaced=True))

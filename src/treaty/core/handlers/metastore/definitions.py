@@ -7,7 +7,9 @@ from treaty.core.column_types import ColumnTypeError, SqlType, list_type_names, 
 from treaty.core.handlers.metastore.names import refuse_bad_name
 from treaty.core.messages.metastore import SourceDefinition
 from treaty.core.refusals import InvalidSource, TooLarge
+from treaty.core.schema import Pairs
 from treaty.core.sources import KINDS, TABLE_KIND, QueryPlan, SourceColumn
+from treaty.core.state.metastore.keys import key_of_name
 
 CONNECTORS = ("kafka", "files", "delta", "iceberg")
 ROLES = ("value", "key", "header")
@@ -24,6 +26,8 @@ BAD_COLUMNS = (
     SourceColumn("_timestamp", "TIMESTAMP"),
 )
 """Columns of a stream of bad rows."""
+PSEUDO_COLUMNS = ("_topic", "_partition", "_offset", "_timestamp", "_headers", "_schema_id")
+"""What every record has beside its columns."""
 
 
 def refuse_bad_definition(defined: SourceDefinition) -> None:
@@ -41,10 +45,39 @@ def refuse_bad_definition(defined: SourceDefinition) -> None:
             new=str(len(defined.properties)),
             allowed=f"at most {limits.SOURCE_PROPERTIES}",
         )
+    refuse_unknown_columns(defined.columns, defined.timestamp, defined.properties)
     grouped = defined.query is not None and bool(defined.query.key)
     refuse_keyless(defined.name, defined.kind, defined.columns, grouped=grouped)
     if defined.query is not None:
         _refuse_bad_query(defined.query)
+        _refuse_unknown(defined.columns, "GROUP BY", defined.query.key, "/definition/query/key")
+
+
+def refuse_unknown_columns(columns: Sequence[SourceColumn], timestamp: str, properties: Pairs) -> None:
+    """Raise `InvalidSource` for a column that TIMESTAMP, WATERMARK or DEDUPLICATE names and that the source has not."""
+    _refuse_unknown(columns, "TIMESTAMP", (timestamp,) if timestamp else (), "/definition/timestamp")
+    for word, text in properties:
+        named: Sequence[str] = ()
+        if word == "WATERMARK":
+            named = [text.split(" DELAY ")[0]]
+        elif word == "DEDUPLICATE":
+            named = text.split(",")
+        _refuse_unknown(columns, word, named, "/definition/properties")
+
+
+def _refuse_unknown(columns: Sequence[SourceColumn], word: str, names: Sequence[str], path: str) -> None:
+    there = {*PSEUDO_COLUMNS, *(key_of_name(column.name) for column in columns)}
+    for text in names:
+        name = text.strip()
+        name = name[1:-1] if name[:1] == name[-1:] == "`" else name
+        if key_of_name(name) not in there:
+            raise InvalidSource.of(
+                "COLUMN_UNKNOWN",
+                f"{word} names {name}, which is no column of the source",
+                path=path,
+                new=name,
+                allowed=f"one of {', '.join(column.name for column in columns)[:1000]}",
+            )
 
 
 def refuse_keyless(name: str, kind: str, columns: Sequence[SourceColumn], *, grouped: bool) -> None:

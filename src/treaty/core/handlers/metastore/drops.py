@@ -18,11 +18,11 @@ from treaty.core.handlers.metastore.closure import (
     walk_closure,
 )
 from treaty.core.handlers.metastore.creation import refuse_unexpected
-from treaty.core.handlers.metastore.names import find_source, source_key
+from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
 from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.reads import digest_reads
 from treaty.core.messages.metastore import DropSource, SourcesDropped
-from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, SourceExists
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, DroppedSource, Source
 from treaty.core.state.codec import dumps
@@ -58,7 +58,7 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     if there is None and request.if_exists:
         return Decision((), SourcesDropped(notes=(f"There is no stream or table {request.name}",)))
     key, there = find_source(view, request.name)
-    _refuse_other_kind(there, request.kind)
+    refuse_other_kind(there, request.kind, "DROP")
     refuse_unexpected(there, request.expected)
     _refuse_protected(there)
     drop = _plan(view, key, there)
@@ -112,18 +112,6 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
         return
     assigned = [AssignmentKey(part, source.generation) for part in PARTS]
     stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
-
-
-def _refuse_other_kind(there: Source, kind: str) -> None:
-    if kind and kind != there.kind:
-        raise SourceExists.of(
-            "SOURCE_KIND_DIFFERS",
-            f"{there.name} is a {there.kind.lower()}, and the statement drops a {kind.lower()}",
-            path="/kind",
-            old=there.kind,
-            new=kind,
-            allowed=f"DROP {there.kind} {there.name}",
-        )
 
 
 def _refuse_protected(there: Source) -> None:

@@ -51,6 +51,21 @@ def find_source(view: View, name: str, path: str = "/name") -> tuple[SourceKey, 
     return key, value
 
 
+def refuse_other_kind(there: Source, kind: str, words: str) -> None:
+    """Raise `SourceExists` where a source is not of the kind that a statement says, unless it says none; `words` are the first
+    ones of the statement.
+    """
+    if kind and kind != there.kind:
+        raise SourceExists.of(
+            "SOURCE_KIND_DIFFERS",
+            f"{there.name} is a {there.kind.lower()}, and the statement says {kind}",
+            path="/kind",
+            old=there.kind,
+            new=kind,
+            allowed=f"{words} {there.kind} {there.name}",
+        )
+
+
 def find_dropped(view: View, command: Command[Any], key: SourceKey) -> DroppedSource | None:
     """Return a source that was dropped and can still come back; None without one."""
     gone = view.get(DROPPED, DroppedKey(key.name))

@@ -60,8 +60,9 @@ def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine
 def list_dropped(
     view: View, command: Command[ListDropped], engine: SchemaEngine
 ) -> PausingWork[Decision[DroppedSources]]:
-    """List dropped sources by key."""
-    found, last = yield from _page(view, DROPPED, command, lambda _gone: True)
+    """List dropped sources that can still come back, by key."""
+    oldest = command.time - limits.DROP_GRACE
+    found, last = yield from _page(view, DROPPED, command, lambda gone: gone.time >= oldest)
     listed = tuple(
         DroppedListed(gone.source.name, gone.source.kind, gone.source.generation, gone.author, gone.time)
         for gone in found

@@ -33,13 +33,7 @@ def refuse_unfit_replacement(
             allowed="the same kind; or drop it first",
         )
     if there.origin:
-        raise NotPermitted.of(
-            "SOURCE_OF_BAD_ROWS",
-            f"{there.name} has the bad rows of {there.origin}, and is not defined by a statement",
-            path="/definition/name",
-            old=there.origin,
-            allowed="another name",
-        )
+        raise of_bad_rows(there, "/definition/name")
     if (there.query is None) is not (source.query is None):
         raise NotPermitted.of(
             "SOURCE_REPLACE",
@@ -51,6 +45,17 @@ def refuse_unfit_replacement(
     if source.query is not None:
         _refuse_cycle(view, key, source)
     refuse_read_columns(view, command.access, key, there.columns, source.columns)
+
+
+def of_bad_rows(there: Source, path: str) -> NotPermitted:
+    """Return the refusal of a change of a stream of bad rows."""
+    return NotPermitted.of(
+        "SOURCE_OF_BAD_ROWS",
+        f"{there.name} has the bad rows of {there.origin}, and is not defined by a statement",
+        path=path,
+        old=there.origin,
+        allowed=f"another source, or a change of {there.origin}",
+    )
 
 
 def _refuse_cycle(view: View, key: SourceKey, source: Source) -> None:

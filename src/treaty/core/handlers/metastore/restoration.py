@@ -7,7 +7,13 @@ from treaty.core.access.permissions import refuse_unless_met
 from treaty.core.access.source_permissions import of_create_source, on_source
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources
-from treaty.core.handlers.metastore.names import find_dropped, find_source, refuse_taken_source, source_key
+from treaty.core.handlers.metastore.names import (
+    find_dropped,
+    find_source,
+    refuse_other_kind,
+    refuse_taken_source,
+    source_key,
+)
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.reads import read_again
@@ -37,6 +43,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
             allowed="a source of SHOW DROPPED",
         )
     source = gone.source
+    refuse_other_kind(source, command.request.kind, "UNDROP")
     _refuse_unless_creator(command, source)
     refuse_taken_source(view, source.name)
     refuse_many_sources(view)
@@ -46,11 +53,12 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     reads = read_again(view, command, gone)
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
-    stage = StagedView(view, command, engine, "undrop-source")
+    stage = StagedView(view, command, engine, "undrop-source", command.request.dry_run)
     back = _put_back(stage, key, _with_reads(source, reads))
     also = _put_bad_rows_back(stage, key)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
-    return Decision(stage.rows, describe_stored(back, created=True, also=also))
+    rows = () if command.request.dry_run else stage.rows
+    return Decision(rows, describe_stored(back, created=True, also=also))
 
 
 def _refuse_unless_creator(command: Command[UndropSource], source: Source) -> None:

@@ -78,7 +78,7 @@ def create_type(view: View, command: Command[CreateType], engine: SchemaEngine) 
     expand_text(view, definition)
     generation = view.sequence + 1
     row = StoredType(request.name, definition, generation, used, request.comment, command.principal, command.time)
-    rows = (make_row(TYPE, key, row), *expired_rows(view, command.time))
+    rows = () if request.dry_run else (make_row(TYPE, key, row), *expired_rows(view, command.time))
     return Decision(rows, TypeStored(request.name, generation, created=True))
 
 
@@ -99,9 +99,8 @@ def drop_type(view: View, command: Command[DropType], engine: SchemaEngine) -> D
             old=there.name,
             allowed="drop or change what uses it first",
         )
-    return Decision(
-        (make_tombstone(TYPE, key), *expired_rows(view, command.time)), TypeDropped(there.name, dropped=True)
-    )
+    rows = () if request.dry_run else (make_tombstone(TYPE, key), *expired_rows(view, command.time))
+    return Decision(rows, TypeDropped(there.name, dropped=True))
 
 
 def describe_type(view: View, command: Command[DescribeType], engine: SchemaEngine) -> Decision[TypeFound]:

@@ -10,6 +10,7 @@ from tests.simulation.judging.model.metastore.defining import (
     refuse_keyless,
     refuse_lost_columns,
     refuse_other_types,
+    refuse_unknown_columns,
     types_in,
 )
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
@@ -26,7 +27,13 @@ from treaty.core.sources import Source, SourceColumn
 def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     """Columns, properties, name, protection, comment, pins; a change of nothing writes nothing."""
     key, old = source_named(past, request.name)
+    if request.kind and request.kind != old.kind:
+        raise No(SourceExists, "SOURCE_KIND_DIFFERS")
     refuse_unexpected(old, request.expected)
+    if request.swap:
+        return _swap(past, asking, request)
+    if old.origin and (request.columns or request.properties or request.key or request.value or request.rename):
+        raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
     refuse_other_types(past, request.types)
     new = _with_columns(past, key, old, request)
     new = replace(new, properties=_properties(old, request))
@@ -37,6 +44,8 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
         key=request.key or old.key,
         value=request.value or old.value,
     )
+    if (new.columns, new.properties) != (old.columns, old.properties):
+        refuse_unknown_columns(new.columns, new.timestamp, new.properties)
     for part in (request.key, request.value):
         if part is not None and part.pin is not None:
             refuse_dead_pin(past, part.pin)
@@ -52,6 +61,40 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     new = replace(new, changed_by=asking.principal, changed=asking.time)
     events = _moved(past, key, new)
     return Yes(() if request.dry_run else (*events, *expired(past, asking)), _stored(new, changed=True))
+
+
+def _swap(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
+    """Two names for two sources, the other way round; nobody reads by either."""
+    if (request.columns, request.properties, request.key, request.value, request.rename, request.types) != (
+        (),
+        (),
+        None,
+        None,
+        "",
+        (),
+    ):
+        raise No(InvalidSource, "SWAP_ALONE")
+    if request.protect is not None or request.comment is not None:
+        raise No(InvalidSource, "SWAP_ALONE")
+    pair = [source_named(past, name) for name in (request.name, request.swap)]
+    if pair[0][0] == pair[1][0]:
+        raise No(InvalidSource, "SWAP_ITSELF")
+    for key, source in pair:
+        if source.origin:
+            raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
+        if readers(past, key):
+            raise No(SourceUsed, "SOURCE_READ")
+    events: list[Event] = []
+    for (key, source), (other, named) in (pair, reversed(pair)):
+        new = replace(source, name=named.name, changed_by=asking.principal, changed=asking.time)
+        events.append(SourceChanged(other, new))
+        for bad in streams_of_bad_rows(past, key):
+            events.append(SourceChanged(bad, replace(sources(past)[bad], origin=other)))
+    first = pair[0][1]
+    answer = m.SourceStored(
+        pair[1][1].name, first.kind, first.generation, first.revision, replaced=True, also=(first.name,)
+    )
+    return Yes(() if request.dry_run else (*events, *expired(past, asking)), answer)
 
 
 def _stored(source: Source, *, changed: bool = False) -> m.SourceStored:
@@ -131,4 +174,5 @@ def set_source_state(past: Past, asking: Asking, request: m.SetSourceState) -> Y
     if request.state == old.desired:
         return Yes((), _stored(old))
     new = replace(old, desired=request.state, changed_by=asking.principal, changed=asking.time)
-    return Yes((SourceChanged(key, new), *expired(past, asking)), _stored(new, changed=True))
+    events = () if request.dry_run else (SourceChanged(key, new), *expired(past, asking))
+    return Yes(events, _stored(new, changed=True))

@@ -1,5 +1,7 @@
 """What a definition of a source has to be, whatever there is, and what its query reads."""
 
+from collections.abc import Sequence
+
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.metastore import sql_types
 from tests.simulation.judging.model.metastore.names import is_word, refuse_bad_name
@@ -44,9 +46,33 @@ def refuse_bad_definition(definition: m.SourceDefinition) -> None:
     refuse_bad_columns(definition.columns)
     if len(definition.properties) > limits.SOURCE_PROPERTIES:
         raise No(TooLarge, "SOURCE_PROPERTIES")
+    refuse_unknown_columns(definition.columns, definition.timestamp, definition.properties)
     refuse_keyless(definition.kind, definition.columns, definition.query)
     if definition.query is not None:
         _refuse_bad_query(definition.query)
+        _refuse_unknown(definition.columns, definition.query.key)
+
+
+PSEUDO = {"_topic", "_partition", "_offset", "_timestamp", "_headers", "_schema_id"}
+"""What a record has beside its columns."""
+
+
+def refuse_unknown_columns(
+    columns: tuple[SourceColumn, ...], timestamp: str, properties: tuple[tuple[str, str], ...]
+) -> None:
+    """What is said of columns is said of columns that are there."""
+    given = dict(properties)
+    named = [timestamp] if timestamp else []
+    if "WATERMARK" in given:
+        named.append(given["WATERMARK"].partition(" DELAY ")[0])
+    if "DEDUPLICATE" in given:
+        named += given["DEDUPLICATE"].split(",")
+    _refuse_unknown(columns, named)
+
+
+def _refuse_unknown(columns: tuple[SourceColumn, ...], named: Sequence[str]) -> None:
+    if {key_of(name.strip()) for name in named} - PSEUDO - {key_of(column.name) for column in columns}:
+        raise No(InvalidSource, "COLUMN_UNKNOWN")
 
 
 def refuse_bad_columns(columns: tuple[SourceColumn, ...]) -> None:

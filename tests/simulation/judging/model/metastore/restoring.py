@@ -24,6 +24,8 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     kept = dropped(past).get(key)
     if kept is None or is_expired(kept, asking):
         raise No(SourceNotFound, "DROPPED_NOT_FOUND")
+    if request.kind and request.kind != kept.source.kind:
+        raise No(SourceExists, "SOURCE_KIND_DIFFERS")
     there = sources(past)
     old, bad = kept.source, _stream_along(past, asking, key)
     refuse_unless_allowed(asking, request, of_create_source(_as_created(old)))
@@ -48,6 +50,8 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
         events += [SourceChanged(bad, _again(past, asking, dropped(past)[bad].source)), DroppedChanged(bad, None)]
     also = () if bad is None else (dropped(past)[bad].source.name,)
     answer = m.SourceStored(new.name, new.kind, new.generation, new.revision, created=True, also=also)
+    if request.dry_run:
+        return Yes((), answer)
     return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.metastore import sql_types
-from tests.simulation.judging.model.metastore.dropping import source_named
+from tests.simulation.judging.model.metastore.dropping import is_expired, source_named
 from tests.simulation.judging.model.metastore.state import (
     dropped,
     key_of,
@@ -73,7 +73,7 @@ def list_sources(past: Past, asking: Asking, request: m.ListSources) -> Yes:
 
 
 def list_dropped(past: Past, asking: Asking, request: m.ListDropped) -> Yes:
-    there = dropped(past)
+    there = {key: one for key, one in dropped(past).items() if not is_expired(one, asking)}
     page, last = _page(asking, there, request.after, request.limit)
     rows = ((there[key].source, there[key]) for key in page)
     listed = (m.DroppedListed(one.name, one.kind, one.generation, row.author, row.time) for one, row in rows)

@@ -36,7 +36,7 @@ def create_type(past: Past, asking: Asking, request: m.CreateType) -> Yes:
         asking.principal, asking.time,
     )  # fmt: skip
     answer = m.TypeStored(new.name, new.generation, created=True)
-    return Yes((TypeChanged(key, new), *expired(past, asking)), answer)
+    return Yes(() if request.dry_run else (TypeChanged(key, new), *expired(past, asking)), answer)
 
 
 def drop_type(past: Past, asking: Asking, request: m.DropType) -> Yes:
@@ -49,4 +49,5 @@ def drop_type(past: Past, asking: Asking, request: m.DropType) -> Yes:
         raise No(TypeNotFound, "TYPE_NOT_FOUND")
     if any(users_of_type(past, key)):
         raise No(SourceUsed, "TYPE_USED")
-    return Yes((TypeChanged(key, None), *expired(past, asking)), m.TypeDropped(there.name, dropped=True))
+    events = () if request.dry_run else (TypeChanged(key, None), *expired(past, asking))
+    return Yes(events, m.TypeDropped(there.name, dropped=True))
