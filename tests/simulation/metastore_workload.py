@@ -241,6 +241,10 @@ def change_source(ask: SourceAsker) -> Request[Any]:
     columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
     if len(ask.pasts) % 7 == 3:  # no chance is drawn, so that what comes after stays as it was
         return m.ChangeSource(name, swap=NAMES[len(ask.pasts) % len(NAMES)])
+    if len(ask.pasts) % 7 == 5:
+        draft = Draft(TOY[len(ask.pasts) % len(TOY)], "TOY")
+        grown = q.Register(SUBJECTS[len(ask.pasts) % len(SUBJECTS)], draft)
+        return m.ChangeSource(name, columns=columns[:1], value=SourcePart("AVRO"), value_schema=grown)
     return m.ChangeSource(
         name,
         columns=columns if ask.often(0.4) else (),

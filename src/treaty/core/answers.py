@@ -97,6 +97,8 @@ class VersionFound:
     """Files that came with the text and that it imports, by path; no subject has them."""
     names: Pairs = ()
     """Its further names, (scheme, name); in answers to registrations and to requests of groups and of encodings alone."""
+    warnings: tuple[str, ...] = ()
+    """As in `DeletedVersions`; in answers to deletions alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,14 @@ class RegisteredVersion:
 
 @dataclass(frozen=True, slots=True)
 class DeletedVersions:
-    """Numbers of the deleted versions, ascending."""
+    """Numbers of the deleted versions, ascending.
+
+    `warnings` are names of sources that are bound to versions that were deleted softly: they read them still, and keep them from
+    going for good. The first limits.WARNED_SOURCES that the caller may see.
+    """
 
     numbers: tuple[int, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

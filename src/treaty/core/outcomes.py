@@ -177,7 +177,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
     there = replace(
-        describe_version(view, (key, value), names=True), deleted=bare.deleted
+        describe_version(view, (key, value), names=True), deleted=bare.deleted, warnings=bare.warnings
     )  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
     return there if same else bare
@@ -193,8 +193,9 @@ def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
 def _bare(one: answers.VersionFound) -> answers.VersionFound:
     """Return the stored form of a version: its names, without text."""
     return answers.VersionFound(
-        one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="", deleted=one.deleted
-    )
+        one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="", deleted=one.deleted,
+        warnings=one.warnings,
+    )  # fmt: skip
 
 
 def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:

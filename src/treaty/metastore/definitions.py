@@ -109,7 +109,7 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     named = key.schema_id >= 0 or bool(statement.property("KEY_SUBJECT"))
     format_ = choose_key_format(key.format, key.columns, names_schema=named)
     settled = yield from settle_side(replace(key, format=format_))
-    headers = [(_column(one, types), one.role) for one in statement.columns if one.role in HEADER_TYPES]
+    headers = [(head_column(one, types), one.role) for one in statement.columns if one.role in HEADER_TYPES]
     refuse_bad_headers(headers)
     refuse_shared_names(settled, value, [column for column, _ in headers])
     return {"key": settled, "value": value}
@@ -124,7 +124,7 @@ def side_request(statement: CreateSourceStatement, side: Side, types: Mapping[st
         side,
         statement.property(f"{word}_FORMAT"),
         subject_of(subject),
-        tuple(_column(column, types) for column in declared),
+        tuple(head_column(column, types) for column in declared),
         int(statement.property(f"{word}_SCHEMA_ID", "-1")),
         statement.property(f"{word}_SCHEMA_FULL_NAME"),
         WORDS.get(statement.property("WRAP_SINGLE_VALUE")) if side == "value" else None,
@@ -133,7 +133,8 @@ def side_request(statement: CreateSourceStatement, side: Side, types: Mapping[st
     )
 
 
-def _column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
+def head_column(column: HeadColumn, types: Mapping[str, SqlType]) -> Column:
+    """Return a column of a head with its type written out. Raises `Invalid` for a type that no column has."""
     try:
         kind = read_sql_type(expand_type(column.type, types.get))
     except ColumnTypeError as wrong:

@@ -19,7 +19,7 @@ from treaty.api.request_scope import ROUTE
 from treaty.core.registry import AsyncRegistry
 from treaty.core.requests import Request
 from treaty.node.large_work import run_by_size
-from treaty.wire.confluent.headers import ALWAYS, call_of, readable
+from treaty.wire.confluent.headers import ALWAYS, WARNING, call_of, print_warning, readable
 
 
 class DialectExchange(Protocol):
@@ -121,6 +121,8 @@ class DialectApplication(Generic[X]):
                 response = await run_by_size(
                     exchange.registry.size, partial(self.dialect.print_answer, exchange, answer)
                 )
+                if exchange.registry.warnings:
+                    response.headers[WARNING] = print_warning(exchange.registry.warnings)
                 await compression.compress_response(response, http.headers.get("accept-encoding", ""))
                 self.dialect.keep_answer(exchange, response)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)

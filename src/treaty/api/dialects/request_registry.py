@@ -6,6 +6,8 @@ from typing import TypeVar
 from starlette.types import Scope
 
 from treaty.api.request_scope import answer_size, ask_registry
+from treaty.core.answers import DeletedVersions, VersionFound
+from treaty.core.messages.schemaver import PublishedDeleted
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
@@ -25,10 +27,14 @@ class RequestRegistry:
     token: PositionToken | None = None
     size: int = 0
     """Characters and bytes of the schemas in the last answer."""
+    warnings: tuple[str, ...] = ()
+    """Names of the sources that a soft deletion warns of."""
 
     async def ask(self, request: Request[A], call: CallOptions | None = None) -> A:
         """Ask the registry, with the options of the request or with others. Raises the registry's refusals."""
         self.asked = request
         reply = await ask_registry(self.scope, self.shared, request, call or self.call)
         self.token, self.size = reply.token, answer_size(reply.answer)
+        if isinstance(reply.answer, DeletedVersions | VersionFound | PublishedDeleted) and reply.answer.warnings:
+            self.warnings = reply.answer.warnings
         return reply.answer

@@ -70,7 +70,10 @@ def of_change_source(request: m.ChangeSource) -> Required:
     ]
     named = (("/rename", request.rename), ("/swap", request.swap))
     renamed = [on_source("register", name, path) for path, name in named if name]
-    return (on_source("register", request.name, "/name"), *renamed, *_on_pins(pins))
+    schemas = [
+        need for one in (request.key_schema, request.value_schema) if one is not None for need in of_register(one)
+    ]
+    return tuple(dict.fromkeys((on_source("register", request.name, "/name"), *renamed, *schemas, *_on_pins(pins))))
 
 
 def of_list_dependents(request: m.ListDependents) -> Required:

@@ -24,6 +24,8 @@ CLOSURE = 20_000
 """Steps of one closure of dependents."""
 INCARNATIONS = 8
 """Former queries that the row of a source keeps."""
+WARNED_SOURCES = 100
+"""Sources that the answer to a soft deletion names."""
 FORMER_GENERATIONS = 16
 """Generations that a source keeps of the times before it was dropped and brought back."""
 DROP_GRACE = 604_800_000

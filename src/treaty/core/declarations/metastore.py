@@ -18,7 +18,8 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "change-source", m.ChangeSource, m.SourceStored, changes.change_source, permissions.of_change_source,
-        _SOURCE_LIMITS, writes=True, answer_name="source-stored", query_before=lambda request: m.DescribeSource(request.name),
+        (*_SOURCE_LIMITS, *REGISTER_LIMITS), writes=True, answer_name="source-stored",
+        query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
         "set-source-state", m.SetSourceState, m.SourceStored, changes.set_state, permissions.of_source("pause"),

@@ -3,8 +3,11 @@
 Existence is asked first, then references, then the mode: that is the order clients can observe.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from treaty.core import limits
+from treaty.core.access.rights import Access
 from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.association_queries import has_association, no_live_version
@@ -17,6 +20,7 @@ from treaty.core.handlers.uses import (
     refuse_if_used,
     remove_subject,
     remove_versions,
+    users_of,
     with_hidden,
 )
 from treaty.core.handlers.versions import (
@@ -36,6 +40,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope, Visible
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import SUBJECT, VERSION
 from treaty.core.state.view import View
@@ -78,7 +83,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions((version.number,))
     if not request.permanent:
-        return Decision((_softly(one),), answer)
+        return Decision((_softly(one),), replace(answer, warnings=warned_sources(view, command.access, [one])))
     return Decision(tuple(whole_subject(view, subject) if is_last else remove_versions(view, going)), answer)
 
 
@@ -100,7 +105,9 @@ def delete_ordinal(view: View, command: Command[DeleteOrdinal], engine: SchemaEn
             old=one[1].state,
             allowed="the ordinal of a live version",
         )
-    return Decision((delete_live(view, one),), replace(describe_version(view, one, names=True), deleted=True))
+    answer = replace(describe_version(view, one, names=True), deleted=True)
+    warnings = warned_sources(view, command.access, [one])
+    return Decision((delete_live(view, one),), replace(answer, warnings=warnings) if warnings else answer)
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -139,7 +146,8 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     answer = DeletedVersions(tuple(version.number for _, version in taken))
     if request.permanent:
         return Decision(tuple(purge_subject(view, subject)), answer)
-    return Decision(tuple(_softly(one) for one in live), answer)
+    warned = replace(answer, warnings=warned_sources(view, command.access, live))
+    return Decision(tuple(_softly(one) for one in live), warned)
 
 
 def _refuse_if_needed(view: View, one: Kept, visible: Visible) -> None:
@@ -162,6 +170,17 @@ def delete_live(view: View, one: Kept) -> Row:
     _refuse_if_needed(view, one, "live")
     refuse_if_readonly(view, Scope(*subject_of_key(one[0])))
     return _softly(one)
+
+
+def warned_sources(view: View, access: Access | None, versions: Iterable[Kept]) -> tuple[str, ...]:
+    """Return the names of sources that pin versions which are deleted softly: the first ones that the caller may see."""
+    names = set()
+    for key, _ in versions:
+        for _, user in users_of(view, VERSION, key, "warns", GoingRows()):
+            source = view.get(SOURCE, user)
+            if source is not None and (access is None or access.may_source("read", user.name)):
+                names.add(source.name)
+    return tuple(sorted(names)[: limits.WARNED_SOURCES])
 
 
 def _lives_without(view: View, one: Kept) -> bool:

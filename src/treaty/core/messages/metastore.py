@@ -212,7 +212,8 @@ class ChangeSource(Request[SourceStored]):
     """Change a source in place; members at their default change nothing.
 
     `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
-    a refreshed schema, `rename` gives another name, which is refused while anybody reads the source. `swap` is the name of a
+    a refreshed schema; `key_schema` and `value_schema` are registered in the same commit and become their pins, as in
+    `CreateSource`. `rename` gives another name, which is refused while anybody reads the source. `swap` is the name of a
     source with which it exchanges names, alone and refused while anybody reads either. The source must be of this `kind`
     unless that is empty. `types` are user types as in `CreateSource`.
     """
@@ -231,6 +232,8 @@ class ChangeSource(Request[SourceStored]):
     types: tuple[ExpectedType, ...] = ()
     kind: str = ""
     swap: str = ""
+    key_schema: Register | None = None
+    value_schema: Register | None = None
 
 
 @dataclass(frozen=True, slots=True)

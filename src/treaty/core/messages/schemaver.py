@@ -71,9 +71,10 @@ class PublishedSchemas:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDeleted:
-    """Whether there was such a version."""
+    """Whether there was such a version; `warnings` as in `DeletedVersions`."""
 
     deleted: bool
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

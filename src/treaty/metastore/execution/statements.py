@@ -14,7 +14,6 @@ from treaty.core.messages.metastore import (
     DropType,
     ExpectedSource,
     SetSourceState,
-    SourceColumnChange,
     SourcesDropped,
     SourceStored,
     UndropSource,
@@ -23,9 +22,10 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
 from treaty.core.requests import GetVersion, UsesOf
 from treaty.core.sources import PAUSED, RUNNING
+from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
-from treaty.metastore.columns.source_refresh import read_user_types, refresh_source
-from treaty.metastore.definitions import create_source, source_column
+from treaty.metastore.columns.source_refresh import refresh_source
+from treaty.metastore.definitions import create_source
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
@@ -129,17 +129,10 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 
 
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
-    changes = tuple(SourceColumnChange("add", source_column(column)) for column in statement.columns)
-    types = yield from read_user_types(column.type for column in statement.columns)
-    request = ChangeSource(
-        statement.name,
-        context.text,
-        columns=changes,
-        kind=statement.kind,
-        dry_run=context.dry_run,
-        types=types.expected,
-    )
-    return (yield from _change(request, context))
+    change, notes = yield from plan_columns(statement, context.text)
+    expected = context.expected or change.expected
+    stored = yield from request_answer(replace(change, expected=expected, dry_run=context.dry_run))
+    return _describe_stored(stored, context, notes)
 
 
 def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange[Answer]:

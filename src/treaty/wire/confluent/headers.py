@@ -1,7 +1,8 @@
 """Header names, media types, and a `CallOptions` as headers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from urllib.parse import quote
 
 from treaty.core.refusals import Invalid
 from treaty.core.registry import CallOptions, refuse_bad_call
@@ -10,6 +11,8 @@ from treaty.wire.http_response import COMMAND, RETRY
 
 POSITION = "Treaty-Position"
 """On an answer: the token of the position that it was read at. On a request: the answer must not be older."""
+WARNING = "Treaty-Warning"
+"""On the answer to a soft deletion: which sources of the metastore are bound to what was deleted, and read it still."""
 CONSISTENCY = "Treaty-Consistency"
 """``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"
@@ -24,6 +27,13 @@ READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
 ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-content-type-options": "nosniff"}
 """Headers of every answer: no cache keeps it, and browsers read it as JSON only."""
+
+
+def print_warning(names: Sequence[str]) -> str:
+    """Return the `WARNING` of a soft deletion: the rule, and names of sources, in UTF-8 and with percent signs where they have other
+    signs than those of a URL.
+    """
+    return f"SOURCE_PINNED {', '.join(quote(name, safe='') for name in names)}"
 
 
 def wants_page(accept: str) -> bool:

@@ -16,7 +16,7 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from tests.simulation.judging.model.making import going_with, refuse_many_contexts
-from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned
+from tests.simulation.judging.model.metastore.pinning import refuse_if_pinned, warned_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -92,7 +92,8 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     refuse_if_readonly(past, q.Scope(*subject))
     answer = DeletedVersions((one.number,))
     if not request.permanent:
-        return Yes((VersionTurned(subject, one.ordinal, "soft"),), answer)
+        warned = replace(answer, warnings=warned_of(past, asking, [one]))
+        return Yes((VersionTurned(subject, one.ordinal, "soft"),), warned)
     if is_last:
         return Yes(tuple(purge_versions(past, subject)), answer)
     return Yes(tuple(VersionPurged(subject, each.ordinal) for each in gone), answer)
@@ -114,7 +115,7 @@ def delete_ordinal(past: Past, asking: Asking, request: DeleteOrdinal) -> Yes:
     refuse_if_referred_to(past, one, ("live",))
     refuse_if_readonly(past, q.Scope(*subject))
     turned = VersionTurned(subject, one.ordinal, "soft")
-    return Yes((turned,), replace(describe(one, names=True), deleted=True))
+    return Yes((turned,), replace(describe(one, names=True), deleted=True, warnings=warned_of(past, asking, [one])))
 
 
 def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
@@ -143,7 +144,8 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     answer = DeletedVersions(tuple(one.number for one in taken))
     if request.permanent:
         return Yes(tuple(purge_versions(past, subject)), answer)
-    return Yes(tuple(VersionTurned(subject, one.ordinal, "soft") for one in live), answer)
+    warned = replace(answer, warnings=warned_of(past, asking, live))
+    return Yes(tuple(VersionTurned(subject, one.ordinal, "soft") for one in live), warned)
 
 
 def survives(past: Past, subject: Subject) -> bool:

@@ -38,7 +38,7 @@ def _again(past: Past, answer: Any, name: Name) -> Any:
         version = _version_again(past, answer.schema.version, name)
         return replace(answer, schema=replace(answer.schema, version=version))
     if isinstance(answer, answers.VersionFound):
-        return replace(_version_again(past, answer, name), deleted=answer.deleted)
+        return replace(_version_again(past, answer, name), deleted=answer.deleted, warnings=answer.warnings)
     if isinstance(answer, t.ResourceBound):
         return _bound_again(past, answer, name)
     if isinstance(answer, Entries):
@@ -94,7 +94,7 @@ def fits_row(kept: Answered, row: Outcome) -> bool:
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
     if isinstance(answer, answers.VersionFound):
-        answer = replace(bare(answer), deleted=answer.deleted)
+        answer = replace(bare(answer), deleted=answer.deleted, warnings=answer.warnings)
     if isinstance(answer, s.PublishedVersion):
         answer = replace(answer, schema=replace(answer.schema, version=bare(answer.schema.version)), warnings=())
         (told or {}).pop("warnings", None)

@@ -28,6 +28,7 @@ from tests.simulation.judging.model.labelling import (
     superseding,
 )
 from tests.simulation.judging.model.making import Case, making_room, schema_of
+from tests.simulation.judging.model.metastore.pinning import warned_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No, tag_of
@@ -217,7 +218,10 @@ def delete_published(past: Past, asking: Asking, request: s.DeletePublished) -> 
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live",))
     refuse_if_readonly(past, q.Scope(*subject))
-    return Yes((VersionTurned(subject, one.ordinal, "soft"),), s.PublishedDeleted(deleted=True))
+    return Yes(
+        (VersionTurned(subject, one.ordinal, "soft"),),
+        s.PublishedDeleted(deleted=True, warnings=warned_of(past, asking, [one])),
+    )
 
 
 def list_published(past: Past, asking: Asking, request: s.ListPublished) -> Yes:

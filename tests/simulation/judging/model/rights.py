@@ -383,6 +383,8 @@ def of_create_source(request: m.CreateSource) -> list[Need]:
 def of_change_source(request: m.ChangeSource) -> list[Need]:
     named = [request.name, *filter(None, (request.rename, request.swap))]
     needed = [Need(("register",), source=_key(name)) for name in named]
+    for schema in (request.key_schema, request.value_schema):
+        needed += [] if schema is None else of_register(schema)
     return [*needed, *_pinned(*(part.pin for part in (request.key, request.value) if part is not None))]
 
 

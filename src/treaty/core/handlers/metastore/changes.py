@@ -15,7 +15,7 @@ from treaty.core.handlers.metastore.definitions import (
 )
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
 from treaty.core.handlers.metastore.new_names import move_bad_rows, refuse_unfit_rename, swap_sources
-from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
@@ -45,18 +45,18 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     source = replace(
         source,
         properties=_with_properties(there.properties, request.properties),
-        key=request.key or there.key,
-        value=request.value or there.value,
         protected=there.protected if request.protect is None else request.protect,
         comment=there.comment if request.comment is None else request.comment,
     )
     if (source.columns, source.properties) != (there.columns, there.properties):
         refuse_unknown_columns(source.columns, source.timestamp, source.properties)
-    for part in (request.key, request.value):
-        refuse_dead_pin(view, part)
+    stage = StagedView(view, command, engine, "change-source", request.dry_run)
+    parts = register_parts(stage, (request.key, request.key_schema), (request.value, request.value_schema))
+    source = replace(source, key=parts[0] or there.key, value=parts[1] or there.value)
+    for part in parts:
+        refuse_dead_pin(stage.view, part)
     if _defines(source) != _defines(there):
         source = replace(source, revision=there.revision + 1)
-    stage = StagedView(view, command, engine, "change-source", request.dry_run)
     new_key = key
     if request.rename and request.rename != there.name:
         refuse_unfit_rename(view, command, key, there)

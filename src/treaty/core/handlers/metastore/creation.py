@@ -6,22 +6,19 @@ from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
-from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.reads import refuse_unfit_reads
 from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query, without_revisions
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
-from treaty.core.handlers.registration.register import register
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
-from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
-from treaty.core.requests import Register
+from treaty.core.refusals import NotLatest, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Incarnation, SchemaPin, Source, SourcePart
+from treaty.core.sources import Incarnation, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import Row, make_row
-from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
 
@@ -109,31 +106,9 @@ def refuse_many_sources(view: View, more: int = 1) -> None:
 
 def _with_schemas(stage: StagedView, request: CreateSource) -> SourceDefinition:
     """Register the schemas of key and value, and return the definition with their versions as pins."""
-    given = [
-        (name, schema) for name, schema in (("key", request.key_schema), ("value", request.value_schema)) if schema
-    ]
-    for name, _ in given:
-        part: SourcePart | None = getattr(request.definition, name)
-        if part is None or part.pin is not None:
-            raise InvalidSource.of(
-                "SCHEMA_PART",
-                f"A schema of the {name} is registered, and the source has no {name} without a pin",
-                path=f"/{name}_schema",
-                allowed=f"a {name} with a format and without a pin",
-            )
     defined = request.definition
-    for name, schema in given:
-        defined = replace(defined, **{name: replace(getattr(defined, name), pin=_register(stage, schema))})
-    return defined
-
-
-def _register(stage: StagedView, request: Register) -> SchemaPin:
-    decision = register(stage.view, replace(stage.command, request=request), stage.engine)
-    stage.put(decision.rows)
-    version = decision.answer.version
-    home = stage.view.get(SUBJECT, request.subject)
-    assert home is not None, "a subject with a version has a row"
-    return SchemaPin(*request.subject, home.generation, version.ordinal, version.schema_id)
+    key, value = register_parts(stage, (defined.key, request.key_schema), (defined.value, request.value_schema))
+    return replace(defined, key=key, value=value)
 
 
 # ------------------------------------------------------------------------------------------------------------ rows

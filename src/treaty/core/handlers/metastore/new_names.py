@@ -64,7 +64,7 @@ def _name_origin(stage: StagedView, streams: Sequence[SourceKey], new_key: Sourc
 
 
 def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
-    """Exchange the names of two sources in one commit. Nobody may read either: a query names what it reads."""
+    """Exchange the names of two sources in one commit. No query may read either: it names what it reads."""
     request = command.request
     if replace(request, statement="", expected=None, dry_run=False, kind="", swap="") != ChangeSource(request.name):
         raise InvalidSource.of(

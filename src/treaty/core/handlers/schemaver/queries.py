@@ -6,7 +6,7 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.private_subjects import refuse_unless_private_creator
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.deletion import delete_live
+from treaty.core.handlers.deletion import delete_live, warned_sources
 from treaty.core.handlers.schemaver.labels import find_label, iglu_name, live_labels, parse_label, parse_name
 from treaty.core.handlers.schemaver.supersession import superseded_labels, superseding_label
 from treaty.core.handlers.settings import refuse_if_readonly
@@ -81,7 +81,8 @@ def delete_published(view: View, command: Command[DeletePublished], engine: Sche
         _, one = _find_published(view, command.request.subject, command.request.label)
     except NotFound:
         return Decision((), PublishedDeleted(deleted=False))
-    return Decision((delete_live(view, one),), PublishedDeleted(deleted=True))
+    warnings = warned_sources(view, command.access, [one])
+    return Decision((delete_live(view, one),), PublishedDeleted(deleted=True, warnings=warnings))
 
 
 def list_published(

@@ -15,6 +15,7 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.pinning import register_parts
 from tests.simulation.judging.model.metastore.state import key_of, readers, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -41,14 +42,15 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
         new,
         protected=old.protected if request.protect is None else request.protect,
         comment=old.comment if request.comment is None else request.comment,
-        key=request.key or old.key,
-        value=request.value or old.value,
     )
     if (new.columns, new.properties) != (old.columns, old.properties):
         refuse_unknown_columns(new.columns, new.timestamp, new.properties)
-    for part in (request.key, request.value):
+    given = ((request.key, request.key_schema), (request.value, request.value_schema))
+    registered, parts = register_parts(past, asking, given)
+    new = replace(new, key=parts[0] or old.key, value=parts[1] or old.value)
+    for part in parts:
         if part is not None and part.pin is not None:
-            refuse_dead_pin(past, part.pin)
+            refuse_dead_pin(past.then(registered), part.pin)
     if len(request.statement.encode("utf-8", "surrogatepass")) > limits.STATEMENT_BYTES:
         raise No(TooLarge, "STATEMENT_BYTES")
     if request.rename and request.rename != old.name:
@@ -59,22 +61,14 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     if (new.columns, new.key, new.value, new.properties) != (old.columns, old.key, old.value, old.properties):
         new = replace(new, revision=old.revision + 1)
     new = replace(new, changed_by=asking.principal, changed=asking.time)
-    events = _moved(past, key, new)
+    events = [*registered, *_moved(past, key, new)]
     return Yes(() if request.dry_run else (*events, *expired(past, asking)), _stored(new, changed=True))
 
 
 def _swap(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     """Two names for two sources, the other way round; nobody reads by either."""
-    if (request.columns, request.properties, request.key, request.value, request.rename, request.types) != (
-        (),
-        (),
-        None,
-        None,
-        "",
-        (),
-    ):
-        raise No(InvalidSource, "SWAP_ALONE")
-    if request.protect is not None or request.comment is not None:
+    alone = m.ChangeSource(request.name, request.statement, swap=request.swap, kind=request.kind)
+    if replace(request, expected=None, dry_run=False) != alone:
         raise No(InvalidSource, "SWAP_ALONE")
     pair = [source_named(past, name) for name in (request.name, request.swap)]
     if pair[0][0] == pair[1][0]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import answers
 from treaty.core.messages import metastore as m
 
 
@@ -22,6 +21,4 @@ def as_compared(answer: Any) -> Any:
         needed = sorted({(one.kind, one.name) for one in answer.dependents})
         upstreams = sorted({(one.kind, one.name) for one in answer.upstreams})
         return needed, upstreams, answer.hidden
-    if isinstance(answer, answers.DeletedVersions):
-        return answer.numbers
     return answer

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.events import SourceChanged
 from tests.simulation.judging.model.metastore.defining import (
     refuse_bad_definition,
     refuse_bad_reads,
@@ -15,16 +15,14 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.pinning import register_parts
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.registering import register
 from treaty.core import limits
 from treaty.core.messages import metastore as m
-from treaty.core.names import subject_of
-from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, SourceExists, TooLarge
-from treaty.core.requests import Register
-from treaty.core.sources import Incarnation, QueryPlan, SchemaPin, Source, SourceColumn, SourcePart
+from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, TooLarge
+from treaty.core.sources import Incarnation, QueryPlan, Source, SourceColumn, SourcePart
 
 _BAD = (
     ("code", "STRING"),
@@ -53,7 +51,8 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
     types = types_in(past, definition.columns)
     reads = () if definition.query is None else definition.query.reads
     refuse_bad_reads(past, asking, key, reads)
-    events, parts = _register(past, asking, request)
+    given = ((definition.key, request.key_schema), (definition.value, request.value_schema))
+    events, parts = register_parts(past, asking, given)
     now = past.then(events)
     new = _source(past, asking, definition, parts, old, types)
     refuse_dead_pins(now, new)
@@ -114,32 +113,6 @@ def _refuse_bad_rows(past: Past, name: str) -> None:
     refuse_bad_name(name)
     refuse_taken(sources(past), name, "SOURCE_TAKEN")
     refuse_many(past)
-
-
-def _register(
-    past: Past, asking: Asking, request: m.CreateSource
-) -> tuple[list[Event], tuple[SourcePart | None, SourcePart | None]]:
-    """The schemas that come with a source are versions before it is made; those versions are its pins."""
-    definition = request.definition
-    parts = [(definition.key, request.key_schema), (definition.value, request.value_schema)]
-    for part, schema in parts:
-        if schema is not None and (part is None or part.pin is not None):
-            raise No(InvalidSource, "SCHEMA_PART")
-    events, pinned = list[Event](), list[SourcePart | None]()
-    for part, schema in parts:
-        if part is None or schema is None:
-            pinned.append(part)
-            continue
-        registered = register(past.then(events), asking, schema)
-        events += registered.events
-        pinned.append(replace(part, pin=_pin(past.then(events), registered, schema)))
-    return events, (pinned[0], pinned[1])
-
-
-def _pin(past: Past, registered: Yes, schema: Register) -> SchemaPin:
-    version = registered.answer.version
-    subject = subject_of(version.subject, schema.subject.context)
-    return SchemaPin(*subject, past.subjects[subject].generation, version.ordinal, version.schema_id)
 
 
 def _source(
