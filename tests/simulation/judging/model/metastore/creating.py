@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import SourceChanged
+from tests.simulation.judging.model.metastore.binding import register_parts
 from tests.simulation.judging.model.metastore.defining import (
     refuse_bad_definition,
     refuse_bad_reads,
@@ -15,7 +16,6 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
-from tests.simulation.judging.model.metastore.pinning import register_parts
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
