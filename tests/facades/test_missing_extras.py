@@ -61,6 +61,7 @@ NEEDS = {
     "table diff e --table {folder}/t --registry {registry}": "spark",
     "table evolve e --table {folder}/t --registry {registry}": "spark",
     "runner --once --files {folder} --registry {registry}": "spark",
+    "test {folder}": "spark",
     "spark packages": "spark",
 }
 """Command lines that need an extra, and the extra."""

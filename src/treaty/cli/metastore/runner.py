@@ -48,7 +48,7 @@ def command(
     """  # noqa: D301 - click wants the control character
     del once  # the one way to run so far
     with needs_spark():
-        from treaty.spark.runner.once import OnceRunner  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.spark.runner.once import OnceRunner, list_queries  # noqa: PLC0415 (these load Spark, which --help must not need)
         from treaty.spark.session import session  # noqa: PLC0415
 
     reports: list[QueryReport] = []
@@ -59,8 +59,13 @@ def command(
             _say_report(report)
 
     with connection.open_registry(registry) as found:
+        if not list_queries(found.registry):
+            screen.say_json([]) if as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
+            return
         with needs_jvm():
             spark = session("treaty runner", delta=True, verbose=is_verbose())
+        if not is_verbose():
+            spark.sparkContext.setLogLevel("ERROR")
         fine = OnceRunner(spark, found.registry, files, checkpoints or files / CHECKPOINTS).run(add, names)
     if as_json:
         screen.say_json(
@@ -69,8 +74,6 @@ def command(
                 for one in reports
             ]
         )
-    elif not reports:
-        screen.say("no query to run: CREATE … AS makes one", err=True)
     if not fine:
         failed = ", ".join(one.name for one in reports if one.error)
         raise QueriesFailedError(f"queries failed: {failed}", "QUERIES_FAILED")

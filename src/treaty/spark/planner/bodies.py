@@ -34,31 +34,22 @@ class BodyPlanner:
     def __init__(self, spark: SparkSession, root: Path) -> None:
         """Take a session; the folders of empty tables are made below `root`."""
         self._root = root
-        self._streams = _open_session(spark)
-        self._batches = _open_session(spark)
+        self._streams = open_session(spark)
+        self._batches = open_session(spark)
         self._engine = f"spark {spark.version}"
 
     def list_reads(self, body: str) -> tuple[str, ...]:
         """Return the names that a body reads, each once. Raises `BodyRefusedError`."""
         with _active(self._streams), _refusing(body):
-            return _list_names(self._parse(body), body)
+            return _list_names(parse_body(self._streams, body), body)
 
     def plan(self, query: QueryBody) -> BodyPlan:
         """Return the plan of a body. Raises `BodyRefusedError`."""
         with _active(self._streams), _refusing(query.text):
             return self._plan(query)
 
-    def _parse(self, body: str) -> TreeNode:
-        """The parsed plan of a body that passes the check, before any name is looked up."""
-        if len(body.encode()) > PLANNER_BODY_BYTES:
-            message = f"the query has {len(body.encode()):,} bytes, and at most {PLANNER_BODY_BYTES:,} are planned (PLANNER_BODY_BYTES)"
-            raise BodyRefusedError("BODY_TOO_LARGE", message, "several queries, each reading the one before")
-        tree = read_tree(_parser(self._streams).parseQuery(body).toJSON())
-        check_parsed(tree, split_tokens(body))
-        return tree
-
     def _plan(self, query: QueryBody) -> BodyPlan:
-        parsed = self._parse(query.text)
+        parsed = parse_body(self._streams, query.text)
         query = replace(query, sources=_select_sources(query, _list_names(parsed, query.text)))
         _refuse_streams_of_tables(parsed, query)
         for source in query.sources:
@@ -103,12 +94,22 @@ class BodyPlanner:
             return fingerprint(analyzed, optimizer.execute(analyzed), str(self._root))
 
 
-def _open_session(spark: SparkSession) -> SparkSession:
-    """A session with the pinned and restricted settings, and without the views of any other."""
+def open_session(spark: SparkSession) -> SparkSession:
+    """Return a session with the pinned and restricted settings, and without the views of any other."""
     opened = spark.newSession()
     for name, value in (*PINNED, *RESTRICTED.items(), *PRINTED.items()):
         opened.conf.set(name, value)
     return opened
+
+
+def parse_body(spark: SparkSession, body: str) -> TreeNode:
+    """Return the parsed plan of a body that passes the check, before any name is looked up. Raises `BodyRefusedError`."""
+    if len(body.encode()) > PLANNER_BODY_BYTES:
+        message = f"the query has {len(body.encode()):,} bytes, and at most {PLANNER_BODY_BYTES:,} are planned (PLANNER_BODY_BYTES)"
+        raise BodyRefusedError("BODY_TOO_LARGE", message, "several queries, each reading the one before")
+    tree = read_tree(_parser(spark).parseQuery(body).toJSON())
+    check_parsed(tree, split_tokens(body))
+    return tree
 
 
 def _parser(spark: SparkSession) -> Any:

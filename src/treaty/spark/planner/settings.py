@@ -24,7 +24,6 @@ RESTRICTED: Mapping[str, str] = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.groupByOrdinal": "true",
-    "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.cteRecursionLevelLimit": "1",
     "spark.sql.streaming.unsupportedOperationCheck": "true",
 }

@@ -48,23 +48,13 @@ class OnceRunner:
         """Run all queries whose desired state is RUNNING, or those named, each after those that it reads; return whether none failed."""
         wanted = {name.lower() for name in names}
         fine = True
-        for source in order_queries(self._list_queries()):
+        for source in order_queries(list_queries(self.registry)):
             if source.desired != RUNNING or (wanted and source.name.lower() not in wanted):
                 continue
             report = self._run_query(source)
             on_report(report)
             fine = fine and not report.error
         return fine
-
-    def _list_queries(self) -> list[Source]:
-        found: list[Source] = []
-        after = ""
-        while True:
-            page = self.registry.ask(ListSources(queries=True, after=after, limit=SOURCES_PAGE)).answer
-            found += page.sources
-            if not page.last:
-                return found
-            after = page.last
 
     def _run_query(self, source: Source) -> QueryReport:
         assert source.query is not None, "a source without a query is not listed"
@@ -126,6 +116,18 @@ class OnceRunner:
             replace(one, type=print_column_type(expand_type(kind, types.get)))
             for one, kind in zip(source.columns, kinds, strict=True)
         )
+
+
+def list_queries(registry: Registry) -> list[Source]:
+    """Return all sources of a registry that have a query."""
+    found: list[Source] = []
+    after = ""
+    while True:
+        page = registry.ask(ListSources(queries=True, after=after, limit=SOURCES_PAGE)).answer
+        found += page.sources
+        if not page.last:
+            return found
+        after = page.last
 
 
 def order_queries(queries: list[Source]) -> Iterator[Source]:

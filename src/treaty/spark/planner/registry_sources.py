@@ -1,0 +1,40 @@
+"""Sources of a registry as a body may read them."""
+
+from dataclasses import replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types import expand_type, parse_column_type, print_column_type
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.refusals import NotFound
+from treaty.core.sources import SchemaPin, SourcePart
+from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.spark.planner.questions import ReadableSource
+
+LAKE_TABLES = frozenset(("delta",))
+"""Connectors whose tables move while a stream is joined with them: a folder of Parquet does not."""
+
+
+def find_readable_source(name: str) -> Exchange[ReadableSource | None]:
+    """A source as a body may read it; None where there is none."""
+    try:
+        source = (yield from request_answer(DescribeSource(name))).source
+    except NotFound:
+        return None
+    types = yield from read_user_types(parse_column_type(one.type) for one in source.columns)
+    columns = tuple(
+        replace(one, type=print_column_type(expand_type(parse_column_type(one.type), types.expanded.get)))
+        for one in source.columns
+    )
+    properties = dict(source.properties)
+    deduplicate = tuple(
+        name.strip().strip("`") for name in properties.get("DEDUPLICATE", "").split(",") if name.strip()
+    )
+    joinable = source.connector in LAKE_TABLES or properties.get("MATERIALIZE") == "delta"
+    return ReadableSource(
+        source.name, source.kind, source.generation, columns, properties.get("WATERMARK", ""), deduplicate, joinable,
+        _pin_of(source.key), _pin_of(source.value), source.revision,
+    )  # fmt: skip
+
+
+def _pin_of(part: SourcePart | None) -> SchemaPin | None:
+    return None if part is None else part.pin

@@ -1,0 +1,77 @@
+"""What differs between the rows that are expected and those that came, by row and column."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Row = tuple[Any, ...]
+SHOWN = 20
+"""Differences that a message names; the others are counted."""
+
+
+def list_differences(
+    columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row], *, ordered: bool = False
+) -> list[str]:
+    """Return a sentence for each row that differs; none where the rows are the same, in any order unless `ordered`."""
+    found = [*(_compare_places(columns, expected, came) if ordered else _compare_sets(columns, expected, came))]
+    return found if len(found) <= SHOWN else [*found[:SHOWN], f"and {len(found) - SHOWN} more differences"]
+
+
+def _compare_places(columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row]) -> Iterator[str]:
+    for place in range(max(len(expected), len(came))):
+        wanted = expected[place] if place < len(expected) else None
+        found = came[place] if place < len(came) else None
+        if wanted != found:
+            yield _describe(columns, wanted, found, f"row {place + 1}: ")
+
+
+def _compare_sets(columns: Sequence[str], expected: Sequence[Row], came: Sequence[Row]) -> Iterator[str]:
+    wanted = Counter(map(_freeze, expected))
+    found = Counter(map(_freeze, came))
+    missing, more = _take(wanted - found, expected), _take(found - wanted, came)
+    for row in missing:
+        nearest = max(more, key=lambda one: sum(a == b for a, b in zip(row, one, strict=True)), default=None)
+        if nearest is not None and any(a == b for a, b in zip(row, nearest, strict=True)):
+            more.remove(nearest)
+            yield _describe(columns, row, nearest)
+        else:
+            yield _describe(columns, row, None)
+    for row in more:
+        yield _describe(columns, None, row)
+
+
+def _take(left: Counter[Any], rows: Sequence[Row]) -> list[Row]:
+    """The rows that are left, as often as they are."""
+    taken = []
+    for row in rows:
+        key = _freeze(row)
+        if left[key] > 0:
+            left[key] -= 1
+            taken.append(row)
+    return taken
+
+
+def _freeze(value: Any) -> Any:
+    """A value that can be counted."""
+    if isinstance(value, dict):
+        return ("map", *sorted((repr(name), _freeze(one)) for name, one in value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(map(_freeze, value))
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return value
+
+
+def _describe(columns: Sequence[str], wanted: Row | None, found: Row | None, place: str = "") -> str:
+    if found is None:
+        return f"{place}missing {_show(columns, wanted or ())}"
+    if wanted is None:
+        return f"{place}unexpected {_show(columns, found)}"
+    pairs = zip(columns, wanted, found, strict=True)
+    changed = [f"{name} is {came!r}, expected {want!r}" for name, want, came in pairs if want != came]
+    same = [f"{name} {want!r}" for name, want, came in zip(columns, wanted, found, strict=True) if want == came]
+    return f"{place}{', '.join(same)}: {'; '.join(changed)}" if same else f"{place}{'; '.join(changed)}"
+
+
+def _show(columns: Sequence[str], row: Row) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in zip(columns, row, strict=True))

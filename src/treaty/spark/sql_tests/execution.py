@@ -1,0 +1,185 @@
+"""Tests carried out as batches: the rows that are given are the sources of a body, and what comes out is compared."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from treaty.core.column_types import SqlType, expand_type, print_column_type
+from treaty.core.column_types.tokens import print_name
+from treaty.core.sources import SourceColumn
+from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.spark.planner.bodies import BodyPlanner, open_session, parse_body
+from treaty.spark.planner.leaf_columns import blank_streams
+from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
+from treaty.spark.sql_tests.differences import list_differences
+from treaty.spark.sql_tests.files import CaseFolder, CaseRows, InvalidCaseError, SqlCase
+
+PLACE = "_treaty_place"
+SourceLookup = Callable[[str], ReadableSource | None]
+"""Finds a source by its name; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a test came to: its differences, none where it passed; why it could not be carried out; and its seconds."""
+
+    name: str
+    differences: tuple[str, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether rows are as expected."""
+        return not self.differences and not self.error
+
+
+class CaseRunner:
+    """Carries out the tests of a folder in one session. `find_source` finds sources that the folder does not create, in a registry."""
+
+    def __init__(
+        self, spark: SparkSession, folder: CaseFolder, views: Path, find_source: SourceLookup = lambda _name: None
+    ) -> None:
+        """Take a session; empty tables for the planner are made below `views`."""
+        self._planner = BodyPlanner(spark, views)
+        self._spark = open_session(spark)
+        self._statements = folder.statements
+        self._find_source = find_source
+        self._sources: dict[str, ReadableSource] = {}
+        self._plans: dict[str, BodyPlan] = {}
+
+    def run(self, case: SqlCase) -> CaseResult:
+        """Return what a test came to; errors of it are part of that."""
+        start = time.monotonic()
+        differences: list[str] = []
+        error = ""
+        try:
+            given = {one.source.lower(): one for one in case.given}
+            for wanted in case.expected:
+                differences += [f"{wanted.source}: {one}" for one in self._compare(wanted, given)]
+        except (InvalidCaseError, BodyRefusedError, PySparkException) as wrong:
+            error = str(wrong).strip().split("\n")[0]
+            if isinstance(wrong, BodyRefusedError) and wrong.hint:
+                error = f"{error}; {wrong.hint}"
+        return CaseResult(case.name, tuple(differences), error, time.monotonic() - start)
+
+    def _compare(self, wanted: CaseRows, given: Mapping[str, CaseRows]) -> list[str]:
+        source = self._find(wanted.source)
+        columns = wanted.columns or tuple(one.name for one in source.columns)
+        names = [print_name(one) for one in columns]
+        expected = self._read_rows(replace(wanted, columns=columns), source).select(*names)
+        came = self._frame(source.name, given, asked=True).select(*names)
+        rows = [[tuple(row) for row in frame.collect()] for frame in (expected, came)]
+        return list_differences(columns, rows[0], rows[1], ordered=wanted.is_ordered)
+
+    def _find(self, name: str) -> ReadableSource:
+        """A source as a body may read it. Raises `InvalidCaseError` for one that is not there, or has no columns."""
+        key = name.lower()
+        if key not in self._sources:
+            self._sources[key] = self._describe(key, name)
+        return self._sources[key]
+
+    def _describe(self, key: str, name: str) -> ReadableSource:
+        statement = self._statements.get(key)
+        if statement is None:
+            found = self._find_source(name)
+            if found is None:
+                raise InvalidCaseError(
+                    f"there is no stream or table {name}: create it in a file of this folder, or give --registry"
+                )
+            return replace(found, generation=len(self._sources) + 1, is_joinable=True)
+        columns = self._columns(statement)
+        if not columns:
+            raise InvalidCaseError(
+                f"{name} has no columns in its statement: write them, or give --registry where it is"
+            )
+        deduplicate = tuple(
+            filter(None, (one.strip().strip("`") for one in statement.property("DEDUPLICATE").split(",")))
+        )
+        kind = statement.kind or "STREAM"
+        return ReadableSource(
+            statement.name,
+            kind,
+            len(self._sources) + 1,
+            columns,
+            statement.property("WATERMARK"),
+            deduplicate,
+            is_joinable=True,
+        )
+
+    def _columns(self, statement: CreateSourceStatement) -> tuple[SourceColumn, ...]:
+        if statement.body:
+            return self._plan(statement).columns
+        return tuple(
+            SourceColumn(one.name, print_column_type(_expand(one.type)), one.nullable, one.role)
+            for one in statement.columns
+        )
+
+    def _plan(self, statement: CreateSourceStatement) -> BodyPlan:
+        key = statement.name.lower()
+        if key not in self._plans:
+            names = self._planner.list_reads(statement.body)
+            sources = tuple(self._find(name) for name in names)
+            own = tuple(one.name for one in statement.columns if one.role == "key")
+            unbounded = statement.property("ALLOW_UNBOUNDED_STATE") == "true"
+            self._plans[key] = self._planner.plan(
+                QueryBody(
+                    statement.name, statement.kind or "STREAM", statement.body, sources, own, statement.final, unbounded
+                )
+            )
+        return self._plans[key]
+
+    def _frame(self, name: str, given: Mapping[str, CaseRows], *, asked: bool = False) -> DataFrame:
+        """The rows of a source: those that are given, else those of its query, else none."""
+        source = self._find(name)
+        statement = self._statements.get(name.lower())
+        if name.lower() in given and not (asked and statement is not None and statement.body):
+            return self._settle(self._read_rows(given[name.lower()], source), source)
+        if statement is None or not statement.body:
+            return self._read_rows(CaseRows(source.name, (), "", 0), source)
+        plan = self._plan(statement)
+        for read in plan.plan.reads:
+            self._frame(read.source, given).createOrReplaceTempView(print_name(read.spelling))
+        frame = self._spark.sql(blank_streams(self._spark, statement.body))
+        return self._settle(frame, replace(source, deduplicate=())) if plan.plan.output_mode == "append" else frame
+
+    def _settle(self, frame: DataFrame, source: ReadableSource) -> DataFrame:
+        """The rows without those that DEDUPLICATE takes away; of a table the last one of each key."""
+        if source.deduplicate:
+            return frame.dropDuplicates(list(source.deduplicate))
+        key = [print_name(one.name) for one in source.columns if one.role == "key"]
+        if source.kind == "STREAM" or not key:
+            return frame
+        placed = frame.withColumn(PLACE, F.monotonically_increasing_id())
+        newest = F.row_number().over(Window.partitionBy(*key).orderBy(F.col(PLACE).desc()))
+        return placed.withColumn(PLACE, newest).where(F.col(PLACE) == 1).drop(PLACE)
+
+    def _read_rows(self, rows: CaseRows, source: ReadableSource) -> DataFrame:
+        """Rows of a test as a frame with the columns of their source; columns that they leave out are null."""
+        types = {one.name.lower(): one for one in source.columns}
+        names = rows.columns or tuple(one.name for one in source.columns)
+        for name in names:
+            if name.lower() not in types:
+                raise InvalidCaseError(f"line {rows.line}: {source.name} has no column {name}")
+        if not rows.rows:
+            ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in source.columns)
+            return self._spark.createDataFrame([], ddl)
+        listed = ", ".join(map(print_name, names))
+        text = f"SELECT * FROM VALUES {rows.rows} AS rows({listed})"  # noqa: S608 (the rows of a test are SQL, which is checked)
+        parse_body(self._spark, text)
+        there = {name.lower() for name in names}
+        cast = [
+            f"CAST({print_name(one.name) if one.name.lower() in there else 'NULL'} AS {one.type}) AS {print_name(one.name)}"
+            for one in source.columns
+        ]
+        return self._spark.sql(f"SELECT {', '.join(cast)} FROM ({text})")  # noqa: S608
+
+
+def _expand(kind: SqlType) -> SqlType:
+    return expand_type(kind, lambda _name: None)

@@ -1,0 +1,113 @@
+"""`treaty test`: rows that are given, a query, and rows that are expected."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from pyspark.sql import SparkSession
+
+from treaty.spark.sql_tests.execution import CaseResult, CaseRunner
+from treaty.spark.sql_tests.files import InvalidCaseError, read_folder, read_test
+from treaty.spark.sql_tests.junit import print_junit
+
+SOURCES = """
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP) WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE TABLE carriers (code STRING PRIMARY KEY, nm STRING) WITH (KAFKA_TOPIC = 'carriers', VALUE_FORMAT = 'AVRO', MATERIALIZE = 'delta');
+CREATE STREAM late AS SELECT id, carrier, delay FROM STREAM flights WHERE delay > 15;
+CREATE TABLE delays AS SELECT carrier, count(*) AS n, avg(delay) AS mean FROM STREAM flights GROUP BY carrier;
+CREATE TABLE named WITH (KEY_FORMAT = 'AVRO') AS SELECT c.nm AS name, count(*) AS n FROM STREAM late AS l JOIN carriers AS c ON l.carrier = c.code GROUP BY c.nm;
+CREATE STREAM minutes AS SELECT window.start AS start, count(*) AS n FROM STREAM flights WATERMARK ts DELAY OF INTERVAL 1 MINUTE GROUP BY window(ts, '1 minute') EMIT FINAL;
+"""
+GIVEN = "GIVEN flights (1, 'AA', 10, '2026-01-01 00:00:10Z'), (2, 'DL', 20, '2026-01-01 00:00:50Z'), (3, 'AA', 30, '2026-01-01 00:01:00Z');"
+CASES = {
+    "filter": "EXPECT late (2, 'DL', 20), (3, 'AA', 30);",
+    "columns": "EXPECT late (carrier) VALUES ('DL'), ('AA');",
+    "groups": "EXPECT delays ('AA', 2, 20.0), ('DL', 1, 20.0);",
+    "chain": "GIVEN carriers ('AA', 'old'), ('DL', 'Delta'), ('AA', 'American'); EXPECT named ('American', 1), ('Delta', 1);",
+    "result_given": "GIVEN carriers ('X', 'Ex'); GIVEN late (9, 'X', 99), (8, 'X', 98); EXPECT named ('Ex', 2);",
+    "windows": "EXPECT minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
+    "nothing": "GIVEN late (1, 'Q', 1); EXPECT named NOTHING;",
+    "several": "EXPECT late (id) VALUES (2), (3); EXPECT delays (carrier) VALUES ('AA'), ('DL');",
+}
+WRONG = {
+    "value": ("EXPECT late (2, 'DL', 21), (3, 'AA', 30);", "late: id 2, carrier 'DL': delay is 20, expected 21"),
+    "missing": (
+        "EXPECT late (2, 'DL', 20), (3, 'AA', 30), (4, 'ZZ', 40);",
+        "late: missing id 4, carrier 'ZZ', delay 40",
+    ),
+    "unexpected": ("EXPECT late (2, 'DL', 20);", "late: unexpected id 3, carrier 'AA', delay 30"),
+    "twice": ("EXPECT late (2, 'DL', 20), (3, 'AA', 30), (3, 'AA', 30);", "late: missing id 3, carrier 'AA', delay 30"),
+    "order": ("EXPECT ORDERED delays (carrier) VALUES ('ZZ'), ('AA');", "delays: row 1: carrier is"),
+}
+ERRORS = {
+    "unknown_source": ("EXPECT nobody (1);", "there is no stream or table nobody"),
+    "unknown_column": ("EXPECT late (colour) VALUES (1);", "late has no column colour"),
+    "hostile_rows": ("EXPECT late (reflect('java.lang.System', 'nanoTime'), 'a', 1);", "reflect is refused"),
+    "number_of_values": ("EXPECT late (1, 2);", ""),
+}
+
+
+def write(folder: Path, cases: dict[str, str]) -> Path:
+    (folder / "sources.sql").write_text(SOURCES)
+    for name, text in cases.items():
+        (folder / f"{name}.test.sql").write_text(f"-- {name}\n{GIVEN if 'GIVEN late' not in text else ''}\n{text}\n")
+    return folder
+
+
+def run(spark: SparkSession, folder: Path, views: Path) -> dict[str, CaseResult]:
+    found = read_folder(folder, {})
+    runner = CaseRunner(spark, found, views)
+    return {one.name: runner.run(one) for one in found.tests}
+
+
+@pytest.mark.jvm
+def test_rows_are_compared_by_row_and_column(
+    spark: SparkSession, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    texts = CASES | {name: text for name, (text, _) in (WRONG | ERRORS).items()}
+    results = run(spark, write(tmp_path, texts), tmp_path_factory.mktemp("views"))
+    assert {name: (results[name].differences, results[name].error) for name in CASES} == dict.fromkeys(CASES, ((), ""))
+    for name, (_, sentence) in WRONG.items():
+        assert results[name].differences[0].startswith(sentence), results[name]
+    for name, (_, sentence) in ERRORS.items():
+        assert results[name].error, name
+        assert sentence in results[name].error, results[name]
+    suite = ET.fromstring(print_junit([*results.values()], "here"))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == (
+        str(len(texts)),
+        str(len(WRONG)),
+        str(len(ERRORS)),
+    )
+
+
+@pytest.mark.jvm
+def test_the_command_says_what_differs(tmp_path: Path) -> None:
+    write(tmp_path, {"filter": CASES["filter"], "value": WRONG["value"][0]})
+    junit = tmp_path / "results.xml"
+    command = [sys.executable, "-m", "treaty.cli.main", "test", str(tmp_path), "--junit", str(junit), "--json"]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, "TREATY_REGISTRY": ""}
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert {one["name"]: one["passed"] for one in json.loads(ended.stdout.split("\n]\n")[0] + "\n]")} == {
+        "filter": True,
+        "value": False,
+    }
+    assert ET.parse(junit).getroot().get("failures") == "1"
+
+
+def test_what_is_no_test_says_how_one_is_written() -> None:
+    for text, part in (
+        ("GIVEN flights (1)", "nothing is expected"),
+        ("EXPECT", "t.test.sql:1: EXPECT is no test"),
+        ("\nTEST a (1);", "t.test.sql:2: TEST a ( 1 is no test"),
+        ("EXPECT a 1;", "is no test"),
+    ):
+        with pytest.raises(InvalidCaseError) as wrong:
+            read_test("t.test.sql", text)
+        assert part in str(wrong.value)
+        assert "EXPECT" in str(wrong.value)
