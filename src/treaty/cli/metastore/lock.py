@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from treaty.cli.metastore.body_types import open_body_planner
 from treaty.cli.metastore.plan_output import locate_file
 from treaty.cli.metastore.project import REFUSED, InvalidFilesError, ProjectOptions, read_project
 from treaty.cli.registry import connection
@@ -103,12 +104,19 @@ def _say_moved(moved: tuple[MovedObject, ...]) -> None:
     metavar="URL",
     help="Also compare the lock with this registry, and name what has moved. Without it no registry is asked.",
 )
+@click.option(
+    "--bodies/--no-bodies",
+    default=None,
+    help="Type the queries with Spark, which takes some seconds (default: where Spark is installed).",
+)
 @output_options
-def compile_(path: str, *, variables: tuple[str, ...], registry: str | None, output: OutputOptions) -> None:
-    """Parse the SQL files of PATH and type their heads against treaty.lock, without a registry.
+def compile_(
+    path: str, *, variables: tuple[str, ...], registry: str | None, bodies: bool | None, output: OutputOptions
+) -> None:
+    """Parse the SQL files of PATH and type them against treaty.lock, without a registry.
 
     Checked are statements, types, properties, columns against their formats, the subjects and sources that are read, and
-    their order. Bodies of queries are not typed: a planner does that when they are applied.
+    their order; and with Spark the queries: their columns, and what streams can't do.
 
     \b
     Examples:
@@ -119,7 +127,8 @@ def compile_(path: str, *, variables: tuple[str, ...], registry: str | None, out
     project, _ = read_project(path, ProjectOptions(variables))
     old = _read_lock_file(_lock_path(path))
     try:
-        compiled = compile_project(project, old)
+        with open_body_planner(project, bodies) as plan_body:
+            compiled = compile_project(project, old, plan_body)
     except InvalidProjectError as wrong:
         raise InvalidFilesError(wrong) from wrong
     moved = () if registry is None else compare_locks(old, _read_registry(project, registry))

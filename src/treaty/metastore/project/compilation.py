@@ -17,13 +17,16 @@ from treaty.core.column_types import (
 )
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.requests import Request
+from treaty.core.sources import SourceColumn
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import KAFKA, NONE, choose_key_format, settle_side
-from treaty.metastore.definitions import TABLES, connector_of, place_of, refuse_misplaced, side_request
+from treaty.metastore.definitions import TABLES, connector_of, place_of, refuse_misplaced, side_request, source_column
+from treaty.metastore.execution.source_printer import print_columns
 from treaty.metastore.project.files import InvalidProjectError, ProjectProblem
 from treaty.metastore.project.lock import LOCK_FORMAT, LockedObject, ProjectLock, list_outer_sides, name_locked_subject
 from treaty.metastore.project.objects import ProjectObject, SqlProject
 from treaty.metastore.project.order import list_read_names, order_objects, types_of
+from treaty.metastore.project.typed_sources import PlanBody, TypedSources, list_locked_columns
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 
 LOCK_AGAIN = "`treaty lock`, where the registry has it"
@@ -32,7 +35,7 @@ TABLES_OF_LOCK = ("source", "subject", "type")
 
 @dataclass(frozen=True, slots=True)
 class CompiledObject:
-    """An object of a project with its columns as SQL has them; those of a query are not known without Spark."""
+    """An object of a project with its columns as SQL has them; those of a query are known where a planner types it."""
 
     kind: str
     name: str
@@ -51,8 +54,9 @@ class CompiledProject:
 class _HeadCompiler:
     """Types the heads of a project, and collects its problems."""
 
-    def __init__(self, project: SqlProject, lock: ProjectLock) -> None:
+    def __init__(self, project: SqlProject, lock: ProjectLock, plan_body: PlanBody | None) -> None:
         self.lock = lock
+        self.plan_body = plan_body
         self.sources = {key for table, key in (described.key for described in project.objects) if table == "source"}
         self.sources |= {locked.name for locked in lock.objects if locked.table == "source"}
         self.types = dict(_list_locked_types(lock))
@@ -63,6 +67,7 @@ class _HeadCompiler:
         for described, _, side in list_outer_sides(project):
             self.outer.setdefault(described.key[1], []).append(side)
         self.problems: list[ProjectProblem] = []
+        self.typed = TypedSources(lock, self.types)
 
     def compile(self, described: ProjectObject) -> CompiledObject:
         """Return an object with its columns; its problems are noted."""
@@ -72,12 +77,13 @@ class _HeadCompiler:
             columns: tuple[str, ...] = (print_column_type(statement.type),)
             return CompiledObject("TYPE", described.name, described.file, columns)
         if statement.body:
-            self._check_reads(described, statement)
-            return CompiledObject(statement.kind, described.name, described.file, ())
-        declared = tuple(f"{column.name} {print_column_type(column.type)}" for column in statement.columns)
+            columns = self._type_query(described, statement) if self._check_reads(described, statement) else ()
+            return CompiledObject(statement.kind, described.name, described.file, columns)
+        declared = print_columns(statement.kind, map(source_column, statement.columns)) if statement.columns else ()
         locked = tuple(self._list_locked_columns(described, statement))
         if not any(problem.line == described.line and problem.file == described.file for problem in self.problems):
             self._note(described, lambda: self._check_head(statement))
+            self._note(described, lambda: self.typed.add(statement, self._list_columns(described, statement)))
         return CompiledObject(statement.kind, described.name, described.file, (*declared, *locked))
 
     def _note(self, described: ProjectObject, check: Callable[[], None]) -> None:
@@ -101,13 +107,37 @@ class _HeadCompiler:
                 return
             expand_type(kind, self.types.get)
 
-    def _check_reads(self, described: ProjectObject, statement: CreateSourceStatement) -> None:
+    def _list_columns(self, described: ProjectObject, statement: CreateSourceStatement) -> Iterator[SourceColumn]:
+        """Yield the columns that a statement declares, and those that it takes from locked schemas."""
+        yield from map(source_column, statement.columns)
+        for side in self.outer.get(described.key[1], ()):
+            locked = self.lock.find("subject", name_locked_subject(statement, side))
+            if locked is not None:
+                columns = list_locked_columns("STREAM", locked)
+                yield from (replace(column, role=side) for column in columns)
+
+    def _type_query(self, described: ProjectObject, statement: CreateSourceStatement) -> tuple[str, ...]:
+        """Return the columns of a query; none without a planner, or where a source that it reads has none."""
+        sources = [self.typed.found.get(name) for name in dict.fromkeys(list_read_names(statement.body))]
+        if self.plan_body is None or None in sources:
+            return ()
+        typed: list[SourceColumn] = []
+        plan_body = self.plan_body
+        self._note(described, lambda: typed.extend(plan_body(statement, tuple(filter(None, sources)))))
+        if typed:
+            self._note(described, lambda: self.typed.add(statement, typed))
+        return print_columns(statement.kind, typed) if typed else ()
+
+    def _check_reads(self, described: ProjectObject, statement: CreateSourceStatement) -> bool:
+        """Whether all that a query reads is there; what is missing is noted."""
+        before = len(self.problems)
         for name in dict.fromkeys(list_read_names(statement.body)):
             if name not in self.sources:
                 near = get_close_matches(name, sorted(self.sources), 1)
                 hint = f"did you mean {near[0]}?" if near else f"a file that creates it, or {LOCK_AGAIN}"
                 message = f"the query reads {name}, which no file and no lock has"
                 self.problems.append(described.find_problem("READ_NOT_FOUND", message, hint))
+        return len(self.problems) == before
 
     def _list_locked_columns(self, described: ProjectObject, statement: CreateSourceStatement) -> Iterator[str]:
         """Yield the columns that a source takes from schemas; what does not fit the lock is noted."""
@@ -157,12 +187,12 @@ def _list_locked_types(lock: ProjectLock) -> Iterator[tuple[str, SqlType]]:
             yield locked.name, parse_column_type(str(locked.fact("definition")))
 
 
-def compile_project(project: SqlProject, lock: ProjectLock) -> CompiledProject:
-    """Return the typed heads of a project and its problems, without a registry.
+def compile_project(project: SqlProject, lock: ProjectLock, plan_body: PlanBody | None = None) -> CompiledProject:
+    """Return the typed heads of a project and its problems, without a registry. With `plan_body` queries are typed too.
 
     Raises `InvalidProjectError` for objects that need each other.
     """
-    compiler = _HeadCompiler(project, lock)
+    compiler = _HeadCompiler(project, lock, plan_body)
     objects = tuple(compiler.compile(described) for described in order_objects(project.objects))
     problems = sorted(compiler.problems, key=lambda one: (one.file, one.line, one.column))
     return CompiledProject(objects, tuple(problems))

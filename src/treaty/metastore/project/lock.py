@@ -29,6 +29,8 @@ from treaty.metastore.sql.statements import CreateSourceStatement
 
 LOCK_FILE = "treaty.lock"
 LOCK_FORMAT = 1
+READ_PROPERTIES = ("DEDUPLICATE", "MATERIALIZE", "WATERMARK")
+"""Properties of a source that queries over it depend on."""
 HEAD = """# Written by `treaty lock`: what the files beside it take from the registry. Keep it under version control;
 # `treaty compile` checks the files against it without a registry."""
 
@@ -123,17 +125,20 @@ def read_lock(project: SqlProject) -> Exchange[ProjectLock]:
     A source that is there is locked to the schemas that it is bound to, another one to the latest version of its subject.
     """
     objects: dict[tuple[str, str], LockedObject] = {}
-    for name in list_outer_types(project):
+    created = {key for table, key in (described.key for described in project.objects) if table == "type"}
+    types = set(list_outer_types(project))
+    for name in list_outer_sources(project):
+        row = yield from _find_source(name)
+        if row is not None:
+            objects["source", name] = _lock_source(name, row)
+            types |= {*row.types} - created
+    for name in sorted(types):
         try:
             found = yield from request_answer(DescribeType(name))
         except NotFound:
             continue
         facts = (("generation", found.type.generation), ("definition", found.expanded))
         objects["type", name] = LockedObject("type", name, facts)
-    for name in list_outer_sources(project):
-        row = yield from _find_source(name)
-        if row is not None:
-            objects["source", name] = _lock_source(name, row)
     for described, statement, side in list_outer_sides(project):
         row = yield from _find_source(described.name)
         pinned = statement if row is None else pin_sides(statement, row)
@@ -155,7 +160,13 @@ def _find_source(name: str) -> Exchange[Source | None]:
 
 def _lock_source(name: str, row: Source) -> LockedObject:
     pins = [f"{pin.subject} id {pin.schema_id}" for pin in pins_of(row)]
-    facts = (("kind", row.kind), ("generation", row.generation), ("revision", row.revision), ("pins", ", ".join(pins)))
+    facts: tuple[tuple[str, str | int], ...] = (
+        ("kind", row.kind),
+        ("generation", row.generation),
+        ("revision", row.revision),
+        ("pins", ", ".join(pins)),
+    )
+    facts += tuple((name.lower(), text) for name, text in row.properties if name in READ_PROPERTIES)
     return LockedObject("source", name, facts, print_columns(row.kind, row.columns))
 
 
