@@ -15,6 +15,7 @@ from treaty.metastore import Metastore
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.project import ProjectChoices, apply_plan, make_plan, parse_project, read_project_files
 from treaty.metastore.project.application import InterruptedProjectError, RefusedProjectError
+from treaty.metastore.project.export import export_objects
 from treaty.metastore.project.files import InvalidProjectError, ProjectFile
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.order import list_read_names, order_objects
@@ -319,3 +320,16 @@ def test_what_the_registry_does_not_let_see_is_refused_as_it_says(metastore: Met
     assert rules_of(plan) == ["SUBJECT_NOT_FOUND"]
     with pytest.raises(Refusal, match=r"STREAM b \(0\.sql:1\)"):
         apply_plan(metastore, replace(plan))
+
+
+def test_an_export_has_the_columns_of_a_shared_schema_once(metastore: Metastore) -> None:
+    """A schema of JSON does not say INT inside of arrays: the columns of its readers would be a schema of their own."""
+    declared = "CREATE STREAM z (items ARRAY<STRUCT<q INT>>) WITH (KAFKA_TOPIC = 'z', VALUE_FORMAT = 'JSON')"
+    metastore.run(f"{declared}; CREATE STREAM a WITH (KAFKA_TOPIC = 'z')")
+    exported = run_exchange(metastore.registry, export_objects())
+    assert [(one.name, "items" in one.text) for one in exported] == [("z", True), ("a", False)]
+    with connect("memory:") as connection:
+        other = Metastore(connection.registry)
+        apply_plan(other, make_plan(other, project_of(*(one.text for one in exported))))
+        assert other.run("DESCRIBE a")[0].rows == metastore.run("DESCRIBE a")[0].rows
+        assert run_exchange(other.registry, export_objects()) == exported

@@ -177,11 +177,12 @@ def _lock_subject(name: str, settled: SettledSide) -> LockedObject:
         ("format", settled.format), ("version", pin.number), ("schema_id", pin.schema_id), ("generation", pin.generation),
         ("ordinal", pin.ordinal), ("guid", pin.guid),
     )  # fmt: skip
-    columns = (_row_column(column, settled.side) for column in settled.columns)
+    columns = (schema_column(column, settled.side) for column in settled.columns)
     return LockedObject("subject", name, facts, print_columns("STREAM", columns))
 
 
-def _row_column(column: Column, side: Side) -> SourceColumn:
+def schema_column(column: Column, side: Side) -> SourceColumn:
+    """Return a column of a schema as a source that takes its columns from the schema has it."""
     return SourceColumn(column.name, print_sql_type(column.type), column.nullable, side, comment=column.doc)
 
 
