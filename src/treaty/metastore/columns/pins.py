@@ -53,6 +53,9 @@ class PinnedVersion:
         )
 
 
+_NO_KEY = "; where records have no key, leave KEY_FORMAT out: FORMAT stands for both"
+
+
 def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[PinnedVersion]:
     """A live version of a subject, its latest one without a number. Raises `NotFound` where there is none."""
     try:
@@ -63,7 +66,7 @@ def find_pinned_version(subject: Subject, number: int = LATEST) -> Exchange[Pinn
         raise SubjectNotFound.of(
             "SUBJECT_NOT_FOUND",
             f"{subject} has no schema here: none was registered, or under another name or in another registry, or the caller may not read it. "
-            "Register one, name another subject, or write the columns",
+            f"Register one, name another subject, or write the columns{_NO_KEY * str(subject).endswith('-key')}",
             subject=str(subject),
             allowed="a subject with a live version",
         ) from missing

@@ -134,7 +134,7 @@ def read_drop(cursor: StatementCursor) -> DropSourceStatement | DropTypeStatemen
     elif cursor.take("MATERIALIZED"):
         kind = "TABLE" if cursor.need_any("VIEW", "TABLE") else ""
     else:
-        kind = cursor.need_any("STREAM", "TABLE")
+        kind = _read_dropped_kind(cursor)
     if_exists = _read_exists(cursor)
     name = cursor.read_name()
     cascade, digest, delete_topic = False, "", False
@@ -147,6 +147,15 @@ def read_drop(cursor: StatementCursor) -> DropSourceStatement | DropTypeStatemen
         delete_topic = True
     cursor.need_end()
     return DropSourceStatement(kind, name, if_exists, cascade, digest, delete_topic)
+
+
+def _read_dropped_kind(cursor: StatementCursor) -> str:
+    if cursor.is_name(cursor.token) and cursor.following.kind == "end":
+        name = cursor.token.text
+        message = f"{cursor.token.label} stands where STREAM, TABLE or TYPE is expected"
+        hint = f"DROP STREAM {name}, DROP TABLE {name} or DROP TYPE {name}"
+        cursor.fail("SYNTAX", message, hint=hint, expected=("STREAM", "TABLE", "TYPE"))
+    return cursor.need_any("STREAM", "TABLE")
 
 
 def _read_digest(cursor: StatementCursor) -> str:

@@ -4,8 +4,9 @@ from treaty.core.column_types import SQL_TYPE_WORDS
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.bodies import read_body
 from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import GivenProperties, pairs_of, read_columns, read_properties, refuse_query_properties
-from treaty.metastore.sql.properties import defaults_for
+from treaty.metastore.sql.properties import canonical_names, defaults_for
 from treaty.metastore.sql.statements import CreateSourceStatement, CreateTypeStatement
 from treaty.metastore.sql.values import HeadColumn
 
@@ -23,6 +24,8 @@ def read_create(cursor: StatementCursor, settings: Pairs) -> CreateSourceStateme
     """Read what follows CREATE. `settings` are defaults of properties, from SET."""
     replace_token = cursor.token
     or_replace = _read_replace(cursor)
+    if cursor.token.keyword in {"SOURCE", "SINK"} and cursor.following.keyword not in {"STREAM", "TABLE"}:
+        _refuse_source(cursor)
     if cursor.sees("SOURCE"):
         cursor.fail(
             "KSQL_SOURCE",
@@ -37,6 +40,20 @@ def read_create(cursor: StatementCursor, settings: Pairs) -> CreateSourceStateme
     if or_replace and if_not_exists:
         cursor.report("SYNTAX", "OR REPLACE and IF NOT EXISTS exclude each other", replace_token, hint="one of the two")
     return _read_source(cursor, settings, kind, or_replace=or_replace, if_not_exists=if_not_exists)
+
+
+def _refuse_source(cursor: StatementCursor) -> None:
+    """Raise an error for what RisingWave calls a source or a sink, and for a connector of ksqlDB."""
+    word = cursor.token.keyword
+    hint = "CREATE STREAM name (columns) WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'AVRO')"
+    if cursor.following.keyword == "CONNECTOR":
+        cursor.at += 1
+        cursor.fail(
+            "SYNTAX", "there are no connectors here", hint=INSIDE["CREATE"]["CONNECTOR"], expected=("STREAM", "TABLE")
+        )
+    if word == "SINK":
+        hint = INSIDE["CREATE"]["SINK"]
+    cursor.fail("SYNTAX", f"{word} is no word for a source here", hint=hint, expected=("STREAM", "TABLE"))
 
 
 def _read_replace(cursor: StatementCursor) -> bool:
@@ -74,6 +91,11 @@ def _read_source(
     else:
         cursor.take_sign("(")
     comment, given = _read_options(cursor)
+    if cursor.following.text == "=" and canonical_names(cursor.token.text):
+        word = cursor.token.text
+        cursor.fail(
+            "SYNTAX", f"the property {word} stands outside of WITH", hint=f"WITH ({word} = …)", expected=("WITH",)
+        )
     body, final = "", False
     if cursor.take("AS"):
         first = cursor.at

@@ -8,6 +8,7 @@ from treaty.core.column_types.parser import TypeReader
 from treaty.core.column_types.tokens import SqlToken, read_quoted, read_text
 from treaty.core.limits import SCRIPT_DIAGNOSTICS
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
+from treaty.metastore.sql.foreign_words import find_hint
 from treaty.metastore.sql.keywords import RESERVED_WORDS
 
 _QUOTES_HINT = "a name with other letters than A-Z, a-z, 0-9 and _, or one of the words {}, stands between back quotes"
@@ -166,9 +167,21 @@ class StatementCursor:
         if not message:
             listed = " or ".join(filter(None, [", ".join(expected[:-1]), expected[-1]])) if expected else "nothing"
             message = f"{token.label} stands where {listed} is expected"
+            hint = hint or self._find_hint(token)
             near = nearest_word(token.keyword, expected) if token.keyword and not hint else ""
             hint = f"did you mean {near}?" if near else hint
         raise StatementError(code, message, token.start, token.end, expected=expected, hint=hint)
+
+    def _find_hint(self, token: SqlToken) -> str:
+        before = self.tokens[self.at - 1] if self.at else token
+        return find_hint(self.tokens[0].keyword, before.keyword or before.text, token.keyword, token.text)
+
+    def refuse_foreign(self, *words: str) -> None:
+        """Raise an error at one of these words of other systems, if a name follows it."""
+        word = self.token.keyword
+        if word in words and (self.is_name(self.following) or self.following.kind in {"text", "raw"}):
+            hint = self._find_hint(self.token)
+            self.fail("SYNTAX", f"there is no {self.tokens[0].keyword} {word} here", hint=hint)
 
     def report(
         self, code: str, message: str, token: SqlToken, *, hint: str = "", expected: tuple[str, ...] = (), end: int = 0

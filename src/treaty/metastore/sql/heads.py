@@ -10,10 +10,10 @@ from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import StatementError, nearest_word
 from treaty.metastore.sql.properties import (
     PROPERTIES,
-    PROPERTIES_REFUSED,
     PROPERTY_SYNONYMS,
     TOPIC_PROPERTIES,
     canonical_names,
+    find_refused,
 )
 from treaty.metastore.sql.values import HeadColumn
 
@@ -33,6 +33,7 @@ def read_columns(cursor: StatementCursor, kind: str) -> tuple[HeadColumn, ...]:
     while True:
         start, first = cursor.token, cursor.at
         try:
+            _refuse_entry(cursor)
             if cursor.token.keyword == "PRIMARY" and cursor.following.keyword == "KEY":
                 keys += _read_key_list(cursor)
             else:
@@ -62,7 +63,19 @@ def _read_key_list(cursor: StatementCursor) -> list[str]:
     while cursor.take_sign(","):
         names.append(cursor.read_name("a column"))
     cursor.need_sign(")")
+    cursor.take("NOT", "ENFORCED")  # of Flink: keys are never checked here
     return names
+
+
+def _refuse_entry(cursor: StatementCursor) -> None:
+    """Raise an error for an entry of Flink or RisingWave that is no column: a watermark, or a column that is computed."""
+    if cursor.token.keyword == "WATERMARK" and cursor.following.keyword == "FOR":
+        column = cursor.tokens[min(cursor.at + 2, len(cursor.tokens) - 1)].text or "ts"
+        hint = f"WITH (WATERMARK = '{column} DELAY OF INTERVAL 5 SECONDS')"
+        cursor.fail("SYNTAX", "a watermark is a property here", hint=hint, expected=("a column",))
+    if cursor.is_name(cursor.token) and cursor.following.keyword == "AS":
+        hint = "CREATE STREAM … AS SELECT …, *: a column that is computed belongs into a query"
+        cursor.fail("SYNTAX", f"the column {cursor.token.label} has no type", hint=hint, expected=("a type",))
 
 
 def _with_keys(
@@ -182,9 +195,9 @@ def known_property(cursor: StatementCursor, word: str, token: SqlToken) -> tuple
     names = canonical_names(word)
     if names:
         return names
-    refused = PROPERTIES_REFUSED.get(word.upper())
+    refused = find_refused(word)
     if refused:
-        cursor.report("PROPERTY_UNKNOWN", f"{word} of ksqlDB has no meaning here", token, hint=refused)
+        cursor.report("PROPERTY_UNKNOWN", f"{word[:100]} has no meaning here", token, hint=refused)
         return ()
     near = nearest_word(word.replace(".", "_"), _PROPERTY_WORDS)
     hint = f"did you mean {near}?" if near else "SHOW PROPERTIES lists them"
@@ -206,6 +219,14 @@ def read_property_value(cursor: StatementCursor) -> str:
         return sign + token.text
     if sign:
         cursor.fail(expected=("a number",))
+    if token.kind == "word":
+        message = f"{token.label} stands where a value is expected"
+        cursor.fail(
+            "SYNTAX",
+            message,
+            hint=f"'{token.text}', in quotes",
+            expected=("a text in quotes", "a number", "TRUE", "FALSE"),
+        )
     return cursor.read_string("a value: a text in quotes, a number, TRUE or FALSE")
 
 

@@ -56,6 +56,7 @@ _START_WORDS = _choice(
     from_now="latest",
     resume_or_from_beginning="earliest",
     resume_or_from_now="latest",
+    **{"earliest-offset": "earliest", "latest-offset": "latest"},
 )
 _FROM_TIMESTAMP = re.compile(
     r"(?:RESUME_OR_)?FROM_TIMESTAMP\s*\(\s*(?:TIMESTAMP\s+)?'?([^'()]{1,50}?)'?\s*\)", re.IGNORECASE
@@ -103,12 +104,18 @@ _WAYS = {
     "PROTOBUF_NOSR": "PROTOBUF, with a schema in the registry",
     "KAFKA": "KAFKA is a format of keys: AVRO, PROTOBUF or JSON for values",
     "NONE": "a value has a format: AVRO, PROTOBUF or JSON",
+    "RAW": "KAFKA for keys; values have a schema: AVRO, PROTOBUF or JSON",
+    "CSV": _WITHOUT_SCHEMA,
+    "DEBEZIUM-JSON": "JSON, with a schema of the envelope",
 }
 _FORMATS = ("AVRO", "PROTOBUF", "JSON")
-_read_format = _choice(*_FORMATS, JSON_SR="JSON")
-_read_key_format = _choice(*_FORMATS, "KAFKA", "NONE", JSON_SR="JSON")
+_FLINK_FORMATS = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
+_read_format = _choice(*_FORMATS, JSON_SR="JSON", **_FLINK_FORMATS)
+_read_key_format = _choice(*_FORMATS, "KAFKA", "NONE", JSON_SR="JSON", **_FLINK_FORMATS)
 _NULLABLE = ("OPTIONAL", "WRAPPER")
 _FRAMINGS = ("prefix", "header", "pravega", "version", "md5", "single-object", "none")
+_CONNECTORS = ("kafka", "files", "delta", "iceberg")
+_CONNECTOR_WAYS = {"UPSERT-KAFKA": "'kafka': a TABLE with PRIMARY KEY keeps the newest record of each key"}
 _IDS = _integer(1, 2_147_483_647)
 
 
@@ -122,7 +129,9 @@ def _property(
 
 PROPERTIES: Mapping[str, SourceProperty] = {
     "KAFKA_TOPIC": _property("the topic of the records; with AS the name of the source by default"),
-    "CONNECTOR": _property("where the data is", "kafka", "files", "delta", "iceberg"),
+    "CONNECTOR": SourceProperty(
+        "where the data is", _CONNECTORS, _choice(*_CONNECTORS, filesystem="files"), ways=_CONNECTOR_WAYS
+    ),
     "PATH": _property("the folder or table below a root that the operator names"),
     "CLUSTER": _property("the name of the Kafka cluster; its addresses are settings of the operator"),
     "PARTITIONS": _property("partitions of a new topic", "1 to 100000", read=_integer(1, 100_000), alterable=True),
@@ -196,6 +205,7 @@ PROPERTY_SYNONYMS: Mapping[str, str] = {
     "VALUE_AVRO_SCHEMA_FULL_NAME": "VALUE_SCHEMA_FULL_NAME",
     "START_MODE": "START",
     "AUTO_OFFSET_RESET": "START",
+    "SCAN_STARTUP_MODE": "START",
     "ON_ERROR": "BAD_ROWS",
 }
 """Other words for a property. FORMAT stands for KEY_FORMAT and VALUE_FORMAT."""
@@ -209,6 +219,31 @@ PROPERTIES_REFUSED: Mapping[str, str] = {
     "QUERY_ID": "leave it out: a query has the name of its source",
 }
 """Properties of ksqlDB that have no meaning here, with the way round."""
+
+_BROKERS = "addresses of brokers are settings of the server: `treaty serve --cluster NAME=FILE`, and CLUSTER = 'NAME'"
+_REGISTRY = "leave it out: schemas are those of this registry"
+_TUNING = "leave it out: it is a setting of the program that reads or writes"
+_FOREIGN_PROPERTIES: Mapping[str, str] = {
+    "KEY": "KEY at a column of a stream, PRIMARY KEY at one of a table",
+    "KEY_FIELDS": "PRIMARY KEY at the columns",
+    "SCHEMA_REGISTRY": _REGISTRY,
+    "SCHEMA_REGISTRY_URL": _REGISTRY,
+    "BOOTSTRAP_SERVERS": _BROKERS,
+    "PROPERTIES_BOOTSTRAP_SERVERS": _BROKERS,
+    "PROPERTIES_BOOTSTRAP_SERVER": _BROKERS,
+    "KAFKA_BROKER": _BROKERS,
+}
+"""Properties of Flink and RisingWave, by their names with underscores, with the way round."""
+
+
+def find_refused(name: str) -> str:
+    """Return the way round of a property that other systems have; empty where it is none of theirs."""
+    word = re.sub("[-.]", "_", name).upper()
+    known = PROPERTIES_REFUSED.get(name.upper()) or _FOREIGN_PROPERTIES.get(word, "")
+    if known or not word.startswith(("KSQL_", "PROPERTIES_", "SCAN_", "SINK_", "SPARK_", "DELTA_")):
+        return known
+    return _TUNING
+
 
 SETTINGS = ("START", "TRIGGER", "BAD_ROWS", "SINK", "CLUSTER")
 """Properties whose defaults SET changes for the rest of a script."""

@@ -5,6 +5,7 @@ from treaty.metastore.sql.bodies import read_body
 from treaty.metastore.sql.changes import read_optional_kind
 from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
+from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import keep_topic_properties, read_properties
 from treaty.metastore.sql.statements import (
     SHOWN,
@@ -44,8 +45,10 @@ def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
 
 def read_describe(cursor: StatementCursor) -> DescribeStatement:
     """Read what follows DESCRIBE."""
+    cursor.refuse_foreign(*INSIDE["DESCRIBE"])
     before = bool(read_optional_kind(cursor, "EXTENDED"))
     kind = read_optional_kind(cursor, "STREAM", "TABLE", "TYPE")
+    before = before or bool(read_optional_kind(cursor, "EXTENDED"))
     name = cursor.read_name()
     after = cursor.take("EXTENDED")
     cursor.need_end()

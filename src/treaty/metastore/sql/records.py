@@ -261,7 +261,10 @@ def _read_conditions(cursor: StatementCursor, *, like: bool) -> tuple[ColumnCond
             allowed = ("=", "LIKE") if like else ("=",)
             message = f"{cursor.token.label} is no condition that this statement takes"
             cursor.fail(
-                "CONDITION_REFUSED", message, expected=allowed, hint=f"column = value, joined by AND{' ; LIKE' * like}"
+                "CONDITION_REFUSED",
+                message,
+                expected=allowed,
+                hint=f"column = value{' or column LIKE pattern' * like}, joined by AND",
             )
         if not cursor.take("AND"):
             return tuple(conditions)
@@ -307,10 +310,11 @@ def _read_column_of(cursor: StatementCursor) -> str:
 def _read_system_table(cursor: StatementCursor) -> str:
     token = cursor.token
     if token.keyword != "TREATY" or cursor.following.text != ".":
+        is_bare = token.text.lower() in SYSTEM_TABLES
         cursor.fail(
             "SELECT_REFUSED",
             f"{token.label} is no system table",
-            hint=_OWN_QUERY,
+            hint=f"did you mean treaty.{token.text.lower()}?" if is_bare else _OWN_QUERY,
             expected=tuple(f"treaty.{one}" for one in SYSTEM_TABLES),
         )
     cursor.at += 2

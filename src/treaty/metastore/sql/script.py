@@ -20,6 +20,7 @@ from treaty.metastore.sql.changes import (
 from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import ERROR, WARNING, LineIndex, SqlDiagnostic, StatementError, nearest_word
+from treaty.metastore.sql.foreign_words import FIRST
 from treaty.metastore.sql.keywords import FIRST_WORDS
 from treaty.metastore.sql.questions import read_assert, read_describe, read_explain, read_print, read_show
 from treaty.metastore.sql.records import read_delete, read_insert, read_select, read_update
@@ -286,8 +287,11 @@ def _refuse_word(cursor: StatementCursor) -> None:
     if word in {"FROM", "WITH"} or token.text == "(":
         hint = "CREATE STREAM … AS with this query, or SELECT … FROM treaty.sources"
         cursor.fail("SELECT_REFUSED", "a query alone is no statement", hint=hint, expected=FIRST_WORDS)
-    near = nearest_word(word, FIRST_WORDS)
-    hint = (
+    if token.text.startswith("\\"):
+        hint = "short commands with a backslash are those of `treaty sql` on a terminal"
+        cursor.fail("STATEMENT_UNKNOWN", f"{token.label} begins no statement", hint=hint, expected=FIRST_WORDS)
+    near = "" if word in FIRST else nearest_word(word, FIRST_WORDS)
+    hint = FIRST.get(word) or (
         f"did you mean {near}?"
         if near
         else "the words of statements are CREATE, ALTER, DROP, SHOW, DESCRIBE and others"

@@ -1,5 +1,6 @@
 """Names of sources, columns and types: which ones can be, and which ones are taken."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
@@ -75,7 +76,11 @@ def find_dropped(view: View, command: Command[Any], key: SourceKey) -> DroppedSo
 def source_not_found(view: View, name: str, path: str = "/name", rule: str = "SOURCE_NOT_FOUND") -> SourceNotFound:
     """Return the refusal of a name that no source has."""
     return SourceNotFound.of(
-        rule, f"There is no stream or table {name}", path=path, new=name, allowed="a stream or table that is listed"
+        rule,
+        f"There is no stream or table {name}",
+        path=path,
+        new=name,
+        allowed="SHOW STREAMS and SHOW TABLES list what is there",
     )
 
 
@@ -97,6 +102,22 @@ def find_type(view: View, name: str, path: str = "/name") -> tuple[TypeKey, Stor
     return key, value
 
 
+FOREIGN_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("text", "uuid", "nvarchar", "clob"), "STRING"),
+    **dict.fromkeys(("json", "jsonb"), "STRING"),
+    **dict.fromkeys(("datetime", "timestamptz"), "TIMESTAMP"),
+    **dict.fromkeys(("int64", "int8", "uint64", "bigserial"), "BIGINT"),
+    **dict.fromkeys(("int32", "int4", "uint32", "serial"), "INT"),
+    **dict.fromkeys(("float64", "float8"), "DOUBLE"),
+    **dict.fromkeys(("float32", "float4"), "FLOAT"),
+    **dict.fromkeys(("bytea", "varbinary", "blob"), "BINARY"),
+    **dict.fromkeys(("row", "record", "object"), "STRUCT<name: type, …>"),
+    "number": "DECIMAL(p, s)",
+    "list": "ARRAY<type>",
+}
+"""Types of other systems, in lower case, and those that hold the same."""
+
+
 def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
     """Return the refusal of a name that no type has."""
     return TypeNotFound.of(
@@ -104,7 +125,7 @@ def type_not_found(name: str, path: str = "/name") -> TypeNotFound:
         f"There is no type {name}",
         path=path,
         new=name,
-        allowed="a built-in type, or CREATE TYPE first",
+        allowed=FOREIGN_TYPES.get(name.lower(), "a built-in type, or CREATE TYPE first"),
     )
 
 
