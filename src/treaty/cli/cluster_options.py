@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from treaty.client.kafka.cluster_settings import parse_named_clusters
 from treaty.core.kafka import KafkaCluster, KafkaSettingsError
-from treaty.metastore.records.destinations import RecordDestinations
+
+if TYPE_CHECKING:
+    from treaty.metastore.records.destinations import RecordDestinations
 
 OPTIONS = (
     click.option(
@@ -39,14 +40,18 @@ def add_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_clusters(words: Sequence[str]) -> dict[str, KafkaCluster]:
     """Return the clusters by name. Raises `click.UsageError`, whose message contains no values of settings."""
+    from treaty.client.kafka.cluster_settings import parse_named_clusters  # noqa: PLC0415 (few commands name a cluster)
+
     try:
         return parse_named_clusters(words)
     except KafkaSettingsError as error:
         raise click.UsageError(f"--cluster: {error}") from error
 
 
-def open_destinations(words: Sequence[str], files: Path | None) -> RecordDestinations:
+def open_destinations(words: Sequence[str], files: Path | None) -> "RecordDestinations":
     """Return the destinations of the options. Raises `click.UsageError`."""
+    from treaty.metastore.records.destinations import RecordDestinations  # noqa: PLC0415 (it brings a client of Kafka)
+
     return RecordDestinations(read_clusters(words), files)
 
 

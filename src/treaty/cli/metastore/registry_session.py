@@ -1,9 +1,11 @@
 """Statements parsed in this process and carried out with requests of a registry: for a log, and for CASCADE."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
+from treaty.cli.cluster_options import open_destinations
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.connection import open_registry
@@ -21,11 +23,13 @@ from treaty.wire.statements import StatementResultBody
 class RegistrySession:
     """Statements over a connection, which is open until the session is closed."""
 
-    def __init__(self, url: str) -> None:
-        """Open the registry; a missing SQLite file becomes a new one."""
+    def __init__(self, url: str, clusters: Sequence[str] = (), files: Path | None = None) -> None:
+        """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`."""
         self._open = ExitStack()
         connection = self._open.enter_context(open_registry(url, "create"))
-        self._metastore = Metastore(connection.registry)
+        destination = open_destinations(clusters, files)
+        self._open.callback(destination.close)
+        self._metastore = Metastore(connection.registry, destination=destination)
 
     def run(
         self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False

@@ -20,6 +20,8 @@ from treaty.metastore.sql.script import parse_script
 from treaty.wire.statements import StatementResultBody
 
 PROMPT, MORE = "treaty> ", "   ...> "
+LISTING = "SELECT name, kind, connector, place, value_format, comment FROM treaty.sources ORDER BY name;"
+"""What ``\\d`` stands for."""
 _LEAVE = frozenset({"\\q", "exit", "quit"})
 _CHANGES_NAMES = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 _HELP = (
@@ -130,9 +132,7 @@ class SqlShell:
             case "\\d+" if name:
                 self._run(f"DESCRIBE {name} EXTENDED;")
             case "\\d" | "\\d+":
-                self._run(
-                    "SELECT name, kind, connector, place, value_format, comment FROM treaty.sources ORDER BY name;"
-                )
+                self._run(LISTING)
             case "\\h":
                 say_forms(name.upper())
             case "\\?":

@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 import click
 import msgspec
 
+from treaty.cli.cluster_options import add_cluster_options
 from treaty.cli.metastore.result_printer import say_result
 from treaty.cli.metastore.statement_session import StatementSession, open_session
 from treaty.cli.metastore.wait_notice import show_wait
@@ -48,6 +50,7 @@ class SqlOptions:
 )
 @click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Replaces ${NAME}. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
+@add_cluster_options
 @options.yes
 @options.registry
 @options.as_json
@@ -57,6 +60,8 @@ def command(
     *,
     variables: tuple[str, ...],
     dry_run: bool,
+    clusters: tuple[str, ...],
+    files: Path | None,
     yes: bool,
     registry: str,
     as_json: bool,
@@ -74,13 +79,14 @@ def command(
       treaty sql -f streams.sql --var env=test
       treaty sql -e "DROP STREAM flights CASCADE" --yes
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
+      treaty sql --registry sqlite:///$PWD/registry.db --files . -e "INSERT INTO orders VALUES (1, 9.99)"
     """  # noqa: D301 - click wants the control character
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
     if not scripts and not is_typed:
         scripts = [read_text("-", "REQUEST_BYTES")]
-    session = open_session(registry)
+    session = open_session(registry, clusters, files)
     try:
         if is_typed:
             import_module("treaty.cli.metastore.shell").SqlShell(session, settings, registry).run()

@@ -8,7 +8,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
+
+import click
 
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.terminal import registry_url
@@ -69,16 +72,22 @@ class ServerSession:
             self._registry.close()
 
 
-def _open_registry(url: str) -> StatementSession:
+def _open_registry(url: str, clusters: Sequence[str] = (), files: Path | None = None) -> StatementSession:
     """Open a session that parses statements itself. It is loaded late: it brings a node and the formats of schemas."""
-    session: StatementSession = import_module("treaty.cli.metastore.registry_session").RegistrySession(url)
+    kind = import_module("treaty.cli.metastore.registry_session").RegistrySession
+    session: StatementSession = kind(url, clusters, files)
     return session
 
 
-def open_session(url: str) -> StatementSession:
-    """Open a session with a registry: a server by its URL, or the registry in a log."""
+def open_session(url: str, clusters: Sequence[str] = (), files: Path | None = None) -> StatementSession:
+    """Open a session with a registry: a server by its URL, or the registry in a log, with its clusters and root of files.
+
+    Raises `click.UsageError` where these are given for a server, which has its own.
+    """
     if not url.startswith(("http://", "https://")):
-        return _open_registry(url)
+        return _open_registry(url, clusters, files)
+    if clusters or files is not None:
+        raise click.UsageError("--cluster and --files are options of the server: give them to `treaty serve`")
     try:
         settings = registry_url.read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
     except ValueError as error:
