@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import stat
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from treaty.cli.metastore.completion import NAMES_SECONDS, SourceNames, SqlCompl
 from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, write_history
 from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
 from treaty.cli.metastore.wait_notice import describe_rest, describe_wait
+from treaty.cli.terminal.errors import STOP_SECONDS
 from treaty.wire.statements import StatementResultBody
 
 PROMPT = "treaty> "
@@ -83,6 +85,27 @@ def test_statements_are_typed_over_lines_and_errors_show_their_place(typed: Type
         read_history(history)[0] == "CREATE STREAM flights (id INT)\nWITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO');"
     )
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+
+def test_ctrl_c_forgets_what_is_typed_and_ends_no_session_with_a_log(tmp_path: Path) -> None:
+    program = TypedProgram(f"sqlite://{tmp_path}/registry.db", tmp_path)
+    try:
+        program.read_until(PROMPT)
+        os.write(program.near, b"DROP STREAM x\n")
+        program.read_until("   ...> ")
+        program.process.send_signal(signal.SIGINT)
+        program.read_until(PROMPT)
+        assert "There is no stream or table y" in program.answer("DROP STREAM y;")
+        printed = ""
+        while select.select([program.near], [], [], 2 * STOP_SECONDS)[0]:
+            printed += os.read(program.near, 65_536).decode()
+        assert "stopping" not in printed
+        os.write(program.near, b"\\q\n")
+        assert program.process.wait(60) == 0
+    finally:
+        program.process.kill()
+        program.process.wait()
+        os.close(program.near)
 
 
 def test_a_statement_ends_with_a_semicolon_of_its_own() -> None:

@@ -1,5 +1,6 @@
 r"""Statements typed on a terminal: lines up to a semicolon, a prompt, and the short commands ``\d``, ``\h`` and ``\q``."""
 
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -83,6 +84,8 @@ class SqlShell:
             f"Statements for {shown}: each ends with a semicolon. \\? lists short commands, \\q leaves.", err=True
         )
         self._names.load()
+        # A session with a log announces a slow end after Ctrl-C, which ends no session here.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with self._editor:
             for text in self._read_texts():
                 self._run_typed(text)
