@@ -43,7 +43,7 @@ IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install jars demo quick test check bench soak mutants serve reference oracle pins
+.PHONY: help install jars demo quick test check bench soak mutants serve reference pictures oracle pins
 
 help: ## Print this list
 	@sed -n -e 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' -e 's/^#: /	  /p' $(MAKEFILE_LIST) | expand -t 18
@@ -121,7 +121,7 @@ soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jv
 	    simulation) where="tests/simulation tests/planted"; what="soak and not jvm" ;; \
 	    examples) where=tests; what="hypothesis and not jvm and (rest or not soak)"; more=--hypothesis-profile=long ;; \
 	    data) where="tests/laws tests/conformance tests/behaviours"; what="soak and not jvm" ;; \
-	    facades) where="tests/facades tests/docs"; what="soak and not jvm" ;; \
+	    facades) where="tests/facades tests/pages tests/docs"; what="soak and not jvm" ;; \
 	    servers) where=tests/real; what="soak and not jvm" ;; \
 	    jvm) where="$(JVM_TESTS)"; what="soak and jvm" ;; \
 	    spark) where="tests/real tests/docs"; what="jvm and (rest or not soak)"; export SPARK_SETTINGS=own ;; \
@@ -143,6 +143,9 @@ serve: $(STAMP) ## Run a registry on this machine
 
 reference: $(STAMP) ## Make docs/reference from the code
 	@$(BIN)/python docs/reference/make.py
+
+pictures: $(STAMP) ## Take the pictures of the pages anew; needs a Chromium
+	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
 	@$(BIN)/python -m tests.oracle.avro_answers

@@ -12,8 +12,9 @@ from treaty.api.protection import ProtectionSettings
 from treaty.api.tls import TlsFiles
 from treaty.assemble.peers import PeerSettings
 from treaty.assemble.server import ServerOptions
+from treaty.cli.listener import open_listener
 from treaty.cli.security_options import SecurityOptions
-from treaty.cli.serve import ServeSettings, format_banner, open_listener
+from treaty.cli.serve import ServeSettings, format_banner
 
 NOBODY = 65_534
 

@@ -1,13 +1,14 @@
 """Builds the ASGI application of a worker."""
 
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from treaty.api.auth.api_keys import finder_of
 from treaty.api.confluent.dialect import make_confluent_dialect
 from treaty.api.confluent.server import LEVEL
 from treaty.api.dialects.dialect import DialectApplication
-from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
+from treaty.api.dispatcher import InternalEndpoint, MountedDialect, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
 from treaty.api.metastore.dialect import make_metastore_dialect
@@ -26,6 +27,9 @@ from treaty.metastore.records.destinations import RecordDestination, RecordDesti
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import DEFAULT_IGLU, IgluSettings
 
+MountPages = Callable[[AsyncRegistry], MountedDialect]
+"""Makes the pages for people over a registry that asks with the rights of the caller."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerApplication:
@@ -35,7 +39,15 @@ class ServerApplication:
     cache: ResponseCache
     metrics: ServerMetrics
     node: RunningNode = field(repr=False)
+    registry: AsyncRegistry = field(repr=False)
+    """Asks the node with the rights of the caller."""
     protection: ActiveProtection | None = None
+
+    def with_pages(self, mount: MountPages) -> "ServerApplication":
+        """Return the application with pages for people, over the registry of all dialects."""
+        pages = mount(self.registry)
+        dispatcher = replace(self.dispatcher, mounted=(*self.dispatcher.mounted, pages), people=pages)
+        return replace(self, dispatcher=dispatcher)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +115,4 @@ def build_application(
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),
     )
-    return ServerApplication(dispatcher, cache, metrics, node, protection)
+    return ServerApplication(dispatcher, cache, metrics, node, registry, protection)

@@ -103,6 +103,8 @@ class RequestDispatcher:
     """Dialects of one path, for reads whose ``Accept`` names text and no JSON."""
     pages_as_text: Mapping[bytes, Page] = field(default_factory=dict)
     """Pages for such reads; they need no credentials."""
+    people: MountedDialect | None = None
+    """The pages for people; a browser that asks for the root is led to them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -187,6 +189,8 @@ class RequestDispatcher:
         raw_path: bytes = scope["raw_path"]
         if raw_path in self.as_text and _reads_text(scope):
             return self.as_text[raw_path]
+        if raw_path == b"/" and self.people is not None and _is_browser(scope):
+            return self.people
         for dialect in self.mounted:
             for prefix in dialect.prefixes:
                 if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
@@ -204,6 +208,13 @@ class RequestDispatcher:
 
 def _reads_text(scope: Scope) -> bool:
     return scope["method"] in {"GET", "HEAD"} and wants_text(", ".join(Headers(scope=scope).getlist("accept")))
+
+
+def _is_browser(scope: Scope) -> bool:
+    """Return whether a read comes from a browser: each of them names XHTML, which no HTTP library does, Java's included."""
+    return scope["method"] in {"GET", "HEAD"} and any(
+        name == b"accept" and b"application/xhtml+xml" in value for name, value in scope["headers"]
+    )
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

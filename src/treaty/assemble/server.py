@@ -6,23 +6,29 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from treaty.api.application import ServerParts, build_application
+from treaty.api.application import MountPages, ServerParts, build_application
 from treaty.api.auth.authentication import refuse_unusable_rights
+from treaty.api.auth.sessions import SessionCookies
 from treaty.api.auth.watched_file import AuthFileError
+from treaty.api.dispatcher import MountedDialect, RunningNode
 from treaty.api.http_server import ListenerSettings
 from treaty.api.http_server import serve as serve_application
 from treaty.api.metrics import ServerMetrics
 from treaty.api.network.hosts import AllowedHosts, host_of
+from treaty.api.operator_pages import RELEASE
 from treaty.api.peer import PeerEndpoint
-from treaty.api.protection import ProtectionSettings, open_protection
+from treaty.api.protection import STDERR, ActiveProtection, ProtectionSettings, open_protection
 from treaty.api.tls import TlsError, TlsFiles
+from treaty.assemble.page_settings import DEFAULT_PAGES, LatePages, PageSettings
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
 from treaty.core.kafka import KafkaCluster
+from treaty.core.registry import AsyncRegistry
 from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
@@ -96,11 +102,36 @@ class ServerOptions:
     """The root of folders of files."""
     project: ProjectStart | None = None
     """What the server applies to the metastore before it listens."""
+    pages: PageSettings = DEFAULT_PAGES
 
 
 DEFAULT_OPTIONS = ServerOptions()
 ONLY_WORKER = WorkerSlot()
 UNPROTECTED = ProtectionSettings()
+
+
+def pages_over(
+    node: RunningNode, settings: PageSettings, protection: ProtectionSettings, active: ActiveProtection | None
+) -> MountPages | None:
+    """Return what makes the pages for people over a node; None where they are off. Raises `AuthFileError`."""
+    if not settings.enabled:
+        return None
+    sessions = SessionCookies(settings.read_key())
+    authenticator = None if active is None else active.authenticator
+    if authenticator is not None:
+        authenticator.sessions = sessions
+
+    def load(registry: AsyncRegistry) -> MountedDialect:
+        from treaty.assemble.pages import MountedPages, tail_of  # noqa: PLC0415 (see LatePages)
+        from treaty.web.pages.application import PageApplication  # noqa: PLC0415
+        from treaty.web.pages.page import ServerFacts  # noqa: PLC0415
+
+        path = protection.audit
+        audit = None if path is None or path == STDERR else tail_of(path)
+        server = ServerFacts(RELEASE, node.status, read_only=protection.read_only, audit=audit)
+        return MountedPages(PageApplication(server), registry, sessions, authenticator)
+
+    return lambda registry: LatePages(partial(load, registry))
 
 
 async def serve(
@@ -153,6 +184,8 @@ async def serve(
                 node.validate_value, destination, lambda: {} if manner.project is None else manner.project.open
             ),
         )
+        pages = pages_over(node, manner.pages, protection, active)
+        app = app if pages is None else app.with_pages(pages)
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again

@@ -1,7 +1,6 @@
 """`treaty serve`: run a registry on this machine, in one process or several."""
 
 import asyncio
-import errno
 import os
 import socket
 import sys
@@ -16,8 +15,9 @@ import click
 from treaty.api.http_server import ListenerSettings
 from treaty.api.workers import HOPELESS, WorkerSupervisor
 from treaty.assemble import PASSING_ERRORS, log_environment, open_node, state_path
+from treaty.assemble.page_settings import PageSettings
 from treaty.assemble.peers import PeerSettings
-from treaty.assemble.reach import is_everywhere, is_loopback, netloc
+from treaty.assemble.reach import is_loopback
 from treaty.assemble.secret_files import list_warnings, warn_of_unwritable_log
 from treaty.assemble.server import (
     DEFAULT_OPTIONS,
@@ -31,6 +31,7 @@ from treaty.assemble.server import (
 from treaty.cli import logging_setup
 from treaty.cli.cluster_options import add_cluster_options, cluster_flags, read_clusters
 from treaty.cli.iglu_options import add_iglu_options, iglu_flags
+from treaty.cli.listener import find_client_url, open_listener
 from treaty.cli.metastore.start_options import (
     DEFAULT_START,
     ON,
@@ -39,6 +40,7 @@ from treaty.cli.metastore.start_options import (
     read_project,
     read_start_options,
 )
+from treaty.cli.page_options import add_page_options, page_flags
 from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
@@ -51,8 +53,6 @@ from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.iglu.documents import IgluSettings
 
 T = TypeVar("T")
-BACKLOG = 2048
-"""Backlog of the listening socket, in connections."""
 UNAVAILABLE = 75
 """Exit code if the log cannot be reached."""
 
@@ -123,6 +123,8 @@ class ServeOptions(TypedDict):
     apply_path: Path | None
     variables: tuple[str, ...]
     ddl: str
+    pages: bool
+    session_key_file: Path | None
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -174,6 +176,7 @@ class ServeOptions(TypedDict):
 @add_iglu_options
 @add_cluster_options
 @add_start_options
+@add_page_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -265,32 +268,17 @@ def _read_manner(options: ServeOptions, start: StartOptions) -> ServerOptions:
     iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
     manner = ServerOptions(
         int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu, tuple(read_clusters(options["clusters"]).items()),
-        options["files"],
+        options["files"], pages=PageSettings(options["pages"], options["session_key_file"]),
     )  # fmt: skip
     if start.path is not None and not (options["worker"] and options["worker"][0]):
         manner = replace(manner, project=read_project(start))
     return manner
 
 
-def open_listener(host: str, port: int) -> socket.socket:
-    """Open the listening socket; raises an error with a remedy if that fails."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as reason:
-        remedy = {
-            errno.EADDRINUSE: f"the port is in use; try --port {port + 1 if port < 65535 else 0}",
-            errno.EACCES: "this user may not use ports below 1024; try --port 8081",
-            errno.EADDRNOTAVAIL: "this machine does not have that address; try --host 127.0.0.1",
-            socket.EAI_NONAME: "the name has no address; try --host 127.0.0.1",
-        }.get(reason.errno or 0, "")
-        raise click.ClickException(f"cannot listen on {host} port {port}: {remedy or reason.strerror}") from None
-
-
 def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
     """Print the URL, the log and how to stop the server."""
     host, port = listener.getsockname()[:2]
-    base, remark = _find_client_url(serving, host, port)
+    base, remark = find_client_url(serving.security.scheme, serving.manner.peering.advertise, host, port)
     return "\n".join(
         [
             *serving.security.warnings(host),
@@ -306,26 +294,10 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
             *remark,
             f"  log      {serving.url}",
             f"  try      curl {base}/subjects",
+            *([f"  pages    {base}/ui"] if serving.manner.pages.enabled else []),
             f"  docs     {base}/docs",
             f"  stop     Ctrl-C, or kill {os.getpid()}",
         ]
-    )
-
-
-def _find_client_url(serving: ServeSettings, host: str, port: int) -> tuple[str, tuple[str, ...]]:
-    """Return a URL for clients, and a remark if they need more: no client can use a wildcard address with TLS."""
-    scheme = serving.security.scheme
-    if not is_everywhere(host):
-        return f"{scheme}://{netloc(host, port)}", ()
-    if serving.manner.peering.advertise:
-        return serving.manner.peering.advertise.rstrip("/"), ()
-    if scheme == "http":
-        return f"http://{netloc('::1' if ':' in host else '127.0.0.1', port)}", (
-            f"           on all addresses of this machine ({host}); other machines use one of its names",
-        )
-    return f"https://NAME:{port}", (
-        f"           on all addresses of this machine ({host}); for NAME write a name of its certificate",
-        f"           that leads here, or start with --advertise https://name:{port}",
     )
 
 
@@ -360,6 +332,7 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
         return wrong
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
         peering = add_worker_secret(serving.manner.peering, serving.url, serving.host, Path(board))
+        pages = serving.manner.pages.with_shared_key(Path(board))
 
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
@@ -371,7 +344,7 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
             flags += serving.start.flags(is_first=index == 0)
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
             command += ["--host", serving.host, *peer_flags(peering), *iglu_flags(serving.manner.iglu)]
-            command += cluster_flags(serving.clusters, serving.manner.files)
+            command += [*cluster_flags(serving.clusters, serving.manner.files), *page_flags(pages)]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(format_banner(serving, listener), err=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +22,7 @@ from treaty.api.auth.method import (
     AuthenticationMethod,
     RequestCredentials,
 )
+from treaty.api.auth.sessions import OPEN_PAGES, PAGES, SESSION_SECONDS, SessionCookies, StoredSession, stamp_of
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.api.caller import OPEN, RequestCaller, request_id_of, set_caller
@@ -61,11 +63,13 @@ class RequestAuthenticator:
     find_key: FindApiKey | None = None
     """Finds API keys in the registry; None before there is one."""
     keyed: ApiKeyRights = field(default_factory=lambda: ApiKeyRights(Rights()))
+    sessions: SessionCookies | None = None
+    """The cookies of people; None where pages are off."""
 
     async def __call__(self, scope: Scope) -> None:
         """Authenticate a request: raises `Unauthenticated`, `Forbidden` for a page of operators, `Unavailable`."""
         set_caller(None)
-        if scope["raw_path"] in OPEN:
+        if scope["raw_path"] in OPEN or (self.sessions is not None and scope["raw_path"].startswith(OPEN_PAGES)):
             return
         if is_below_api(scope["raw_path"]) and await self._admit_with_key(scope):
             return
@@ -129,6 +133,8 @@ class RequestAuthenticator:
             method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
             unknown = AuthenticationFailure("the scheme of the Authorization header is not accepted")
             verdict = await method.check(credentials) if method else unknown
+        elif (visitor := self._find_session(scope)) is not None:
+            return visitor
         elif credentials.certificate is not None and "certificate" in self.methods:
             verdict = await self.methods["certificate"].check(credentials)
         elif self.settings.anonymous:
@@ -138,6 +144,34 @@ class RequestAuthenticator:
         if isinstance(verdict, AuthenticatedPrincipal):
             return verdict
         raise self._refuse(verdict.why)
+
+    def _find_session(self, scope: Scope) -> AuthenticatedPrincipal | None:
+        """Return who logged in, for a request of a page; None without a session, or after what ended it."""
+        if self.sessions is None or scope["raw_path"][: len(PAGES) + 1] not in {PAGES, PAGES + b"/"}:
+            return None
+        session = self.sessions.read(scope["headers"])
+        if session is None or session.stamp != self._stamp(session.principal, session.groups):
+            return None
+        return AuthenticatedPrincipal(session.principal, session.groups)
+
+    def _stamp(self, principal: str, groups: tuple[str, ...]) -> str:
+        """Return the stamp of a principal now; one that changes with the rules, and with a password."""
+        stored = "\n".join(method.stamp(principal) for method in self.methods.values())
+        return stamp_of(self.settings.rights.access(principal, groups), stored)
+
+    async def open_session(self, authorization: bytes, address: str) -> StoredSession:
+        """Return the session of who shows these credentials; raises `Unauthenticated`, `Unavailable`."""
+        assert self.sessions is not None, "pages are on"
+        scheme = authorization.partition(b" ")[0].lower()
+        method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
+        if method is None or len(authorization) > CREDENTIALS_BYTES:
+            raise self._refuse("this server does not take such credentials")
+        verdict = await method.check(RequestCredentials(authorization, None, network_of(address) if address else ""))
+        if not isinstance(verdict, AuthenticatedPrincipal):
+            raise self._refuse(verdict.why)
+        seconds = SESSION_SECONDS if scheme == b"basic" else min(SESSION_SECONDS, verdict.until - time.monotonic())
+        stamp = self._stamp(verdict.principal, verdict.groups)
+        return StoredSession(verdict.principal, verdict.groups, stamp, self.sessions.clock() + seconds)
 
     def _refuse(self, why: str) -> Unauthenticated:
         """Count a request without valid credentials, and return its refusal."""

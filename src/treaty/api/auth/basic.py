@@ -56,7 +56,7 @@ def basic(settings: BasicSettings, clock: Callable[[], float] = time.monotonic) 
     users = _Users(settings, clock, WatchedFile(settings.file))
     users.read()
     challenge = f'Basic realm="{settings.realm}", charset="UTF-8"'
-    return AuthenticationMethod(b"basic", challenge, users.check, users.refresh, users.close)
+    return AuthenticationMethod(b"basic", challenge, users.check, users.refresh, users.close, users.stamp)
 
 
 @dataclass(slots=True)
@@ -138,6 +138,10 @@ class _Users:
         self.right.put(digest, vouched, until)
         self.trusted.put(digest, True, self.clock() + TRUST_SECONDS)
         return vouched
+
+    def stamp(self, principal: str) -> str:
+        """Return the stored hash of a user's password; empty where there is no such user."""
+        return self.file.hashes.get(principal.removeprefix("user:"), b"").decode("latin-1")
 
     def close(self) -> None:
         self.queue.close()

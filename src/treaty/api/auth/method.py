@@ -46,12 +46,18 @@ def close_nothing() -> None:
     """Nothing to give back."""
 
 
+def stamp_nothing(_principal: str) -> str:
+    """Nothing is stored about a principal."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class AuthenticationMethod:
     """A method of authentication.
 
     `scheme` is the scheme of the Authorization header in lower case, empty for client certificates. `refresh` checks
     its files once, and returns whether cached verifications must be dropped. `check` may raise `Unavailable`.
+    `stamp` returns a word that changes when what is stored about a principal does, such as its password.
     """
 
     scheme: bytes
@@ -59,3 +65,4 @@ class AuthenticationMethod:
     check: Callable[[RequestCredentials], Awaitable[AuthenticatedPrincipal | AuthenticationFailure]]
     refresh: Callable[[], Awaitable[bool]] = refresh_nothing
     close: Callable[[], None] = close_nothing
+    stamp: Callable[[str], str] = stamp_nothing

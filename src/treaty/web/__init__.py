@@ -1,0 +1,1 @@
+"""Pages for people at ``/ui``, and what they are made from."""

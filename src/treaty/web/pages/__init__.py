@@ -1,0 +1,1 @@
+"""The pages: a function each, a template each, and what all of them share."""

@@ -1,0 +1,70 @@
+"""Home: what is here, what changed last, how the node is; and the page of the latest changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from treaty.core.messages.metastore import ListSources, ListTypes
+from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.refusals import Denied, NotFound, NotOffered
+from treaty.core.requests import ListContexts, ListSubjects
+from treaty.web.pages.latest import list_latest
+from treaty.web.pages.page import PageRequest, WebPage
+
+COUNTED = 1_000
+"""Things that are counted one by one; more are "more than" these."""
+LATEST = 8
+CHANGES = 100
+
+
+async def show_home(request: PageRequest) -> WebPage:
+    """Show what the viewer may see of the whole."""
+    contexts = (await request.ask(ListContexts())).names
+    sources = await request.ask_or_none(ListSources(limit=COUNTED), Denied, NotFound, NotOffered)
+    types = await request.ask_or_none(ListTypes(limit=COUNTED), Denied, NotFound, NotOffered)
+    listed = sources.sources if sources else ()
+    values = {
+        "contexts": contexts[:50],
+        "context_count": len(contexts),
+        "counts": await _count(request),
+        "source_count": _print_capped(len(listed), more=bool(sources and sources.last)),
+        "queries": [one for one in listed if one.query],
+        "type_count": _print_capped(len(types.types), more=bool(types.last)) if types else "0",
+        "latest": await list_latest(request, LATEST),
+        "node": node_facts(request),
+    }
+    return WebPage("home.html", "Home", values, "home")
+
+
+async def _count(request: PageRequest) -> Mapping[str, str]:
+    """Count subjects, versions and schemas: the node has counted them, for those who may see all of them."""
+    access = request.viewer.access
+    stored: Any = getattr(request.server.status(), "kept", None)
+    if stored is not None and (access is None or access.sees_private):
+        return {name: f"{getattr(stored, name):,}" for name in ("subjects", "versions", "schemas")}
+    names = (await request.ask(ListSubjects(Subject(EVERYWHERE, ""), limit=COUNTED + 1))).names
+    return {"subjects": _print_capped(len(names), more=len(names) > COUNTED)}
+
+
+def _print_capped(number: int, *, more: bool) -> str:
+    return f"more than {min(number, COUNTED):,}" if more else f"{number:,}"
+
+
+def node_facts(request: PageRequest) -> Mapping[str, str]:
+    """Return how the node is, in words that say nothing of what it stores."""
+    status: Any = request.server.status()
+    trouble = getattr(status, "trouble", "")
+    refusing = getattr(status, "read_only", "") or getattr(status, "refusing", "")
+    if trouble:
+        health, word = "bad", "The log cannot be reached; what is shown may be old."
+    elif refusing:
+        health, word = "warn", "Reads work, changes are rejected now."
+    elif request.server.read_only:
+        health, word = "ok", "Works; this server takes no changes."
+    else:
+        health, word = "ok", "Works: reads and writes."
+    return {"health": health, "word": word, "sequence": f"{getattr(status, 'sequence', 0):,}"}
+
+
+async def show_changes(request: PageRequest) -> WebPage:
+    """Show the latest changes: new schemas, and sources and queries as they were changed last."""
+    return WebPage("changes.html", "Latest changes", {"changes": await list_latest(request, CHANGES)}, "changes")

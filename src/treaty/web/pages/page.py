@@ -1,0 +1,156 @@
+"""What a page is made from and what it becomes: the request, the viewer, the answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from treaty.core.access.rights import Access, Permission
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, context_of, subject_of
+from treaty.core.refusals import RegistryError
+from treaty.core.registry import AsyncRegistry, CallOptions
+from treaty.core.requests import Request
+
+A = TypeVar("A")
+ROWS = 50
+"""Rows of a list on one page."""
+FORM_FIELDS = 200
+"""Members of a form that a page takes."""
+
+
+FROM_MEMORY = CallOptions(consistency="eventual")
+
+
+class PageError(Exception):
+    """A request that no page answers: its status, what is wrong, and what to do."""
+
+    def __init__(self, status: int, message: str, remedy: str = "") -> None:
+        """Keep the status, the sentence and the remedy."""
+        super().__init__(message)
+        self.status = status
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class PageViewer:
+    """Who looks at a page. Without rights `access` is None, and everything is allowed.
+
+    `form_token` goes with every form that changes something. `has_session`: the viewer came by the cookie of a session.
+    """
+
+    principal: str = ""
+    access: Access | None = None
+    form_token: str = ""
+    has_session: bool = False
+    can_log_in: bool = False
+    """Whether the server takes a name and a password, or a token, on its page for logging in."""
+    knows_who: bool = False
+    """Whether the server has rights, so that it asks who looks."""
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it is not known who looks."""
+        return self.principal in {"", "anonymous"}
+
+    @property
+    def may_read_status(self) -> bool:
+        """Whether the viewer may see the state of the server: with rights, an administrator of everything."""
+        return not self.knows_who or (self.access is not None and self.access.may_whole("admin", EVERYWHERE))
+
+    def may(self, permission: Permission, subject: Subject) -> bool:
+        """Return whether a button is worth showing; the operation itself decides."""
+        return self.access is None or self.access.may(permission, subject)
+
+    def may_source(self, permission: Permission, key: str) -> bool:
+        """The same for a source of the metastore."""
+        return self.access is None or self.access.may_source(permission, key)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What pages say about the server: its version, its own status, whether it writes at all, and its address as asked."""
+
+    version: str
+    status: Callable[[], object] = field(repr=False)
+    read_only: bool = False
+    address: str = ""
+    audit: Callable[[int], list[str]] | None = field(default=None, repr=False)
+    """The last so many lines of the audit log; None where it is no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request for a page. `registry` asks with the rights of the viewer."""
+
+    registry: AsyncRegistry
+    viewer: PageViewer
+    server: ServerFacts
+    query: Mapping[str, str]
+    form: Mapping[str, str] | None = None
+    """The members of the form that was sent; None for a page that is only looked at."""
+    call: CallOptions = FROM_MEMORY
+
+    async def ask(self, request: Request[A]) -> A:
+        """Ask the registry; raises what it raises."""
+        return (await self.registry.ask(request, self.call)).answer
+
+    async def ask_or_none(self, request: Request[A], *expected: type[RegistryError]) -> A | None:
+        """Ask the registry; None for the expected refusals."""
+        try:
+            return await self.ask(request)
+        except expected:
+            return None
+
+    def text(self, name: str, default: str = "") -> str:
+        """A member of the query, without blanks around it."""
+        return self.query.get(name, default).strip()
+
+    def raw(self, name: str) -> str:
+        """A member of the query as it is: the names of subjects may begin and end with blanks."""
+        return self.query.get(name, "")
+
+    def number(self, name: str, default: int, least: int = 0, most: int = 2**31 - 1) -> int:
+        """A whole number of the query within its bounds; raises `PageError`."""
+        text = self.text(name)
+        if not text:
+            return default
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 11 and least <= int(text) <= most):
+            raise PageError(400, f"{name} = {text[:50]!r} is no number from {least:,} to {most:,}")
+        return int(text)
+
+    def subject(self, name: str = "name") -> Subject:
+        """The subject that the query names; raises `PageError`."""
+        text = self.raw(name)
+        if not text:
+            raise PageError(400, f"the address of this page names no subject: it lacks {name}=…", "begin with Subjects")
+        return subject_of(text)
+
+    def context(self) -> str:
+        """The context that the query names; ``*`` is all of them."""
+        text = self.text("context")
+        return context_of(text) if text and text != DEFAULT_CONTEXT else text or EVERYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """An answer: a template with its values. `title` is shown in the browser's bar; `section` is the entry of the menu."""
+
+    template: str
+    title: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    section: str = ""
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PageMoved:
+    """An answer that leads to another page, by an address relative to this one."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """An answer that is plain text, such as a long schema."""
+
+    text: str

@@ -1,0 +1,149 @@
+"""A subject: its versions, the policy in force and where it comes from, topics, sources, references both ways."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.core.answers import Config, VersionFound
+from treaty.core.messages.associations import ListAssociations, OfSubject
+from treaty.core.messages.groups import GetHistory, GetSubject
+from treaty.core.messages.metastore import ListSources
+from treaty.core.names import EVERYWHERE, Subject, subject_of
+from treaty.core.policy import Level, in_words
+from treaty.core.refusals import NotFound, Refusal
+from treaty.core.requests import GetConfig, GetMode, GetVersion, ListSettings, ListVersions, ReferencedBy, Scope, UsesOf
+from treaty.core.sources import Source, SourcePart
+from treaty.core.state.values import PolicyValue
+from treaty.web.pages.page import ROWS, PageRequest, WebPage
+from treaty.web.pages.subjects import tags_of
+
+HISTORY = 200
+"""Versions of a subject whose policies are read with it."""
+SOURCES = 1_000
+"""Sources among which those of a subject are looked for."""
+USERS = 50
+"""Subjects that a page lists as those who refer to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHome:
+    """Where a setting comes from: a scope in words, and what stands there."""
+
+    scope: str
+    config: Config
+    is_in_force: bool = False
+
+
+async def show_subject(request: PageRequest) -> WebPage:
+    """Show a subject."""
+    subject = request.subject()
+    listed = await request.ask(ListVersions(subject, visible="all"))
+    before = request.number("before", 0)
+    numbers = [one for one in reversed(listed.numbers) if not before or one < before]
+    rows = [await request.ask(GetVersion(subject, one, deleted=True, find_tags=("*",))) for one in numbers[:ROWS]]
+    group = await request.ask_or_none(GetSubject(subject), Refusal)
+    policies = await _list_policies(request, subject, len(listed.numbers))
+    latest = next((one for one in rows if not one.deleted), rows[0] if rows else None)
+    values = {
+        "subject": subject,
+        "name": str(subject),
+        "real_name": rows[0].subject if rows else str(subject),
+        "rows": [{"version": one, "policy": policies.get(one.number, "")} for one in rows],
+        "version_count": len(listed.numbers),
+        "deleted_count": len(listed.deleted),
+        "older": numbers[ROWS - 1] if len(numbers) > ROWS else 0,
+        "is_first_page": not before,
+        "latest": latest,
+        "tags": tags_of(latest) if latest else [],
+        "group": group,
+        "level": in_words(group.level) if group else "",
+        "homes": await policy_homes(request, subject),
+        "mode": (await request.ask_or_none(GetMode(Scope(*subject), resolve=True), Refusal)),
+        "topics": await _topics(request, subject),
+        "uses": latest.references if latest else (),
+        "users": await list_users(request, latest) if latest else [],
+        "sources": await list_pinned_sources(request, subject),
+        "may": {
+            "register": request.viewer.may("register", subject) or request.viewer.may("bump", subject),
+            "config": request.viewer.may("config", subject),
+            "delete": request.viewer.may("delete", subject),
+        },
+    }
+    return WebPage("subject.html", str(subject), values, "subjects")
+
+
+async def _list_policies(request: PageRequest, subject: Subject, count: int) -> dict[int, str]:
+    """Return the policies under which the live versions were admitted, in words, by number; of short histories alone."""
+    if count > HISTORY:
+        return {}
+    history = await request.ask_or_none(GetHistory(subject), Refusal)
+    return {
+        one.version.number: _policy_words(one.policy) for one in (history.versions if history else ()) if one.policy
+    }
+
+
+def _policy_words(policy: PolicyValue) -> str:
+    words = in_words(Level(policy.backward, policy.forward, policy.deny))
+    return words + (f", {policy.strictness.lower()}" if policy.strictness not in {"", "STRICT"} else "")
+
+
+async def policy_homes(request: PageRequest, subject: Subject) -> list[PolicyHome]:
+    """Return the configs that have a say, the nearest first; that of the level in force is marked."""
+    scopes = (
+        ("this subject", Scope(*subject)),
+        (f"context {subject.context}", Scope(subject.context)),
+        ("the whole registry", Scope(EVERYWHERE)),
+    )
+    homes: list[PolicyHome] = []
+    is_settled = False
+    for words, scope in scopes:
+        if scope.context == EVERYWHERE:
+            stored = await request.ask_or_none(GetConfig(scope), Refusal)
+            config = stored.config if stored else Config()
+        else:
+            config = await own_config(request, scope)
+        has_level = (config.level or config.exact_level or config.follows) is not None
+        homes.append(PolicyHome(words, config, has_level and not is_settled))
+        is_settled = is_settled or has_level
+    return homes
+
+
+async def own_config(request: PageRequest, scope: Scope) -> Config:
+    """Return what is stored at a scope, without the defaults with which it is shown elsewhere."""
+    listed = await request.ask_or_none(ListSettings(Subject(scope.context, scope.name or ""), limit=1), Refusal)
+    own = (
+        one.config
+        for one in (listed.settings if listed else ())
+        if (one.context, one.name) == (scope.context, scope.name)
+    )
+    return next(own, None) or Config()
+
+
+async def _topics(request: PageRequest, subject: Subject) -> Any:
+    found = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal)
+    return found.associations if found else ()
+
+
+async def list_users(request: PageRequest, version: VersionFound) -> list[tuple[str, int]]:
+    """Return the subjects whose schemas refer to a version, with the number of the version that does."""
+    subject = subject_of(version.subject)
+    found = await request.ask_or_none(ReferencedBy(subject, version.number, deleted=version.deleted), Refusal)
+    users: list[tuple[str, int]] = []
+    for schema_id in (found.ids if found else ())[:USERS]:
+        uses = await request.ask_or_none(UsesOf(schema_id, Subject(subject.context, "")), NotFound)
+        users += uses.uses if uses else ()
+    return sorted(set(users))[:USERS]
+
+
+async def list_pinned_sources(request: PageRequest, subject: Subject) -> list[Source]:
+    """Return the sources whose keys or values are read and written with a version of a subject."""
+    found = await request.ask_or_none(ListSources(limit=SOURCES), Refusal)
+    return [
+        one
+        for one in (found.sources if found else ())
+        if any(pin_place(part) == subject for part in (one.key, one.value))
+    ]
+
+
+def pin_place(part: SourcePart | None) -> Subject | None:
+    """Return the subject to which the key or value of a source is pinned."""
+    return None if part is None or part.pin is None else Subject(part.pin.context, part.pin.subject)

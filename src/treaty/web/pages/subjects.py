@@ -1,0 +1,91 @@
+"""The list of subjects, a page at a time, with filters."""
+
+from dataclasses import dataclass
+
+from treaty.core.answers import VersionFound
+from treaty.core.names import EVERYWHERE, Subject, subject_of
+from treaty.core.requests import ListContexts, ListSchemas, Visible
+from treaty.formats.registry import find_formats
+from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
+from treaty.web.pages.templates import link_to
+
+LOOKED_AT = 500
+"""Subjects that one page looks through for a filter that the list of names does not answer."""
+STATES = ("live", "all", "deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectFilter:
+    """What the viewer wants to see: subjects whose names begin so, of a context, a format, with a tag, in a state."""
+
+    prefix: Subject
+    format: str = ""
+    tag: str = ""
+    visible: Visible = "live"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether rows have to be looked at."""
+        return bool(self.format or self.tag)
+
+    def fits(self, version: VersionFound) -> bool:
+        """Return whether a subject with this latest version is wanted."""
+        if self.format and version.format != self.format:
+            return False
+        return not self.tag or self.tag in tags_of(version)
+
+
+def tags_of(version: VersionFound) -> list[str]:
+    """Return all tags of a version: those of its metadata, and those inside its text where they were asked for."""
+    inside = {tag for place in version.tags for tag in place.tags}
+    beside = {tag for _, tags in (version.metadata.tags if version.metadata else ()) for tag in tags}
+    return sorted(inside | beside)
+
+
+async def show_subjects(request: PageRequest) -> WebPage:
+    """Show a page of subjects with their latest versions."""
+    wanted = read_filter(request)
+    after = (request.raw("after"), 0) if request.raw("after") else None
+    rows: list[VersionFound] = []
+    looked, last = 0, after
+    while len(rows) < ROWS and looked < LOOKED_AT:
+        listing = ListSchemas(wanted.prefix, wanted.visible, latest=True, limit=ROWS + 1, after=last)
+        found = (await request.ask(listing)).versions
+        page = found[:ROWS]
+        for place, one in enumerate(page):
+            looked += 1
+            last = (one.subject, one.number)
+            if wanted.fits(one):
+                rows.append(one)
+                if len(rows) == ROWS:
+                    found = found[place + 1 :]
+                    break
+        else:
+            found = found[ROWS:]
+        if not found:
+            last = None
+            break
+    members = {name: request.raw(name) for name in ("context", "q", "format", "tag", "state")}
+    values = {
+        "rows": [
+            {"version": one, "context": subject_of(one.subject).context, "tags": tags_of(one)[:5]} for one in rows
+        ],
+        "next_page": link_to("subjects", **members, after=last[0]) if last else "",
+        "first_page": link_to("subjects", **members) if after else "",
+        "looked": looked if wanted.is_narrow else 0,
+        "filter": members,
+        "contexts": (await request.ask(ListContexts())).names[:200],
+        "formats": find_formats().names,
+    }
+    return WebPage("subjects.html", "Subjects", values, "subjects")
+
+
+def read_filter(request: PageRequest) -> SubjectFilter:
+    """Return the filter of a request; a qualified name in the field of the name says its context."""
+    state = request.text("state") or "live"
+    if state not in STATES:
+        raise PageError(400, f"state = {state[:50]!r} is none of {', '.join(STATES)}")
+    typed = request.raw("q")
+    prefix = subject_of(typed, request.context() or EVERYWHERE)
+    visible: Visible = "all" if state == "all" else "deleted" if state == "deleted" else "live"
+    return SubjectFilter(prefix, request.text("format").upper(), request.text("tag"), visible)

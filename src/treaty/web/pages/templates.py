@@ -1,0 +1,111 @@
+"""The templates, and how values are printed in them: times, sizes, links, names with characters that are not visible."""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from treaty.web.pages.assets import static_path
+
+FOLDER = Path(__file__).parent / "templates"
+NAME_CHARACTERS = 200
+"""Characters of a name that a list shows; the rest is behind an ellipsis."""
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Characters that are not visible, or that change the direction of what follows."""
+
+
+def show_unseen(text: str) -> Markup:
+    """Return a text as HTML, in which characters that are not visible are shown by their number."""
+    if _UNSEEN.search(text) is None:
+        return escape(text)
+    parts: list[Markup] = []
+    at = 0
+    for match in _UNSEEN.finditer(text):
+        parts += [escape(text[at : match.start()]), mark_unseen(match[0])]
+        at = match.end()
+    return Markup("").join([*parts, escape(text[at:])])
+
+
+def mark_unseen(character: str) -> Markup:
+    """Return the mark for a character that are not visible."""
+    return Markup('<span class="unseen" title="a character that is not visible">U+{:04X}</span>').format(ord(character))
+
+
+def mark_all_unseen(markup: str) -> Markup:
+    """Replace such characters in text that is HTML already; it has none of them inside of tags."""
+    return Markup(_UNSEEN.sub(lambda match: mark_unseen(match[0]), markup))  # noqa: S704 (escaped by its maker)
+
+
+def short_name(text: str, most: int = NAME_CHARACTERS) -> Markup:
+    """Return a name for a list: cut, with what is not visible shown."""
+    return show_unseen(text if len(text) <= most else f"{text[:most]}…")
+
+
+def cut_text(text: str, most: int = 2_000) -> Markup:
+    """Return a longer text, cut, with how much is left out."""
+    if len(text) <= most:
+        return show_unseen(text)
+    return show_unseen(text[:most]) + Markup(' <span class="quiet">… and {} more characters</span>').format(
+        f"{len(text) - most:,}"
+    )
+
+
+def print_time(milliseconds: int) -> Markup:
+    """Return a time in UTC; the script of the pages turns it into the reader's own zone."""
+    if not 0 < milliseconds < 253_402_300_800_000:
+        return Markup('<span class="quiet">unknown</span>')
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(
+        moment.isoformat(timespec="seconds"), moment.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+def link_to(page: str, **members: object) -> str:
+    """Return the address of a page with members of its query; None and "" are left out."""
+    pairs = [(name.rstrip("_"), str(value)) for name, value in members.items() if value is not None and value != ""]
+    return f"{page}?{urlencode(pairs, errors='surrogatepass')}" if pairs else page
+
+
+def print_count(number: int) -> str:
+    """Return a number with commas."""
+    return f"{number:,}"
+
+
+def plural(number: int, word: str, words: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {word if number == 1 else words or word + 's'}"
+
+
+def join_classes(*names: str | Iterable[str]) -> str:
+    """Return class names for an attribute."""
+    return " ".join(name if isinstance(name, str) else " ".join(name) for name in names if name)
+
+
+@cache
+def environment() -> Environment:
+    """The environment of all templates: everything is escaped, and a missing value is an error."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {
+        "name": short_name,
+        "cut": cut_text,
+        "when": print_time,
+        "count": print_count,
+        "unseen": show_unseen,
+    }
+    made.globals |= {"link": link_to, "static": static_path, "plural": plural, "classes": join_classes}
+    return made

@@ -1,0 +1,202 @@
+"""Changes from pages: register, set a policy, delete, pause. Each is shown first, with the command that does the same."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from treaty.core.answers import Config
+from treaty.core.finding import Diagnostic
+from treaty.core.messages.metastore import DescribeSource, SetSourceState
+from treaty.core.names import subject_of
+from treaty.core.policy import LEVELS
+from treaty.core.refusals import InvalidSchema, NotFound
+from treaty.core.requests import (
+    DeleteSubject,
+    DeleteVersion,
+    GetVersion,
+    ListVersions,
+    ReferencedBy,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+)
+from treaty.core.sources import PAUSED, RUNNING
+from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage
+from treaty.web.pages.subject import own_config
+from treaty.web.pages.templates import link_to
+from treaty.web.pages.trial import find_start, form_values, print_references, read_draft
+from treaty.web.schemas.texts import lay_out
+
+SUFFIXES = {"AVRO": ".avsc", "JSON": ".json", "PROTOBUF": ".proto"}
+
+
+def confirm(title: str, words: str, command: str, members: Mapping[str, str], **more: Any) -> WebPage:
+    """Return the page that shows a change before it is made: what happens, and the command that does the same."""
+    values = {
+        "title_name": title,
+        "words": words,
+        "command": command,
+        "members": {**members, "confirmed": "yes"},
+        "notes": more.get("notes", ()),
+        "is_dangerous": more.get("is_dangerous", False),
+        "action": more["action"],
+        "back": more["back"],
+    }
+    return WebPage("confirm.html", title, values, "subjects")
+
+
+def with_address(request: PageRequest, command: str) -> str:
+    """Return a command of the terminal with the registry that it is meant for."""
+    return f"export TREATY_REGISTRY={shlex.quote(request.server.address)}\n{command}"
+
+
+# ------------------------------------------------------------------------------------------------------ register
+
+
+async def show_registration(request: PageRequest) -> WebPage:
+    """Show the form for a new version of a subject."""
+    version = await find_start(request)
+    text = lay_out(version.format, version.text) if version else ""
+    references = print_references(version.references) if version else ""
+    values = form_values(request.raw("subject"), version.format if version else "AVRO", text, references)
+    return WebPage("register.html", "Register a version", {**values, "faults": ()}, "subjects")
+
+
+async def register(request: PageRequest) -> WebPage | PageMoved:
+    """Register the text in the form, once it is confirmed."""
+    form = request.form or {}
+    subject, draft = read_draft(request)
+    if form.get("confirmed") != "yes":
+        file = f"{subject.name.rpartition('/')[2] or 'schema'}{SUFFIXES.get(draft.format, '.txt')}"
+        given = " ".join(
+            f"--reference {shlex.quote(f'{one.name}={one.subject}:{one.version}')}" for one in draft.references
+        )
+        command = f"treaty schema register {shlex.quote(str(subject))} {shlex.quote(file)} {given}".rstrip()
+        members = {name: form.get(name, "") for name in ("subject", "format", "text", "references")}
+        return confirm(
+            f"Register a version of {subject}", f"The text becomes the latest version of {subject}, if its policy takes it.",
+            with_address(request, command), members, action="register", back=link_to("subject", name=str(subject)),
+        )  # fmt: skip
+    try:
+        stored = await request.ask(Register(subject, draft))
+    except InvalidSchema as refusal:
+        values = form_values(form.get("subject", ""), draft.format, draft.text, form.get("references", ""))
+        faults = refusal.faults or (Diagnostic(refusal.reason.rule, "", str(refusal)),)
+        return WebPage("register.html", "Register a version", {**values, "faults": faults}, "subjects", 422)
+    return PageMoved(link_to("schema", subject=stored.version.subject, version=stored.version.number))
+
+
+# -------------------------------------------------------------------------------------------------------- policy
+
+
+async def show_policy(request: PageRequest) -> WebPage:
+    """Show the form for the level of a subject."""
+    subject = request.subject()
+    own = await own_config(request, Scope(*subject))
+    values = {"name": str(subject), "levels": list(LEVELS), "own": own.level or ""}
+    return WebPage("policy.html", f"Policy of {subject}", values, "subjects")
+
+
+async def set_policy(request: PageRequest) -> WebPage | PageMoved:
+    """Set or delete the level of a subject, once it is confirmed."""
+    form = request.form or {}
+    name, level = form.get("name", ""), form.get("level", "")
+    if not name or (level and level not in LEVELS):
+        raise PageError(400, "the form names no subject, or a level that does not exist", f"one of {', '.join(LEVELS)}")
+    subject = subject_of(name)
+    if form.get("confirmed") != "yes":
+        command = (
+            f"treaty config set {shlex.quote(name)} --level {level}"
+            if level
+            else f"treaty config set {shlex.quote(name)} --unset level"
+        )
+        words = (
+            f"New versions of {name} are then checked under {level}."
+            if level
+            else f"{name} then has the level of its context."
+        )
+        notes = ("Versions that are there stay, whatever the new level says of them.",)
+        return confirm(
+            f"Change the policy of {name}", words, with_address(request, command), {"name": name, "level": level},
+            action="policy", back=link_to("subject", name=name), notes=notes,
+        )  # fmt: skip
+    change: Request[Any] = SetConfig(Scope(*subject), Config(level=level or None), () if level else ("level",))
+    await request.ask(change)
+    return PageMoved(link_to("subject", name=name))
+
+
+# -------------------------------------------------------------------------------------------------------- delete
+
+
+async def show_deletion(request: PageRequest) -> WebPage:
+    """Show what a deletion of a subject, or of one of its versions, takes away, and who uses it."""
+    subject = request.subject()
+    number = request.number("version", 0)
+    name = str(subject)
+    if number:
+        version = await request.ask(GetVersion(subject, number, deleted=True))
+        gone = "for good" if version.deleted else "softly: it can still be read by its id"
+        what, words = f"version {number} of {name}", f"Version {number} of {name} is deleted {gone}."
+        users = (await request.ask(ReferencedBy(subject, number, deleted=True))).ids
+        command = f"treaty schema delete {shlex.quote(name)} {number}"
+        is_permanent = version.deleted
+    else:
+        listed = await request.ask(ListVersions(subject, visible="all"))
+        is_permanent = len(listed.deleted) == len(listed.numbers)
+        gone = "for good" if is_permanent else "softly: they can still be read by their ids"
+        what, words = name, f"All {len(listed.numbers)} versions of {name} are deleted {gone}."
+        users, command = (), f"treaty subject delete {shlex.quote(name)}"
+    notes = (f"{len(users)} schemas refer to it: the deletion will be refused.",) if users else ()
+    members = {"name": name, "version": str(number or ""), "permanent": "yes" if is_permanent else ""}
+    command += " --permanent" if is_permanent else ""
+    return confirm(
+        f"Delete {what}", words, with_address(request, command), members, action="delete",
+        back=link_to("subject", name=name), notes=notes, is_dangerous=True,
+    )  # fmt: skip
+
+
+async def delete(request: PageRequest) -> PageMoved:
+    """Delete a subject or a version; the form comes from the page that has shown it."""
+    form = request.form or {}
+    name, number = form.get("name", ""), form.get("version", "")
+    if not name or form.get("confirmed") != "yes" or not (not number or (number.isascii() and number.isdecimal())):
+        raise PageError(400, "the form can't be read", "open the subject, and begin with Delete there")
+    subject, is_permanent = subject_of(name), form.get("permanent") == "yes"
+    if number:
+        await request.ask(DeleteVersion(subject, int(number), permanent=is_permanent))
+        remaining = await request.ask_or_none(ListVersions(subject, visible="all"), NotFound)
+        return PageMoved(link_to("subject", name=name) if remaining else "subjects")
+    await request.ask(DeleteSubject(subject, permanent=is_permanent))
+    return PageMoved("subjects" if is_permanent else link_to("subjects", state="deleted", q=name))
+
+
+# --------------------------------------------------------------------------------------------------------- pause
+
+
+async def show_pause(request: PageRequest) -> WebPage:
+    """Show what pausing or resuming the query of a source does."""
+    source = (await request.ask(DescribeSource(request.raw("name")))).source
+    if source.query is None:
+        raise PageError(409, f"{source.name} has no query")
+    state = PAUSED if source.desired == RUNNING else RUNNING
+    verb = "PAUSE" if state == PAUSED else "RESUME"
+    words = (
+        f"The query of {source.name} stops, and keeps its place."
+        if state == PAUSED
+        else f"The query of {source.name} goes on where it stopped."
+    )
+    command = f"treaty sql -e {shlex.quote(f'{verb} {source.name}')}"
+    return confirm(
+        f"{verb.capitalize()} the query of {source.name}", words, with_address(request, command),
+        {"name": source.name, "state": state}, action="pause", back=link_to("source", name=source.name),
+    )  # fmt: skip
+
+
+async def pause(request: PageRequest) -> PageMoved:
+    """Pause or resume a query; the form comes from the page that has shown it."""
+    form = request.form or {}
+    if form.get("confirmed") != "yes" or form.get("state") not in {PAUSED, RUNNING}:
+        raise PageError(400, "the form can't be read", "open the source, and begin with Pause there")
+    await request.ask(SetSourceState(form.get("name", ""), form["state"]))
+    return PageMoved(link_to("source", name=form.get("name", "")))
