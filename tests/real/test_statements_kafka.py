@@ -10,10 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
+from confluent_kafka import Producer
 
 from tests.real.running import Running, serving
 from tests.servers.kafka import Kafka
 from treaty import connect
+from treaty.cli.main import group
 from treaty.client.kafka import cluster_writer, consumer
 from treaty.client.kafka.consumer import TopicRecord, partitions_of, read_records
 from treaty.core.kafka import KafkaCluster
@@ -74,6 +77,36 @@ def test_a_missing_topic_and_the_topic_of_the_log_take_nothing(server: Running, 
     status, answer = post(server, STREAM.format(name + "2").replace(f"'{name}2'", f"'{own}'"))
     assert (status, answer["code"]) == (400, "TOPIC_RESERVED")
     assert own in answer["message"]
+
+
+def test_print_and_select_read_a_topic_and_say_what_is_bad(server: Running, kafka: Kafka) -> None:
+    topic = kafka.topic(f"t{uuid4().hex}")
+    post(server, f"{STREAM.format(topic)}; INSERT INTO {topic} VALUES (1, 2), (2, 3), (3, NULL)")
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    producer.produce(topic, b"junk!", bytes(8))
+    assert producer.flush(30) == 0
+    post(server, f"INSERT INTO {topic} VALUES (1, 4)")
+    where = {"TREATY_REGISTRY": server.base, "TREATY_CLUSTER": f"main=kafka://{kafka.bootstrap}"}
+
+    def sql(text: str, *words: str) -> Any:
+        return CliRunner(env=where).invoke(group, ["sql", "-e", text, *words])
+
+    printed = sql(f"PRINT {topic} FROM BEGINNING LIMIT 5")
+    lines = printed.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[:5]] == [f"0:{offset}" for offset in range(5)], printed.output
+    assert (lines[0].split("  ")[2:], "BAD_MAGIC" in lines[3]) == (["1", '{"v": 2}'], True)
+    assert lines[5] == f"5 records of {topic} (1 bad)"
+    as_json = [
+        json.loads(line) for line in sql(f"PRINT {topic} LIMIT 4", "--from", "earliest", "--json").stdout.splitlines()
+    ]
+    assert [one["value"] for one in as_json] == [{"v": 2}, {"v": 3}, {"v": None}, {"base64": "anVuayE="}]
+    assert as_json[3]["error"]["value"]["code"] == "BAD_MAGIC"
+    (selected,) = json.loads(sql(f"SELECT v, _offset FROM STREAM {topic} WHERE id = 1 LIMIT 9", "--json").stdout)
+    assert (selected["columns"], selected["rows"], len(selected["warnings"])) == (["v", "_offset"], [[2, 0], [4, 4]], 1)
+    (first,) = json.loads(sql(f"SELECT v FROM STREAM {topic} LIMIT 1", "--json").stdout)
+    assert first["rows"] == [[2]]
+    unknown = CliRunner(env={**where, "TREATY_CLUSTER": ""}).invoke(group, ["sql", "-e", f"PRINT {topic}"])
+    assert (unknown.exit_code, "--cluster main=FILE" in unknown.stderr) == (2, True)
 
 
 def test_what_is_not_acknowledged_may_have_been_written(

@@ -1,7 +1,7 @@
 """Statements parsed in this process and carried out with requests of a registry: for a log, and for CASCADE."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,9 +26,8 @@ class RegistrySession:
     def __init__(self, url: str, clusters: Sequence[str] = (), files: Path | None = None) -> None:
         """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`."""
         self._open = ExitStack()
+        destination = self._open.enter_context(closing(open_destinations(clusters, files)))
         connection = self._open.enter_context(open_registry(url, "create"))
-        destination = open_destinations(clusters, files)
-        self._open.callback(destination.close)
         self._metastore = Metastore(connection.registry, destination=destination)
 
     def run(

@@ -11,12 +11,14 @@ import click
 import msgspec
 
 from treaty.cli.cluster_options import add_cluster_options
+from treaty.cli.metastore.record_session import RecordSession, RecordSettings, StartPlace
 from treaty.cli.metastore.result_printer import say_result
-from treaty.cli.metastore.statement_session import StatementSession, open_session
+from treaty.cli.metastore.statement_session import open_session
 from treaty.cli.metastore.wait_notice import show_wait
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text
+from treaty.client.kafka.consumer import StartOffset
 from treaty.wire.statements import StatementResultBody
 
 
@@ -50,6 +52,7 @@ class SqlOptions:
 )
 @click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Replaces ${NAME}. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
+@click.option("--from", "start", type=StartPlace(), default=None, metavar="PLACE", help="Where PRINT and SELECT … FROM STREAM begin: earliest, latest, or a time such as 2026-02-28T10:00Z (default: latest for PRINT, earliest for SELECT).")  # fmt: skip
 @add_cluster_options
 @options.yes
 @options.registry
@@ -60,6 +63,7 @@ def command(
     *,
     variables: tuple[str, ...],
     dry_run: bool,
+    start: StartOffset | None,
     clusters: tuple[str, ...],
     files: Path | None,
     yes: bool,
@@ -80,13 +84,16 @@ def command(
       treaty sql -e "DROP STREAM flights CASCADE" --yes
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
       treaty sql --registry sqlite:///$PWD/registry.db --files . -e "INSERT INTO orders VALUES (1, 9.99)"
+      treaty sql -e "PRINT flights FROM BEGINNING LIMIT 5" --cluster main=main.properties
     """  # noqa: D301 - click wants the control character
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
     if not scripts and not is_typed:
         scripts = [read_text("-", "REQUEST_BYTES")]
-    session = open_session(registry, clusters, files)
+    records = RecordSettings(registry, clusters, files, start, as_json)
+    is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
+    session = RecordSession(open_session(registry, () if is_server else clusters, files), records)
     try:
         if is_typed:
             import_module("treaty.cli.metastore.shell").SqlShell(session, settings, registry).run()
@@ -96,7 +103,7 @@ def command(
         session.close()
 
 
-def run_scripts(session: StatementSession, scripts: Sequence[str], settings: SqlOptions) -> None:
+def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOptions) -> None:
     """Carry out scripts and print their results; as JSON they are one list. What was done before an error is printed."""
     results: list[StatementResultBody] = []
     try:
@@ -112,5 +119,5 @@ def run_scripts(session: StatementSession, scripts: Sequence[str], settings: Sql
         if settings.as_json and results:
             screen.say_json(msgspec.to_builtins(results))
         raise
-    if settings.as_json:
+    if settings.as_json and (results or not session.has_printed):
         screen.say_json(msgspec.to_builtins(results))

@@ -12,6 +12,8 @@ import click
 FIRST_SECONDS = 1.0
 """Seconds after which the line appears."""
 _QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
+READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+stream\b", re.IGNORECASE)
+"""A text that may read records, which are printed as they come."""
 _CHANGE = re.compile(r"\b(?:create|alter|drop|undrop|pause|resume|insert|update|delete)\b", re.IGNORECASE)
 
 
@@ -22,7 +24,7 @@ class WaitNotice:
         """Begin to wait for a script."""
         self._done = threading.Event()
         self._watch = threading.Thread(target=self._count, args=(describe_wait(text),), daemon=True)
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not READS.search(text):
             self._watch.start()
 
     def stop(self) -> None:

@@ -287,6 +287,15 @@ def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
     return "", "", None, ()
 
 
+def _of_client(statement: Any, _context: StatementContext) -> Exchange[Answer]:
+    """PRINT and SELECT FROM STREAM: records come from Kafka, and not from the registry."""
+    yield from ()
+    raise Invalid.of(
+        "STATEMENT_OF_CLIENT", f"{EXECUTORS[type(statement)][0]} reads records, which a registry does not", path="/sql",
+        allowed="`treaty sql --cluster main=FILE`, which reads the topic itself",
+    )  # fmt: skip
+
+
 def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
     words = LATER_STATEMENTS[type(statement)]
     yield from ()
@@ -294,7 +303,6 @@ def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
-    s.PrintStatement: ("PRINT", "`treaty consume`"),
     s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
     s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
     s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it"),
@@ -319,6 +327,8 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.ShowCreateStatement: ("SHOW CREATE", _show_create),
     s.DescribeStatement: ("DESCRIBE", _describe),
     s.SelectStatement: ("SELECT", _select),
+    s.PrintStatement: ("PRINT", _of_client),
+    s.SelectRecordsStatement: ("SELECT FROM STREAM", _of_client),
     s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
     s.InsertStatement: ("INSERT", _insert),
     s.UpdateStatement: ("UPDATE", _update),

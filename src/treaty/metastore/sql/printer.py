@@ -136,6 +136,11 @@ def _select(one: s.SelectStatement) -> str:
     return f"SELECT {_names(one.columns) or '*'} FROM treaty.{one.table}{where}{order}{limit}"  # noqa: S608 (names are quoted)
 
 
+def _select_records(one: s.SelectRecordsStatement) -> str:
+    where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
+    return f"SELECT {_names(one.columns) or '*'} FROM STREAM {_name(one.name)}{where} LIMIT {one.limit}"  # noqa: S608 (names are quoted)
+
+
 def _print(one: s.PrintStatement) -> str:
     limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
     interval = f" INTERVAL {one.interval}" if one.interval > 1 else ""
@@ -207,6 +212,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.DescribeStatement: lambda one: f"DESCRIBE {_kind(one)}{_name(one.name)}{' EXTENDED' * one.extended}",
     s.ExplainStatement: _explain,
     s.SelectStatement: _select,
+    s.SelectRecordsStatement: _select_records,
     s.PrintStatement: _print,
     s.AssertSchemaStatement: _assert_schema,
     s.AssertTopicStatement: _assert_topic,

@@ -4,13 +4,14 @@ import math
 from decimal import Decimal
 from typing import NoReturn
 
-from treaty.core.limits import NUMBER_DIGITS, TYPE_DEPTH
+from treaty.core.limits import NUMBER_DIGITS, RESULT_ROWS, TYPE_DEPTH
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import nearest_word
 from treaty.metastore.sql.statements import (
     SYSTEM_TABLES,
     DeleteStatement,
     InsertStatement,
+    SelectRecordsStatement,
     SelectStatement,
     UpdateStatement,
 )
@@ -32,9 +33,7 @@ _LARGEST = 2**63 - 1
 _UNION_ALL = (
     "a source has one query: CREATE OR REPLACE STREAM {} AS SELECT … FROM STREAM a UNION ALL SELECT … FROM STREAM b"
 )
-_OWN_QUERY = (
-    "SELECT reads treaty.sources, types, queries, dependencies, subjects and versions; CREATE STREAM … AS reads streams"
-)
+_OWN_QUERY = "SELECT reads treaty.sources, types, queries, dependencies, subjects and versions, or FROM STREAM name; CREATE STREAM … AS reads streams"
 
 
 # ------------------------------------------------------------------------------------------------------------ literals
@@ -273,8 +272,8 @@ def _read_conditions(cursor: StatementCursor, *, like: bool) -> tuple[ColumnCond
 # ------------------------------------------------------------------------------------------------------- system tables
 
 
-def read_select(cursor: StatementCursor) -> SelectStatement:
-    """Read what follows SELECT: columns of a system table. Any other query is refused with the way round."""
+def read_select(cursor: StatementCursor) -> SelectStatement | SelectRecordsStatement:
+    """Read what follows SELECT: columns of a system table, or of records of a stream. Any other query is refused with the way round."""
     columns: list[str] = []
     if not cursor.take_sign("*"):
         columns.append(_read_column_of(cursor))
@@ -287,6 +286,8 @@ def read_select(cursor: StatementCursor) -> SelectStatement:
             hint=_OWN_QUERY,
             expected=("FROM",),
         )
+    if cursor.take("STREAM"):
+        return _read_records(cursor, tuple(columns))
     table = _read_system_table(cursor)
     conditions = _read_conditions(cursor, like=True) if cursor.take("WHERE") else ()
     order: list[OrderTerm] = []
@@ -298,6 +299,19 @@ def read_select(cursor: StatementCursor) -> SelectStatement:
     limit = cursor.read_integer(0, _LARGEST) if cursor.take("LIMIT") else -1
     cursor.need_end()
     return SelectStatement(table, tuple(columns), conditions, tuple(order), limit)
+
+
+def _read_records(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRecordsStatement:
+    name = cursor.read_name("a stream or table")
+    conditions = _read_conditions(cursor, like=False) if cursor.take("WHERE") else ()
+    if not cursor.take("LIMIT"):
+        hint = "SELECT … FROM STREAM looks at some records; CREATE STREAM … AS SELECT runs for good"
+        cursor.fail(
+            "SELECT_REFUSED", f"{cursor.token.label} stands where LIMIT is expected", hint=hint, expected=("LIMIT",)
+        )
+    limit = cursor.read_integer(1, RESULT_ROWS)
+    cursor.need_end()
+    return SelectRecordsStatement(name, columns, conditions, limit)
 
 
 def _read_column_of(cursor: StatementCursor) -> str:

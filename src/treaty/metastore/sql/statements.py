@@ -214,6 +214,16 @@ class SelectStatement:
     limit: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class SelectRecordsStatement:
+    """SELECT … FROM STREAM name: records of a source as they are; `columns` are empty for ``*``, `limit` is how many at most."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    conditions: tuple[ColumnCondition, ...] = ()
+    limit: int = 0
+
+
 SYSTEM_TABLES = ("sources", "types", "queries", "dependencies", "subjects", "versions")
 """Tables of the schema ``treaty``."""
 
@@ -330,6 +340,7 @@ SqlStatement = (
     | DescribeStatement
     | ExplainStatement
     | SelectStatement
+    | SelectRecordsStatement
     | PrintStatement
     | AssertSchemaStatement
     | AssertTopicStatement
