@@ -76,7 +76,7 @@ class SourceReader:
         self._whole: dict[Part, str] = {}
         if source is not None:
             kinds = [parse_column_type(one.type) for one in source.columns]
-            self.types = run_exchange(self._registry, read_user_types(kinds))
+            self.types = run_exchange(self._registry, read_user_types(kinds)).expanded
             for part in ("key", "value"):
                 self._whole[part] = self._find_whole(part)
 
