@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +27,7 @@ from treaty.assemble.page_settings import DEFAULT_PAGES, LatePages, PageSettings
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
+from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.core.kafka import KafkaCluster
 from treaty.core.registry import AsyncRegistry
 from treaty.formats.registry import find_formats
@@ -189,9 +190,24 @@ async def serve(
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again
-        with closing(destination):
-            await serve_application(app, listening)
+        async with _reconciled_topics(node, manner.clusters if sharing.worker == 0 else ()):
+            with closing(destination):
+                await serve_application(app, listening)
     return 0
+
+
+@asynccontextmanager
+async def _reconciled_topics(node: Node, clusters: Sequence[tuple[str, KafkaCluster]]) -> AsyncIterator[None]:
+    """In the block topics of the clusters become what the sources over them say."""
+    if not clusters:
+        yield
+        return
+    reconciling = asyncio.create_task(TopicReconciler(node, dict(clusters)).run(), name="topics")
+    try:
+        yield
+    finally:
+        reconciling.cancel()
+        await asyncio.gather(reconciling, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from treaty.core.state.commit import PositionToken
 from treaty.metastore import calls
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
+from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
@@ -253,7 +254,7 @@ class _SequenceRecorder:
         return self.token.sequence
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        if isinstance(request, WriteRecords):
+        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
             return Reply(cast("A", request.run(self.destination)), self.token)
         reply = self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token
@@ -277,7 +278,7 @@ class _AsyncSequenceRecorder:
         return self.token.sequence
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        if isinstance(request, WriteRecords):
+        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
             return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token

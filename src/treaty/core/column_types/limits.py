@@ -44,6 +44,8 @@ PLANNER_HEAP = 1_024
 """Megabytes of memory of the JVM of a planner."""
 PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
+ASSERT_SECONDS = 60
+"""Seconds for which ASSERT TOPIC waits at most, whatever its TIMEOUT says."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304

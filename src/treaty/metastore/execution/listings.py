@@ -6,13 +6,14 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import DescribeSource, DescribeType, ListDependents
-from treaty.core.refusals import Invalid, NotFound
+from treaty.core.refusals import NotFound
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import pins_of
 from treaty.metastore.execution.pages import list_dropped, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
+from treaty.metastore.execution.topic_statements import show_topics
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 
@@ -22,12 +23,7 @@ def show(statement: ShowStatement) -> Exchange[ResultRows]:
     if statement.subject == "DEPENDENCIES":
         return (yield from _show_dependencies(statement))
     if statement.subject == "TOPICS":
-        raise Invalid.of(
-            "STATEMENT_LATER",
-            "SHOW TOPICS is not there yet",
-            path="/sql",
-            allowed="SELECT place FROM treaty.sources, which has the topics of all sources",
-        )
+        return (yield from show_topics(extended=statement.extended))
     return (yield from _SHOWN[statement.subject](statement))
 
 

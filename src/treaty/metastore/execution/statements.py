@@ -29,6 +29,7 @@ from treaty.metastore.definitions import create_source
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
+from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
 from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
 
@@ -254,6 +255,19 @@ def _assert_schema(statement: s.AssertSchemaStatement, _context: StatementContex
     return statement.subject, f"A schema with {what} {'exists' if there else 'does not exist'}", None, ()
 
 
+def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext) -> Exchange[Answer]:
+    what = describe_assertion(statement)
+    if not (yield from request_answer(AwaitTopic(statement))):
+        raise AssertFailedError.of(
+            "ASSERT_FAILED",
+            f"A {what} {'does not exist' if statement.exists else 'exists'}",
+            path="/sql",
+            new=what,
+            allowed="SHOW TOPICS EXTENDED, which says what there is",
+        )
+    return statement.topic, f"A {what} {'exists' if statement.exists else 'does not exist'}", None, ()
+
+
 def _has_schema(statement: s.AssertSchemaStatement) -> Exchange[bool]:
     subject = subject_of(statement.subject)
     try:
@@ -303,7 +317,6 @@ def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
-    s.AssertTopicStatement: ("ASSERT TOPIC", "ASSERT SCHEMA"),
     s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
     s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it"),
 }
@@ -333,6 +346,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.InsertStatement: ("INSERT", _insert),
     s.UpdateStatement: ("UPDATE", _update),
     s.DeleteStatement: ("DELETE", _delete),
+    s.AssertTopicStatement: ("ASSERT TOPIC", _assert_topic),
     s.DefineStatement: ("DEFINE", _set),
     s.UndefineStatement: ("UNDEFINE", _set),
     s.SetStatement: ("SET", _set),

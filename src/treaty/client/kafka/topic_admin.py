@@ -1,0 +1,105 @@
+"""`TopicAdmin`: what topics of a cluster are, and the changes that make them what they should be. Every change can be repeated."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from treaty.client.kafka.library import LOGGER, load_library, translate_errors
+from treaty.core.kafka import KafkaCluster, LastBrokerError
+
+ADMIN_SECONDS = 10.0
+"""Seconds for one request to the controller."""
+RETENTION, CLEANUP = "retention.ms", "cleanup.policy"
+READ_SETTINGS = (RETENTION, CLEANUP)
+"""Settings of a topic that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic as the brokers have it: partitions, replicas of the first one, and settings."""
+
+    partitions: int
+    replicas: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+class TopicAdmin:
+    """Reads and changes topics by one client, which is opened by the first request."""
+
+    def __init__(self, cluster: KafkaCluster) -> None:
+        """Take the brokers and the settings of clients. Opens nothing."""
+        self._cluster = cluster
+        self._heard = LastBrokerError()
+        self._admin: Any = None
+
+    def _open(self, kafka: ModuleType) -> Any:
+        if self._admin is None:
+            settings = self._cluster.client_settings({"error_cb": self._heard})
+            self._admin = kafka.admin.AdminClient(settings, logger=LOGGER)
+        return self._admin
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicFacts | None]:
+        """Return the facts of each of these topics; None for one that is missing. Raises `KafkaClientError`."""
+        kafka = load_library()
+        with translate_errors(kafka, self._cluster.servers, self._heard):
+            admin = self._open(kafka)
+            try:
+                listed = admin.list_topics(timeout=ADMIN_SECONDS).topics
+            except kafka.KafkaException:
+                admin.poll(0)  # the library calls back from here only
+                raise
+            wanted = sorted(set(topics))
+            there = [topic for topic in wanted if topic in listed and listed[topic].error is None]
+            settings = self._read_settings(kafka, admin, there)
+        found: dict[str, TopicFacts | None] = dict.fromkeys(wanted)
+        for topic in there:
+            partitions = listed[topic].partitions
+            if topic in settings:
+                replicas = len(partitions[min(partitions)].replicas) if partitions else 0
+                found[topic] = TopicFacts(len(partitions), replicas, settings[topic])
+        return found
+
+    def _read_settings(self, kafka: ModuleType, admin: Any, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        resource = kafka.admin.ConfigResource
+        asked = [resource(resource.Type.TOPIC, topic) for topic in topics]
+        found = {}
+        for one, future in (admin.describe_configs(asked, request_timeout=ADMIN_SECONDS) if asked else {}).items():
+            try:
+                entries = future.result(ADMIN_SECONDS * 2)
+            except kafka.KafkaException as error:
+                if error.args[0].name() != "UNKNOWN_TOPIC_OR_PART":  # it was deleted meanwhile
+                    raise
+                continue
+            found[one.name] = {name: entries[name].value for name in READ_SETTINGS if name in entries}
+        return found
+
+    def create(self, topic: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> bool:
+        """Create a topic, with as many replicas as the brokers say for -1; return False where it is there already.
+
+        Raises `KafkaClientError`.
+        """
+        kafka = load_library()
+        with translate_errors(kafka, self._cluster.servers, self._heard):
+            wanted = kafka.admin.NewTopic(topic, partitions, replicas, config=dict(settings))
+            (made,) = self._open(kafka).create_topics([wanted], operation_timeout=ADMIN_SECONDS).values()
+            try:
+                made.result(ADMIN_SECONDS * 2)
+            except kafka.KafkaException as error:
+                if error.args[0].name() == "TOPIC_ALREADY_EXISTS":
+                    return False
+                raise
+        return True
+
+    def set(self, topic: str, settings: Mapping[str, str]) -> None:
+        """Set settings of a topic; others stay. Raises `KafkaClientError`."""
+        kafka = load_library()
+        admin = kafka.admin
+        with translate_errors(kafka, self._cluster.servers, self._heard):
+            entries = [
+                admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
+                for name, value in sorted(settings.items())
+            ]
+            resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+            (done,) = self._open(kafka).incremental_alter_configs([resource]).values()
+            done.result(ADMIN_SECONDS * 2)

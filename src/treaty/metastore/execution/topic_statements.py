@@ -1,0 +1,112 @@
+"""SHOW TOPICS and ASSERT TOPIC: topics by the rows of sources, and with EXTENDED as the brokers have them."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
+from treaty.client.kafka.topic_admin import CLEANUP, RETENTION, TopicAdmin, TopicFacts
+from treaty.core.kafka import KafkaCluster
+from treaty.core.limits import ASSERT_SECONDS
+from treaty.core.refusals import NotOffered, Unavailable
+from treaty.core.requests import Request
+from treaty.metastore.execution.pages import list_sources
+from treaty.metastore.execution.results import ResultRows
+from treaty.metastore.records.desired_topics import UNKNOWN, list_desired, state_of
+from treaty.metastore.records.destinations import missing_cluster
+from treaty.metastore.sql.statements import AssertTopicStatement
+
+MAIN = "main"
+"""The cluster of a statement that names none."""
+POLL_SECONDS = 0.2
+
+
+class TopicClusters(Protocol):
+    """Where clusters are known by name."""
+
+    clusters: Mapping[str, KafkaCluster]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopics(Request[dict[str, TopicFacts | None]]):
+    """A step of a statement that reads topics of a cluster. Not sent to a registry."""
+
+    cluster: str
+    topics: tuple[str, ...]
+
+    def run(self, destination: object) -> dict[str, TopicFacts | None]:
+        """Return the facts by topic. Raises `Unavailable` where the cluster does not answer, and `NotOffered` where it is not known."""
+        clusters: Mapping[str, KafkaCluster] = getattr(destination, "clusters", {})
+        if self.cluster not in clusters:
+            raise NotOffered(missing_cluster(self.cluster, clusters))
+        try:
+            return TopicAdmin(clusters[self.cluster]).describe(self.topics)
+        except KafkaMissingError as missing:
+            raise NotOffered(str(missing)) from missing
+        except KafkaClientError as error:
+            raise Unavailable(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitTopic(Request[bool]):
+    """A step of ASSERT TOPIC: whether the topic is as the statement says, before its time-out or at its end."""
+
+    statement: AssertTopicStatement
+
+    def run(self, destination: object) -> bool:
+        """Read the topic until it is as asserted, or the time is over. Raises as `ReadTopics` does."""
+        wanted = self.statement
+        end = time.monotonic() + min(wanted.timeout / 1_000, ASSERT_SECONDS)
+        while True:
+            facts = ReadTopics(MAIN, (wanted.topic,)).run(destination)[wanted.topic]
+            if _holds(wanted, facts) is wanted.exists:
+                return True
+            if time.monotonic() + POLL_SECONDS > end:
+                return False
+            time.sleep(POLL_SECONDS)
+
+
+def _holds(wanted: AssertTopicStatement, facts: TopicFacts | None) -> bool:
+    """Return whether a topic is there with these partitions and replicas."""
+    return facts is not None and wanted.partitions in {0, facts.partitions} and wanted.replicas in {0, facts.replicas}
+
+
+def show_topics(*, extended: bool) -> Exchange[ResultRows]:
+    """Return the topics of all sources that the caller may read."""
+    desired = list_desired((yield from list_sources()))
+    plain = ("topic", "cluster", "partitions", "sources")
+    if not extended:
+        listing = ResultRows(plain)
+        for one in desired:
+            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources))
+        return listing
+    listing = ResultRows((*plain, "replicas", "retention_ms", "cleanup_policy", "state", "detail"))
+    facts: dict[tuple[str, str], TopicFacts | None] = {}
+    troubles: dict[str, str] = {}
+    for cluster in sorted({one.cluster for one in desired}):
+        topics = tuple(one.topic for one in desired if one.cluster == cluster)
+        try:
+            found = yield from request_answer(ReadTopics(cluster, topics))
+        except Unavailable as error:
+            troubles[cluster] = str(error)
+        else:
+            facts.update({(cluster, topic): one for topic, one in found.items()})
+    for one in desired:
+        there = facts.get((one.cluster, one.topic))
+        state, detail = (UNKNOWN, troubles[one.cluster]) if one.cluster in troubles else state_of(one, there)
+        settings = {} if there is None else there.settings
+        listing.add(
+            one.topic, one.cluster, there.partitions if there else one.partitions or None, ", ".join(one.sources),
+            there.replicas if there else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
+        )  # fmt: skip
+    return listing
+
+
+def describe_assertion(statement: AssertTopicStatement) -> str:
+    """Return what an ASSERT TOPIC is about, in words."""
+    parts = [f"topic {statement.topic}"]
+    parts += [f"{statement.partitions} partition{'s' * (statement.partitions != 1)}"] if statement.partitions else []
+    parts += [f"{statement.replicas} replica{'s' * (statement.replicas != 1)}"] if statement.replicas else []
+    return " with ".join(filter(None, [parts[0], " and ".join(parts[1:])]))
