@@ -64,7 +64,7 @@ def compare(wanted: DesiredTopic, facts: TopicFacts | None) -> TopicDifference:
     settings = {
         name: value
         for name, value in wanted.settings.items()
-        if _listed(facts.settings.get(name, "")) != _listed(value)
+        if _split_setting(facts.settings.get(name, "")) != _split_setting(value)
     }
     fixed = []
     if wanted.partitions not in {0, facts.partitions}:
@@ -74,7 +74,7 @@ def compare(wanted: DesiredTopic, facts: TopicFacts | None) -> TopicDifference:
     return TopicDifference(settings=settings, fixed=tuple(fixed))
 
 
-def _listed(value: str) -> frozenset[str]:
+def _split_setting(value: str) -> frozenset[str]:
     """Return the words of a setting: of cleanup policies there may be two, in any order."""
     return frozenset(word.strip() for word in value.split(","))
 
