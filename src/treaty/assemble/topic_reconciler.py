@@ -1,13 +1,13 @@
 """`TopicReconciler`: makes topics what the sources over them say, and tries again until they are.
 
 Rows of sources are the desired state, so nothing is remembered: after a kill at any step the next round compares again. Every change
-can be repeated, so several servers may work at once. A topic that is there is never created anew and never repartitioned.
+can be repeated, so several servers may work at once. A topic that is there is never repartitioned.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
@@ -16,7 +16,7 @@ from treaty.core.kafka import KafkaCluster
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import AsyncRegistry
 from treaty.metastore.execution.pages import list_sources
-from treaty.metastore.records.desired_topics import DesiredTopic, compare, list_desired
+from treaty.metastore.records.desired_topics import DesiredTopic, TopicDifference, compare, list_desired
 
 logger = logging.getLogger("treaty.topics")
 ROUND_SECONDS = 5.0
@@ -33,13 +33,11 @@ class TopicReconciler:
     clusters: Mapping[str, KafkaCluster]
     step: Callable[[str], None] = lambda _name: None
     _failures: int = 0
-    _reported: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Work until the task is cancelled."""
         while True:
-            done = await self.settle()
-            self._failures = 0 if done else self._failures + 1
+            self._failures = 0 if await self.settle() else self._failures + 1
             await asyncio.sleep(min(LONGEST_SECONDS, ROUND_SECONDS * 2 ** min(self._failures, 8)))
 
     async def settle(self) -> bool:
@@ -49,46 +47,42 @@ class TopicReconciler:
         except RegistryError as error:
             logger.warning("topics are not compared now: %s", error)
             return False
-        done = True
+        is_settled = True
         for name, cluster in self.clusters.items():
-            wanted = [one for one in desired if one.cluster == name]
+            wanted = [topic for topic in desired if topic.cluster == name]
             if wanted:
-                done &= await asyncio.to_thread(self._settle_cluster, name, TopicAdmin(cluster), wanted)
-        return done
+                is_settled &= await asyncio.to_thread(self._settle_cluster, TopicAdmin(cluster), wanted)
+        return is_settled
 
-    def _settle_cluster(self, name: str, admin: TopicAdmin, wanted: list[DesiredTopic]) -> bool:
+    def _settle_cluster(self, admin: TopicAdmin, wanted: list[DesiredTopic]) -> bool:
+        """Change the topics of one cluster; return whether it answered and took every change."""
         try:
-            facts = admin.describe(one.topic for one in wanted)
+            facts = admin.describe(desired.topic for desired in wanted)
         except (KafkaClientError, KafkaMissingError) as error:
-            logger.warning("topics of the cluster %s are not compared now: %s", name, error)
+            logger.warning("topics of the cluster %s are not compared now: %s", wanted[0].cluster, error)
             return False
-        done = True
-        for one in wanted:
-            lacks = compare(one, facts[one.topic])
+        is_settled = True
+        for desired in wanted:
             try:
-                if lacks.create:
-                    self.step(f"create {one.topic}")
-                    if admin.create(one.topic, one.partitions, one.replicas, one.settings):
-                        logger.info(
-                            "topic %s of the cluster %s is created: %d partitions", one.topic, name, one.partitions
-                        )
-                elif lacks.settings:
-                    self.step(f"set {one.topic}")
-                    admin.set(one.topic, lacks.settings)
-                    words = ", ".join(f"{key}={value}" for key, value in sorted(lacks.settings.items()))
-                    logger.info("topic %s of the cluster %s has other settings now: %s", one.topic, name, words)
+                self._change(admin, desired, compare(desired, facts[desired.topic]))
             except KafkaClientError as error:
-                logger.warning("topic %s of the cluster %s is not changed now: %s", one.topic, name, error)
-                done = False
-            self._report(one, lacks.fixed)
-        return done
+                logger.warning(
+                    "topic %s of the cluster %s is not changed now: %s", desired.topic, desired.cluster, error
+                )
+                is_settled = False
+        return is_settled
 
-    def _report(self, one: DesiredTopic, fixed: tuple[str, ...]) -> None:
-        """Log once what can't be changed."""
-        key = (one.cluster, one.topic)
-        if fixed and self._reported.get(key) != fixed:
-            logger.warning("topic %s stays as it is: %s", one.topic, "; ".join(fixed))
-        if fixed:
-            self._reported[key] = fixed
-        else:
-            self._reported.pop(key, None)
+    def _change(self, admin: TopicAdmin, desired: DesiredTopic, lacks: TopicDifference) -> None:
+        """Create a topic or set its settings, where it lacks that."""
+        place = f"topic {desired.topic} of the cluster {desired.cluster}"
+        if lacks.create:
+            self.step(f"create {desired.topic}")
+            if admin.create(desired.topic, desired.partitions, desired.replicas, desired.settings):
+                logger.info("%s is created: %d partitions", place, desired.partitions)
+        elif lacks.settings:
+            self.step(f"set {desired.topic}")
+            admin.set(desired.topic, lacks.settings)
+            words = ", ".join(f"{name}={value}" for name, value in sorted(lacks.settings.items()))
+            logger.info("%s has other settings now: %s", place, words)
+        if lacks.fixed:
+            logger.debug("%s stays as it is: %s", place, "; ".join(lacks.fixed))
