@@ -49,20 +49,20 @@ class TopicReconciler:
             return False
         is_settled = True
         for name, cluster in self.clusters.items():
-            wanted = [topic for topic in desired if topic.cluster == name]
-            if wanted:
-                is_settled &= await asyncio.to_thread(self._settle_cluster, TopicAdmin(cluster), wanted)
+            topics = [topic for topic in desired if topic.cluster == name]
+            if topics:
+                is_settled &= await asyncio.to_thread(self._settle_cluster, TopicAdmin(cluster), topics)
         return is_settled
 
-    def _settle_cluster(self, admin: TopicAdmin, wanted: list[DesiredTopic]) -> bool:
+    def _settle_cluster(self, admin: TopicAdmin, topics: list[DesiredTopic]) -> bool:
         """Change the topics of one cluster; return whether it answered and took every change."""
         try:
-            facts = admin.describe(desired.topic for desired in wanted)
+            facts = admin.describe(desired.topic for desired in topics)
         except (KafkaClientError, KafkaMissingError) as error:
-            logger.warning("topics of the cluster %s are not compared now: %s", wanted[0].cluster, error)
+            logger.warning("topics of the cluster %s are not compared now: %s", topics[0].cluster, error)
             return False
         is_settled = True
-        for desired in wanted:
+        for desired in topics:
             try:
                 self._change(admin, desired, compare(desired, facts[desired.topic]))
             except KafkaClientError as error:
