@@ -1,7 +1,7 @@
 """`TopicAdmin`: what topics of a cluster are, and the changes that make them what they should be. Every change can be repeated."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +21,7 @@ class TopicFacts:
 
     partitions: int
     replicas: int
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str]
 
 
 class TopicAdmin:
