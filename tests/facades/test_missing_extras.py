@@ -47,6 +47,7 @@ NEEDS = {
     "subject list --registry kafka://127.0.0.1:1/none": "kafka",
     "import kafka://127.0.0.1:1/_schemas --registry memory:": "kafka",
     "export --registry {registry} --output kafka://127.0.0.1:1/_schemas": "kafka",
+    "metastore import --from kafka://127.0.0.1:1/commands --registry memory:": "kafka",
     "log info postgresql://ann@127.0.0.1:1/none": "postgres",
     "log verify kafka://127.0.0.1:1/none?writers=any": "kafka",
     "produce t --kafka 127.0.0.1:1 --schema {folder}/e.avsc --registry {registry}": "kafka",

@@ -1,0 +1,221 @@
+"""Records of ksqlDB's command topic, and the sources, types and queries that they come to.
+
+The key of a record is the JSON text ``type/entity/action``, a label. The value is JSON: ``statement``, in later versions a ``plan``
+with a ``ddlCommand`` and a ``queryPlan``, and a ``version``, which is at most 18. A plan has the resolved columns.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+VERSIONS = 18
+"""The newest version of a command that is known."""
+STREAM, TABLE = "STREAM", "TABLE"
+_CREATES: Mapping[str, str] = {"createStreamV1": STREAM, "createTableV1": TABLE}
+_WORDS = re.compile(r"(TERMINATE|PAUSE|RESUME)\s+([\w`]+)", re.IGNORECASE)
+_INSERT = re.compile(r"\s*INSERT\s+INTO\s+(`[^`]+`|\w+)", re.IGNORECASE)
+
+
+class DamagedCommandError(ValueError):
+    """A record that is no command; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRecord:
+    """A record of a command topic: its offset, or its line in a backup file, and its bytes."""
+
+    place: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class KsqlSource:
+    """A stream or table as ksqlDB has it; `columns` is the text of its schema, `query` that of the statement that writes it."""
+
+    kind: str
+    name: str
+    columns: str = ""
+    topic: str = ""
+    key_format: str = ""
+    value_format: str = ""
+    timestamp: str = ""
+    windowed: bool = False
+    statement: str = ""
+    query: str = ""
+    query_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedRecord:
+    """A record that was passed over, and why."""
+
+    place: int
+    key: str
+    reason: str
+
+
+@dataclass(slots=True)
+class CommandState:
+    """What the commands so far come to. `plain` are statements of commands without a plan, which are CREATEs of old versions."""
+
+    sources: dict[str, KsqlSource] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+    """Kinds of what was dropped and is not there any more, by name."""
+    inserts: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """INSERT INTO queries by id: the source that they write, and their text."""
+    plain: dict[str, str] = field(default_factory=dict)
+    passed: list[PassedRecord] = field(default_factory=list)
+    count: int = 0
+
+    def take(self, record: CommandRecord) -> None:
+        """Take a record; one that is damaged is noted and passed over."""
+        self.count += 1
+        key = "" if record.key is None else record.key.decode("utf-8", "replace").strip('"')
+        try:
+            self._take(key, read_command(record))
+        except DamagedCommandError as damaged:
+            self.passed.append(PassedRecord(record.place, key, str(damaged)))
+
+    def _take(self, key: str, command: Mapping[str, Any]) -> None:
+        plan = command.get("plan")
+        statement = str(command.get("statement", "")).strip()
+        if isinstance(plan, Mapping):
+            self._take_plan(plan, statement)
+        elif found := _WORDS.match(statement):
+            if found[1].upper() == "TERMINATE":
+                self._end_query(_bare(found[2]))
+        elif re.match(r"\s*(CREATE|DROP|ALTER)\b", statement, re.IGNORECASE):
+            self.plain[statement] = statement
+        else:
+            raise DamagedCommandError(
+                f"there is neither a plan nor a statement that is known: {statement[:80]!r} ({key})"
+            )
+
+    def _take_plan(self, plan: Mapping[str, Any], statement: str) -> None:
+        text = str(plan.get("statementText") or statement)
+        ddl, query = plan.get("ddlCommand"), plan.get("queryPlan")
+        if isinstance(ddl, Mapping):
+            self._take_ddl(ddl, text)
+        if isinstance(query, Mapping):
+            sink, query_id = _bare(str(query.get("sink") or "")), str(query.get("queryId") or "")
+            if sink in self.sources and isinstance(ddl, Mapping):
+                self.sources[sink] = replace(self.sources[sink], query=text, query_id=query_id)
+            else:
+                self.inserts[query_id] = (sink, text)
+
+    def _take_ddl(self, ddl: Mapping[str, Any], text: str) -> None:
+        kind = str(ddl.get("@type", ""))
+        match kind:
+            case "createStreamV1" | "createTableV1":
+                source = _read_source(_CREATES[kind], ddl, text)
+                self.sources[source.name] = source
+                self.gone.pop(source.name, None)
+            case "registerTypeV1":
+                name = str(_need(ddl, "typeName"))
+                self.types[name] = str(_need(ddl, "type"))
+                self.gone.pop(name, None)
+            case "dropTypeV1":
+                name = str(_need(ddl, "typeName"))
+                self.types.pop(name, None)
+                self.gone[name] = "TYPE"
+            case "dropSourceV1":
+                self._drop(_bare(str(_need(ddl, "sourceName"))))
+            case "alterSourceV1":
+                self._alter(_bare(str(_need(ddl, "sourceName"))), _need(ddl, "newColumns"))
+            case _:
+                raise DamagedCommandError(f"the plan has a command {kind!r}, which is not known")
+
+    def _drop(self, name: str) -> None:
+        source = self.sources.pop(name, None)
+        self.gone[name] = source.kind if source else STREAM
+        self.inserts = {one: found for one, found in self.inserts.items() if found[0] != name}
+
+    def _alter(self, name: str, columns: Any) -> None:
+        source = self.sources.get(name)
+        if source is None:
+            raise DamagedCommandError(f"ALTER of {name}, which is not there")
+        words = [_column_text(one) for one in columns] if isinstance(columns, list) else [str(columns)]
+        self.sources[name] = replace(source, columns=", ".join(filter(None, [source.columns, *words])))
+
+    def _end_query(self, query_id: str) -> None:
+        self.inserts.pop(query_id, None)
+        for name, source in self.sources.items():
+            if query_id.upper() in {source.query_id.upper(), "ALL"} and source.query:
+                self.sources[name] = replace(source, query="", query_id="")
+
+
+def read_command(record: CommandRecord) -> Mapping[str, Any]:
+    """Return the members of a command. Raises `DamagedCommandError`."""
+    if record.value is None:
+        raise DamagedCommandError("it has no value")
+    try:
+        command = json.loads(record.value)
+    except (ValueError, RecursionError) as wrong:
+        raise DamagedCommandError(f"its value is no JSON: {wrong}") from wrong
+    if not isinstance(command, dict) or not isinstance(command.get("statement", ""), str):
+        raise DamagedCommandError("its value is no command: an object with a statement is expected")
+    version = command.get("version")
+    if version is not None and (type(version) is not int or not 0 <= version <= VERSIONS):
+        raise DamagedCommandError(f"it has version {version}, and known are 1 to {VERSIONS}; upgrade Treaty")
+    return command
+
+
+def read_backup(path: Path) -> Iterator[CommandRecord]:
+    """Yield the records of ksqlDB's backup file: a line each, key and value with a colon between. Raises `OSError`."""
+    decoder = json.JSONDecoder()
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            text = line.rstrip("\n")
+            if not text.strip():
+                continue
+            try:
+                key, end = decoder.raw_decode(text)
+                value = text[end:].lstrip().removeprefix(":").lstrip()
+            except ValueError:
+                key, value = "", text
+            yield CommandRecord(number, str(key).encode(), value.encode())
+
+
+def take_all(records: Iterable[CommandRecord], state: CommandState | None = None) -> CommandState:
+    """Return what records come to."""
+    found = state or CommandState()
+    for record in records:
+        found.take(record)
+    return found
+
+
+def _read_source(kind: str, ddl: Mapping[str, Any], text: str) -> KsqlSource:
+    formats = ddl.get("formats")
+    formats = formats if isinstance(formats, Mapping) else {}
+    timestamp = ddl.get("timestampColumn")
+    return KsqlSource(
+        kind, _bare(str(_need(ddl, "sourceName"))), str(_need(ddl, "schema")), str(_need(ddl, "topicName")),
+        _format(formats.get("keyFormat")), _format(formats.get("valueFormat")),
+        _bare(str(timestamp.get("column", ""))) if isinstance(timestamp, Mapping) else "",
+        windowed=isinstance(ddl.get("windowInfo"), Mapping), statement=text,
+    )  # fmt: skip
+
+
+def _format(part: Any) -> str:
+    return str(part.get("format", "")).upper() if isinstance(part, Mapping) else ""
+
+
+def _column_text(column: Any) -> str:
+    if isinstance(column, Mapping):
+        return f"`{_bare(str(column.get('name', '')))}` {column.get('type', '')}"
+    return str(column)
+
+
+def _need(ddl: Mapping[str, Any], name: str) -> Any:
+    if not ddl.get(name):
+        raise DamagedCommandError(f"the plan's {ddl.get('@type')} has no {name}")
+    return ddl[name]
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip("`").replace("``", "`")

@@ -1,0 +1,142 @@
+"""`treaty metastore import`: command topics of ksqlDB, made by hand from its published format, and what they come to."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treaty import connect
+from treaty.cli.main import group
+from treaty.core.messages.metastore import DescribeSource
+from treaty.metastore import Metastore
+from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, take_all
+from treaty.metastore.ksqldb.importer import import_state
+from treaty.metastore.ksqldb.statements import suggest
+
+CASES = Path(__file__).parents[1] / "cases" / "ksqldb"
+
+
+def run(*words: str, url: str) -> Result:
+    return CliRunner().invoke(group, ["metastore", "import", *words, "--registry", url])
+
+
+def command(ddl: dict[str, Any], version: int = 18) -> CommandRecord:
+    plan = {"@type": "ksqlPlanV1", "statementText": "a statement", "ddlCommand": ddl}
+    return CommandRecord(
+        0, b'"a/key"', json.dumps({"statement": "a statement", "plan": plan, "version": version}).encode()
+    )
+
+
+def stream(name: str, schema: str) -> CommandRecord:
+    formats = {"keyFormat": {"format": "KAFKA"}, "valueFormat": {"format": "AVRO"}}
+    return command(
+        {
+            "@type": "createStreamV1",
+            "sourceName": f"`{name}`",
+            "schema": schema,
+            "topicName": name.lower(),
+            "formats": formats,
+        }
+    )
+
+
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.backup")), ids=lambda case: case.stem)
+def test_a_golden_command_topic_comes_to_its_rows_and_a_second_run_writes_nothing(case: Path, tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    first = run("--from", str(case), "--json", url=url)
+    assert first.exit_code == 1, first.output
+    report = json.loads(first.stdout)
+    with connect(url) as connection:
+        metastore = Metastore(connection.registry)
+        rows = metastore.run("SELECT name, kind, place, key_format, value_format, comment FROM treaty.sources")[0]
+        types = metastore.run("SHOW TYPES")[0]
+    found = {
+        "outcomes": {line["name"]: line["outcome"] for line in report["lines"]},
+        "passed": [[one["place"], one["reason"].partition(":")[0]] for one in report["passed"]],
+        "queries": {one["query_id"]: one["suggestion"] for one in report["queries"]},
+        "sources": [list(row) for row in rows.rows],
+        "types": [list(row) for row in types.rows],
+    }
+    assert found == json.loads(case.with_suffix(".json").read_text("utf-8"))
+    again = run("--from", str(case), "--json", url=url)
+    assert {line["outcome"] for line in json.loads(again.stdout)["lines"]} == {"unchanged", "not taken"}
+    with connect(url) as connection:
+        shown = Metastore(connection.registry).run("SHOW STREAMS")[0]
+    assert shown.sequence == rows.sequence, "the second run has made no commit"
+
+
+def test_a_dry_run_reports_and_writes_nothing(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    done = run("--from", str(CASES / "mixed.backup"), "--dry-run", url=url)
+    assert (done.exit_code, "STREAM  ORDERS" in done.output) == (1, True)
+    with connect(url) as connection:
+        assert Metastore(connection.registry).run("SHOW STREAMS; SHOW TABLES; SHOW TYPES")[0].rows == ()
+
+
+def test_what_ksqldb_drops_goes_and_what_no_import_has_made_stays() -> None:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        metastore.run("CREATE STREAM mine (v INT) WITH (KAFKA_TOPIC = 'mine', VALUE_FORMAT = 'AVRO')")
+        state = take_all([stream("A", "`V` INTEGER"), stream("B", "`V` INTEGER"), stream("MINE", "`W` STRING")])
+        report = import_state(metastore, state)
+        assert [(line.name, line.outcome) for line in report.lines] == [
+            ("A", "taken"),
+            ("B", "taken"),
+            ("MINE", "not taken"),
+        ]
+        for name in ("A", "MINE"):
+            state.take(command({"@type": "dropSourceV1", "sourceName": f"`{name}`"}))
+        state.take(stream("B", "`V` INTEGER, `W` STRING"))
+        report = import_state(metastore, state)
+        assert [(line.name, line.outcome) for line in report.lines] == [("A", "dropped"), ("B", "taken")]
+        names = [row[0] for row in metastore.run("SHOW STREAMS")[0].rows]
+        assert names == ["B", "mine"]
+        columns = metastore.registry.ask(DescribeSource("b")).answer.source.columns
+        assert [one.name for one in columns] == ["V", "W"]
+
+
+@pytest.mark.parametrize("version", range(1, 19))
+def test_every_version_of_a_command_is_read(version: int) -> None:
+    record = stream("A", "`V` INTEGER")
+    value = {**json.loads(record.value or b""), "version": version}
+    state = take_all([CommandRecord(0, record.key, json.dumps(value).encode())])
+    assert (list(state.sources), state.passed) == (["A"], [])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, b"", b"{", b"[]", b"null", b"\xff", b'{"statement": 1}', b'{"version": "18", "statement": ""}', b'{"version": 19}',
+     b'{"plan": {"ddlCommand": {"@type": "createStreamV1"}}}', b'{"plan": {"ddlCommand": {"@type": "nothing"}}}', b"[" * 100_000],
+)  # fmt: skip
+def test_a_damaged_record_is_passed_over_with_its_reason(value: bytes | None) -> None:
+    state = CommandState()
+    state.take(CommandRecord(7, b"key", value))
+    state.take(stream("A", "`V` INTEGER"))
+    assert [(one.place, bool(one.reason)) for one in state.passed] == [(7, True)]
+    assert list(state.sources) == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("CREATE STREAM x AS SELECT a FROM s WHERE a > 1 EMIT CHANGES;", "SELECT a FROM STREAM s WHERE a > 1"),
+        ("CREATE STREAM x AS SELECT CAST(a AS VARCHAR) b FROM s s1;", "SELECT CAST(a AS STRING) b FROM STREAM s s1"),
+        (
+            "CREATE TABLE x AS SELECT k, COUNT(*) FROM s GROUP BY k EMIT CHANGES;",
+            "SELECT k, COUNT(*) FROM STREAM s GROUP BY k",
+        ),
+        (
+            "CREATE STREAM x AS SELECT s.a, t->b FROM s JOIN t ON s.k = t.k;",
+            "SELECT s.a, t.b FROM STREAM s JOIN t ON s.k = t.k",
+        ),
+    ],
+)
+def test_a_query_has_a_statement_to_begin_with(text: str, body: str) -> None:
+    assert suggest("X", "STREAM", "Q", text, {"S"}).suggestion == f"CREATE OR REPLACE STREAM `X` AS {body}"
+
+
+def test_a_window_is_named_in_a_note() -> None:
+    found = suggest("X", "TABLE", "Q", "SELECT k FROM s WINDOW TUMBLING (SIZE 5 MINUTES) GROUP BY k;", {"S"})
+    assert found.notes == ("GROUP BY window(_timestamp, '5 MINUTES') stands for the tumbling window",)
