@@ -4,8 +4,8 @@ import click
 
 from treaty.cli.metastore.check import command as check
 from treaty.cli.metastore.export import command as export
+from treaty.cli.metastore.topics.command_topic import command as import_
 from treaty.cli.terminal.options import SubcommandGroup
-from treaty.cli.transfer.command_topic import command as import_
 
 
 @click.group("metastore", cls=SubcommandGroup)

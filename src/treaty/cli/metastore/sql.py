@@ -13,8 +13,8 @@ import msgspec
 from treaty.cli.cluster_options import add_cluster_options
 from treaty.cli.metastore.result_printer import say_result
 from treaty.cli.metastore.statement_session import open_session
+from treaty.cli.metastore.topics.record_session import RecordSession, RecordSettings, StartPlace
 from treaty.cli.metastore.wait_notice import show_wait
-from treaty.cli.records.record_session import RecordSession, RecordSettings, StartPlace
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text

@@ -70,7 +70,7 @@ class RecordSession:
             yield from self.session.run(text, variables, confirm, dry_run=dry_run)
             return
         # The parser and the formats of schemas are loaded for these statements alone.
-        reading: Any = import_module("treaty.cli.records.topic_records")
+        reading: Any = import_module("treaty.cli.metastore.topics.topic_records")
         statements: Sequence[ParsedStatement] = reading.parse(text, variables)
         if not any(map(reading.reads_records, statements)):  # FROM STREAM stands in the query of a CREATE
             yield from self.session.run(text, variables, confirm, dry_run=dry_run)

@@ -10,7 +10,7 @@ import click
 
 from treaty.cli.cluster_options import read_clusters
 from treaty.cli.metastore.result_printer import describe_failure
-from treaty.cli.records.record_session import PLACES, RecordSettings
+from treaty.cli.metastore.topics.record_session import PLACES, RecordSettings
 from treaty.cli.registry.connection import open_registry
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.source import UnusableError

@@ -1,0 +1,1 @@
+"""Statements and commands that read topics: records as they are, and the command topic of ksqlDB."""
