@@ -17,6 +17,7 @@ from treaty.metastore.project import ProjectChoices, parse_project
 from treaty.metastore.project.application import apply_project
 from treaty.metastore.project.files import ProjectFile
 from treaty.metastore.project.objects import SqlProject
+from treaty.metastore.project.plan import ProjectPlan
 
 STREAM = "CREATE STREAM {0} (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO')"
 
@@ -31,8 +32,12 @@ def start(*projects: SqlProject) -> list[list[str]]:
     async def run() -> list[list[str]]:
         async with connect_async("memory:") as connection:
             choices = ProjectChoices(strict=True)
-            plans = await asyncio.gather(*(apply_project(connection.registry, one, choices) for one in projects))
-            return [[f"{step.action} {step.name}" for step in plan.steps] for plan in plans]
+            starts = (apply_project(connection.registry, one, choices) for one in projects)
+            plans = await asyncio.gather(*starts, return_exceptions=True)
+            assert [str(plan) for plan in plans if isinstance(plan, BaseException)] == []
+            return [
+                [f"{step.action} {step.name}" for step in plan.steps] for plan in plans if isinstance(plan, ProjectPlan)
+            ]
 
     return asyncio.run(run())
 
