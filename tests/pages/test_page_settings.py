@@ -1,0 +1,46 @@
+"""The key of sessions: a file that servers share, or a random one that the workers of a server share."""
+
+from pathlib import Path
+
+import pytest
+
+from treaty.api.auth.sessions import SessionCookies, StoredSession
+from treaty.api.auth.watched_file import AuthFileError
+from treaty.assemble.page_settings import PageSettings
+from treaty.cli.page_options import page_flags
+
+SESSION = StoredSession("user:ada", ("team",), "stamp", 2_000.0)
+
+
+def cookie(value: str) -> list[tuple[bytes, bytes]]:
+    return [(b"cookie", f"other=1; treaty_session={value}".encode())]
+
+
+def test_workers_share_a_random_key_that_others_may_not_read(tmp_path: Path) -> None:
+    shared = PageSettings().with_shared_key(tmp_path)
+    assert shared.session_key is not None
+    assert shared.session_key.stat().st_mode & 0o077 == 0
+    first, second = (SessionCookies(shared.read_key(), lambda: 1_000.0) for _ in range(2))
+    assert second.read(cookie(first.issue(SESSION))) == SESSION
+    assert second.is_form_token(first.form_token("user:ada"), "user:ada")
+    assert not second.is_form_token(first.form_token("user:ada"), "user:eve")
+    assert list(page_flags(shared)) == ["--pages", "--session-key-file", str(shared.session_key)]
+    assert list(page_flags(PageSettings(enabled=False))) == ["--no-pages"]
+    assert shared.with_shared_key(tmp_path / "another") == shared
+
+
+def test_a_session_of_another_key_or_past_its_end_is_none() -> None:
+    value = SessionCookies(b"k" * 32, lambda: 1_000.0).issue(SESSION)
+    assert SessionCookies(b"o" * 32, lambda: 1_000.0).read(cookie(value)) is None
+    assert SessionCookies(b"k" * 32, lambda: 2_000.0).read(cookie(value)) is None
+    for broken in ("", ".", value[:-1], value.replace(".", ""), f"{value}.x", "e30." + value.partition(".")[2]):
+        assert SessionCookies(b"k" * 32, lambda: 1_000.0).read(cookie(broken)) is None
+
+
+@pytest.mark.parametrize("content", [None, b"short"], ids=["missing", "short"])
+def test_an_unusable_key_file_is_named_with_the_remedy(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "key"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(AuthFileError, match=r"key of sessions.*openssl rand -hex 32"):
+        PageSettings(session_key=path).read_key()
