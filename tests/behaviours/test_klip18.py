@@ -58,7 +58,10 @@ def two(log: str, one: Connection) -> Iterator[Connection]:
 def definition(name: str, *reads: Source, kind: str = "STREAM", place: str = "") -> m.SourceDefinition:
     query = None
     if reads:
-        query = QueryPlan("SELECT k, v FROM x", tuple(SourceRead(one.name, one.generation, one.name) for one in reads))
+        query = QueryPlan(
+            "SELECT k, v FROM x",
+            tuple(SourceRead(one.name, one.generation, one.name, revision=one.revision) for one in reads),
+        )
     return m.SourceDefinition(name, kind, f"CREATE {kind} {name} …", COLUMNS, place=place or name, query=query)
 
 
@@ -256,6 +259,22 @@ def test_r38_a_node_that_only_followed_decides_as_the_writer_did(one: Connection
     with pytest.raises(SourceExists):
         create(two, "a")
     assert create(two, "b", "a").query is not None
+
+
+def test_r41_every_committed_row_fits_the_published_schema(one: Connection) -> None:
+    metastore = Metastore(one.registry)
+    metastore.run("CREATE TYPE p AS STRUCT<x: INT>")
+    with_bad = STREAM.format("a").replace("v INT", "v INT, at ARRAY<p>").replace("'AVRO')", "'AVRO', BAD_ROWS = true)")
+    metastore.run(f"{with_bad}; ALTER STREAM a ADD COLUMN w DECIMAL(9, 2)")
+    create(one, "b", "a")
+    metastore.run("PAUSE b; DROP STREAM b; UNDROP STREAM b; DROP STREAM b")
+    kinds = {}
+    for row in one.registry.node.follower.tables.rows():  # type: ignore[attr-defined]  # an embedded node
+        name = decode_row(row).table
+        schema = {"$ref": f"#/$defs/{name}", "$defs": row_schemas()["$defs"]}
+        jsonschema_rs.validator_for(schema).validate({"key": json.loads(row.key), "value": json.loads(row.value or "")})
+        kinds[name] = name
+    assert {"source", "type", "topic", "dropped", "schema", "version", "subject", "outcome"} <= set(kinds)
 
 
 def test_r44_a_later_version_changes_no_column(one: Connection) -> None:

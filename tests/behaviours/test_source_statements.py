@@ -161,3 +161,19 @@ def test_what_can_not_come_back_is_not_shown(registry: Connection, monkeypatch: 
     monkeypatch.setattr(limits, "DROP_GRACE", -1)
     assert registry.ask(m.ListDropped()).answer.sources == ()
     assert run(registry, "UNDROP STREAM s").startswith("DROPPED_NOT_FOUND")
+
+
+def test_a_page_of_a_list_has_so_many_characters_and_one_row_at_least(
+    registry: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = f"STRUCT<{', '.join(f'x{number}: INT' for number in range(200))}>"
+    run(registry, ";".join(f"CREATE TYPE {name} AS {long}" for name in ("a", "b", "c", "d")))
+    run(registry, "DROP STREAM s")
+    monkeypatch.setattr(limits, "SOURCES_PAGE_CHARACTERS", 5_000)
+    page = registry.ask(m.ListTypes()).answer
+    assert [[one.name for one in page.types], page.last] == [["a", "b"], "b"]
+    assert [one.name for one in registry.ask(m.ListTypes(after="b")).answer.types] == ["c", "d", "Point"]
+    monkeypatch.setattr(limits, "SOURCES_PAGE_CHARACTERS", 1)
+    types, dropped = registry.ask(m.ListTypes()).answer, registry.ask(m.ListDropped()).answer
+    assert (len(types.types), types.last, len(dropped.sources), dropped.last) == (1, "a", 1, "s")
+    assert [row[0] for row in Metastore(registry.registry).run("SHOW TYPES")[0].rows] == ["a", "b", "c", "d", "Point"]

@@ -20,6 +20,8 @@ BODY_NODES = 10_000
 """Parts of the body of one query: clauses, expressions and names."""
 SOURCES_PAGE = 1_000
 """Sources, types or dropped sources in one page of a list."""
+SOURCES_PAGE_CHARACTERS = 8_388_608
+"""Characters of the rows in one page of a list of sources or types; a page has one row at least."""
 CLOSURE = 20_000
 """Steps of one closure of dependents."""
 INCARNATIONS = 8

@@ -45,9 +45,9 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),
-    Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
-    Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE",), pauses=True),
+    Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
+    Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
     Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),
-    Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE",)),
+    Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS")),
     Operation("list-dependents", m.ListDependents, m.Dependents, queries.list_dependents, permissions.of_list_dependents, ("CLOSURE",)),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Sources are described and listed, with what depends on them. A caller sees the sources that they may read."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from treaty.core import limits
@@ -77,6 +77,7 @@ def _page(
     request, access, base = command.request, command.access, without_filter(view)[0]
     most = max(1, min(request.limit, limits.SOURCES_PAGE))
     found: list[V] = []
+    size = 0
     last, (low, high) = "", ALL_KEYS
     for looked, key in enumerate(base.walk(table, after((request.after,)) if request.after else low, high), 1):
         if looked % PAUSE_EVERY == 0:
@@ -87,11 +88,23 @@ def _page(
         value = base.get(table, key)
         if value is None or not wanted(value):
             continue
-        if len(found) == most:
+        size += count_characters(value)
+        if len(found) == most or (found and size > limits.SOURCES_PAGE_CHARACTERS):
             return found, last
         found.append(value)
         last = name
     return found, ""
+
+
+def count_characters(value: object) -> int:
+    """Return about how many characters a row has in an answer: those of its texts."""
+    if isinstance(value, str):
+        return len(value) + 8
+    if isinstance(value, tuple):
+        return sum(map(count_characters, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(count_characters(getattr(value, one.name)) for one in fields(value))
+    return 8
 
 
 def list_dependents(view: View, command: Command[ListDependents], engine: SchemaEngine) -> Decision[Dependents]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
@@ -118,10 +117,18 @@ def list_types(view: View, command: Command[ListTypes], engine: SchemaEngine) ->
     request = command.request
     base, most = without_filter(view)[0], max(1, min(request.limit, limits.SOURCES_PAGE))
     low, high = ALL_KEYS
-    keys = list(islice(base.walk(TYPE, after((request.after,)) if request.after else low, high), most + 1))
-    rows = (base.get(TYPE, key) for key in keys[:most])
-    last = keys[most - 1].name if len(keys) > most else ""
-    return Decision((), Types(tuple(replace(row, extra=()) for row in rows if row is not None), last))
+    rows: list[StoredType] = []
+    size, last = 0, ""
+    for key in base.walk(TYPE, after((request.after,)) if request.after else low, high):
+        row = base.get(TYPE, key)
+        if row is None:
+            continue
+        size += len(row.definition) + len(row.comment) + len(row.name)
+        if len(rows) == most or (rows and size > limits.SOURCES_PAGE_CHARACTERS):
+            return Decision((), Types(tuple(rows), last))
+        rows.append(replace(row, extra=()))
+        last = key.name
+    return Decision((), Types(tuple(rows)))
 
 
 def refuse_unfit_columns(view: View, columns: Sequence[SourceColumn]) -> None:
