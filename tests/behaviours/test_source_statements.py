@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pytest
 
@@ -10,9 +12,12 @@ from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import Refusal
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
+from treaty.core.requests import Request
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead
 from treaty.metastore.metastore import Metastore
 
+A = TypeVar("A")
 BEGIN = """
 CREATE TYPE Point AS STRUCT<x: INT>;
 CREATE STREAM s (k STRING KEY, v INT, at TIMESTAMP) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO', BAD_ROWS = true, TIMESTAMP = 'at');
@@ -177,3 +182,36 @@ def test_a_page_of_a_list_has_so_many_characters_and_one_row_at_least(
     types, dropped = registry.ask(m.ListTypes()).answer, registry.ask(m.ListDropped()).answer
     assert (len(types.types), types.last, len(dropped.sources), dropped.last) == (1, "a", 1, "s")
     assert [row[0] for row in Metastore(registry.registry).run("SHOW TYPES")[0].rows] == ["a", "b", "c", "d", "Point"]
+
+
+@dataclass(slots=True)
+class RegistryThatCounts:
+    """A registry that counts what it is asked."""
+
+    inner: Registry
+    asked: list[str] = field(default_factory=list)
+
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        self.asked.append(type(request).__name__)
+        return self.inner.ask(request, call)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.mark.parametrize("words", ["", " RECURSIVE"])
+def test_dependencies_of_all_sources_are_one_list(registry: Connection, words: str) -> None:
+    for name, *reads in (("b", "s"), ("c", "s", "b"), ("d", "c"), ("e", "s_bad")):
+        found = tuple(SourceRead(key, describe(registry, key).generation) for key in reads)
+        plan = QueryPlan("SELECT 1", found)
+        defined = m.SourceDefinition(name, "STREAM", "CREATE", OUTPUT, connector="delta", place=name, query=plan)
+        registry.ask(m.CreateSource(defined))
+    counted = RegistryThatCounts(registry.registry)
+    rows = Metastore(counted).run(f"SHOW DEPENDENCIES{words}")[0].rows
+    assert counted.asked == ["ListSources"]
+    one_by_one = [
+        (one.name, one.kind, one.needs, one.effect, one.depth)
+        for name in ("b", "c", "d", "e", "s", "s_bad", "t")
+        for one in registry.ask(m.ListDependents(name, recursive=bool(words))).answer.dependents
+    ]
+    assert sorted(rows) == sorted(one_by_one)

@@ -1,15 +1,15 @@
 """SHOW, DESCRIBE and SHOW CREATE: rows of the metastore as rows of results."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import DescribeSource, DescribeType, ListDependents
-from treaty.core.refusals import NotFound
+from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import Source
-from treaty.core.state.metastore.indexes import pins_of
+from treaty.core.state.metastore.indexes import pins_of, reads_of
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.pages import list_dropped, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
@@ -89,22 +89,39 @@ def _show_properties(_statement: ShowStatement) -> Exchange[ResultRows]:
 
 def _show_dependencies(statement: ShowStatement) -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
-    names = [statement.of] if statement.of else [source.name for source in (yield from list_sources())]
-    for name in names:
-        try:
-            found = yield from request_answer(ListDependents(name, recursive=statement.recursive))
-        except NotFound:
-            if statement.of:
-                raise
-            continue  # it was dropped meanwhile
-        for one in found.dependents:
+    if not statement.of:
+        for one in _list_dependents((yield from list_sources()), recursive=statement.recursive):
             listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
-        if statement.of:
-            for one in found.upstreams:
-                listing.add(name, one.kind, one.name, one.effect, 0)
-            if found.hidden:
-                listing.add(f"{found.hidden} that you may not see", "", name, "refuses", 1)
+        return listing
+    found = yield from request_answer(ListDependents(statement.of, recursive=statement.recursive))
+    for one in found.dependents:
+        listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
+    for one in found.upstreams:
+        listing.add(statement.of, one.kind, one.name, one.effect, 0)
+    if found.hidden:
+        listing.add(f"{found.hidden} that you may not see", "", statement.of, "refuses", 1)
     return listing
+
+
+def _list_dependents(sources: Sequence[Source], *, recursive: bool) -> Iterator[Dependent]:
+    """List who needs each of these sources: their rows say it, so that nothing is asked for each one."""
+    names = {key_of_name(source.name): source.name for source in sources}
+    users: dict[str, list[tuple[str, str]]] = {}
+    for source in sources:
+        needed = dict.fromkeys((key_of_name(read.source) for read in reads_of(source)), "refuses")
+        for key, effect in (needed | ({source.origin: "goes along"} if source.origin else {})).items():
+            users.setdefault(key, []).append((key_of_name(source.name), effect))
+    for start in names:
+        seen, level, depth = {start}, [start], 0
+        while level and (recursive or depth == 0):
+            depth += 1
+            steps = [(user, key, effect) for key in level for user, effect in users.get(key, ())]
+            level = []
+            for user, key, effect in steps:
+                if user not in seen:
+                    seen.add(user)
+                    level.append(user)
+                    yield Dependent("SOURCE", names[user], names[key], effect, depth)
 
 
 _SHOWN: Mapping[str, Callable[[ShowStatement], Exchange[ResultRows]]] = {
