@@ -117,6 +117,12 @@ def test_a_stream_of_bad_rows_is_what_its_source_makes_it(registry: Connection, 
     assert run(registry, "ALTER STREAM s_bad SET COMMENT = 'look here'") == "Stream s_bad changed"
 
 
+def test_a_stream_of_bad_rows_comes_back_with_its_source(registry: Connection) -> None:
+    assert run(registry, "DROP STREAM s") == "s_bad, s dropped"
+    assert run(registry, "UNDROP STREAM s") == "Stream s created, and s_bad"
+    assert [one.name for one in registry.ask(m.ListSources()).answer.sources] == ["s", "s_bad", "t"]
+
+
 def test_two_sources_exchange_their_names(registry: Connection) -> None:
     before = {name: describe(registry, name) for name in ("s", "t")}
     assert run(registry, "ALTER STREAM s SWAP WITH t", dry_run=True) == "The names of s and t would be exchanged"
