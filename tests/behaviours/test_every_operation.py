@@ -19,13 +19,14 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
+from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import ALL, LATEST, LEVELS, Level
-from treaty.core.refusals import NotFound, NotOffered, Refusal
+from treaty.core.refusals import NotFound, NotOffered, Reason, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
 from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
@@ -129,6 +130,31 @@ def described_source(it: Connection) -> tuple[tuple[str, ...], Any]:
     found = it.ask(m.DescribeSource("CLICKS")).answer
     part = found.source.value
     return found.readers, None if part is None or part.pin is None else (part.pin.subject, part.pin.ordinal)
+
+
+PLANNED = CallOptions(command_id="plan-of-wide")
+
+
+def requested_plan(it: Connection) -> str:
+    return it.ask(w.RequestPlan("wide", "CREATE STREAM wide AS SELECT id FROM clicks"), PLANNED).answer.state
+
+
+def finished_plan(it: Connection) -> str:
+    """The planner took the job by the last commit."""
+    (job,) = it.ask(w.ListPlanningJobs(taken=True)).answer.jobs
+    epoch = it.ask(w.ListPlanningJobs(taken=True)).token.sequence
+    refusal = t.EntryRefusal("invalid", Reason("NO", "no"))
+    return it.ask(w.FinishPlanningJob(job.name, "p", epoch, refusal=refusal)).answer.state
+
+
+def got_plan(it: Connection) -> list[str]:
+    outcome = it.ask(w.GetPlan("wide", PLANNED.command_id)).answer
+    return [outcome.state, "" if outcome.refusal is None else outcome.refusal.reason.rule]
+
+
+def withdrawn_plan(it: Connection) -> str:
+    asked = it.ask(w.RequestPlan("wide", "CREATE STREAM wide AS SELECT id FROM clicks")).answer
+    return it.ask(w.WithdrawPlan("wide", asked.command)).answer.state
 
 
 def dropped_sources(it: Connection) -> list[list[str]]:
@@ -236,6 +262,12 @@ STORY: dict[type, tuple[Step, Any]] = {
         lambda it: [one.name for one in it.ask(m.ListDependents("clicks")).answer.dependents],
         ["counts"],
     ),
+    w.RequestPlan: (requested_plan, "waiting"),
+    w.ListPlanningJobs: (lambda it: [one.name for one in it.ask(w.ListPlanningJobs()).answer.jobs], ["wide"]),
+    w.TakePlanningJob: (lambda it: it.ask(w.TakePlanningJob("wide", "p")).answer.planner, "p"),
+    w.FinishPlanningJob: (finished_plan, "refused"),
+    w.GetPlan: (got_plan, ["refused", "NO"]),
+    w.WithdrawPlan: (withdrawn_plan, "expired"),
     m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
     m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
@@ -255,6 +287,7 @@ WITHOUT_CONFLUENT = {
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
+    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -10,6 +10,7 @@ import pytest
 from treaty import connect, connect_async
 from treaty.core.refusals import Refusal, RegistryError
 from treaty.core.registry import Registry
+from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome
 from treaty.metastore.metastore import AsyncMetastore, Metastore
 
@@ -66,7 +67,9 @@ def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Registr
 
 @pytest.mark.parametrize("case", sorted(CASES.iterdir()), ids=lambda case: case.name)
 def test_statements_come_to_what_the_case_says(case: Path, registry: Registry) -> None:
-    assert play(Metastore(registry), case) == case.joinpath("expected.txt").read_text("utf-8")
+    assert play(Metastore(registry, planning=PlanningOptions(seconds=1)), case) == case.joinpath(
+        "expected.txt"
+    ).read_text("utf-8")
 
 
 def test_asyncio_comes_to_the_same() -> None:

@@ -46,7 +46,7 @@ def test_statements_are_carried_out_in_order_and_each_says_its_sequence(http: ht
     ],
 )
 def test_errors_have_a_code_a_status_and_the_statement(http: httpx2.Client, sql: str, status: int, code: str) -> None:
-    got = post(http, sql)
+    got = post(http, sql, planningSeconds=1)
     assert (got.status_code, got.json()["code"]) == (status, code)
     assert got.json()["message"]
     assert got.json().get("failed") == (None if "diagnostics" in got.json() else sql)

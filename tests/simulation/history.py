@@ -49,9 +49,10 @@ def of_the_log(commit: Commit) -> bool:
 
 
 def name_in_commit(commit: Commit) -> Name:
-    """The name of the command that a commit is of, as the row of its outcome says."""
+    """The name of the command that a commit is of, as the row of its outcome says; those of other commands are settled by it."""
     rows = (decode_row(row) for row in commit.rows if row.table == "outcome" and row.value is not None)
-    return next((name for name in map(name_in, rows) if name is not None), ("", commit.command_id))
+    own = (name for name in map(name_in, rows) if name is not None and name[1] == commit.command_id)
+    return next(own, ("", commit.command_id))
 
 
 class History:

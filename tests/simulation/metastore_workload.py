@@ -1,11 +1,11 @@
 """What clients ask of sources and types: over few names that collide, with what was there a while ago as often as what is."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from tests.simulation.asker import SUBJECTS, Asker
+from tests.simulation.asker import SUBJECTS
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
 from tests.simulation.judging.model.metastore.state import dropped, key_of, own_pins, sources, types
 from tests.simulation.judging.model.past import Past
@@ -346,13 +346,3 @@ QUERIES: Sequence[tuple[float, type, Made]] = (
     (1, m.ListTypes, lambda a: listed(a, m.ListTypes)),
     (2, m.ListDependents, dependents),
 )
-
-
-def _generator(make: Made) -> Callable[[Asker], Any]:
-    return lambda ask: make(SourceAsker(ask.chance))
-
-
-GENERATORS: Mapping[type, Callable[[Asker], Any]] = {
-    kind: _generator(make) for _, kind, make in (*reversed(COMMANDS), *QUERIES) if kind is not q.DeleteVersion
-}
-"""Kinds of requests of sources and types, for who knows nothing of what is there."""

@@ -46,12 +46,14 @@ class Decision(Generic[A]):
     """A request is accepted: the rows of the commit (empty: nothing to write), and the answer, valid once they are
     durable.
 
-    `repeated`: the answer is from the `outcome` table, because the command was decided before.
+    `repeated`: the answer is from the `outcome` table, because the command was decided before. `settles` are earlier commands whose
+    answers are final by this one, with these answers.
     """
 
     rows: tuple[Row, ...]
     answer: A
     repeated: bool = False
+    settles: tuple[tuple[OutcomeKey, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.schema import Pairs
 from treaty.core.state.codec import decode, dumps, dumps_in_steps, encode, encode_message
-from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import (
     LOG_ORIGIN,
     OUTCOME,
@@ -68,10 +68,24 @@ def record_outcome(
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     rows = (
         *decision.rows,
+        *_settled_rows(view, decision, sequence),
         make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members, private)),
         *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence)),
     )
     return Decision(rows, decision.answer)
+
+
+def _settled_rows(view: View, decision: Decision[Any], sequence: int) -> Iterator[Row]:
+    """Return the outcomes of earlier commands with their final answers; those that are too old by now are gone.
+
+    The sequence of the commit and the digest of the request stay: by them a node knows its commands, and a repetition.
+    """
+    for key, answer in dict(decision.settles).items():
+        there = view.get(OUTCOME, key)
+        if there is not None and there.sequence > sequence - OUTCOMES:
+            kind, facts = _members(answer)
+            request = (pair for pair in there.members if pair[0] == "request")
+            yield make_row(OUTCOME, key, replace(there, kind=kind, members=tuple(sorted((*facts, *request)))))
 
 
 def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:

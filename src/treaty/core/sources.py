@@ -206,17 +206,43 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class SenderRule:
+    """A rule of rights that the sender of a statement had when it came; the members are those of `AccessRule`."""
+
+    may: tuple[str, ...]
+    subjects: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    topics: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PlanningJob:
     """A statement with a query that waits for its plan.
 
-    `sender` is the principal who sent it, `deadline` the end of the wait in ms since the epoch, `planner` who works on
-    it since `taken`, and `attempts` how often it was planned before.
+    `properties` are those of the statement with the defaults of its script. `sender` is the principal who sent it by the command
+    `command`, and `rules` their rights then (None: no rights are configured): the source is written as theirs. `began` is the
+    sequence of the commit that wrote the row, `deadline` the end of the wait in ms since the epoch. `planner` works on it and was
+    heard of last at `heard` (ms); `epoch` is the sequence of the commit by which it took the job. `attempts` is how often a plan came
+    too late, for sources or schemas that had changed. `replace`, `dry_run` and what is expected (generation and revision, 0: nothing)
+    are as in a CREATE.
     """
 
     statement: str
+    properties: Pairs = ()
     sender: str = ""
+    command: str = ""
+    rules: tuple[SenderRule, ...] | None = None
+    began: int = 0
     deadline: int = 0
     planner: str = ""
-    taken: int = 0
+    heard: int = 0
+    epoch: int = 0
     attempts: int = 0
+    replace: bool = False
+    if_not_exists: bool = False
+    dry_run: bool = False
+    expected_generation: int = 0
+    expected_revision: int = 0
     extra: Extra = ()

@@ -8,9 +8,9 @@ from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, list
 from treaty.core.handlers.metastore.names import source_exists
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.names import subject_of
-from treaty.core.refusals import Invalid, NotFound, Unavailable
+from treaty.core.refusals import Invalid, NotFound
 from treaty.core.requests import Register
-from treaty.core.sources import Source, SourceColumn, SourcePart
+from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import (
@@ -42,27 +42,31 @@ WORDS = {"true": True, "false": False}
 def create_source(
     statement: CreateSourceStatement, text: str, *, dry_run: bool = False, expected: ExpectedSource | None = None
 ) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
-    """Create what a statement says; returns the answer with notes about what the schema does not keep.
+    """Create what a statement without a query says; returns the answer with notes about what the schema does not keep.
 
-    IF NOT EXISTS is decided before anything else is read, and a name that is taken is reported before what else is wrong. Raises `Unavailable` for a query without a planner.
+    IF NOT EXISTS is decided before anything else is read, and a name that is taken is reported before what else is wrong.
     """
-    if statement.if_not_exists:
-        there = yield from _find_source(statement.name)
-        if there is not None:
-            note = (f"There is a {there.kind.lower()} {there.name} already",)
-            return SourceStored(there.name, there.kind, there.generation, there.revision), note
-    if statement.body:
-        message = f"no planner is here to plan the query of {statement.name}: nothing was written"
-        raise Unavailable(message)
+    there = yield from find_existing(statement)
+    if there is not None:
+        return there, ()
     try:
         return (yield from _create(statement, text, dry_run=dry_run, expected=expected))
     except Invalid as refused:
         if refused.reason.rule == "COMMAND_ID_USED":
             raise
-        there = None if statement.or_replace else (yield from _find_source(statement.name))
-        if there is None:
+        source = None if statement.or_replace else (yield from _find_source(statement.name))
+        if source is None:
             raise
-        raise source_exists(statement.name, there) from None
+        raise source_exists(statement.name, source) from None
+
+
+def find_existing(statement: CreateSourceStatement) -> Exchange[SourceStored | None]:
+    """Return the answer of CREATE … IF NOT EXISTS where the source exists; None for all other statements."""
+    there = (yield from _find_source(statement.name)) if statement.if_not_exists else None
+    if there is None:
+        return None
+    note = (f"There is a {there.kind.lower()} {there.name} already",)
+    return SourceStored(there.name, there.kind, there.generation, there.revision, notes=note)
 
 
 def _create(
@@ -72,19 +76,40 @@ def _create(
     return (yield from request_answer(replace(request, expected=expected, dry_run=dry_run))), notes
 
 
-def define_source(statement: CreateSourceStatement, text: str) -> Exchange[tuple[CreateSource, tuple[str, ...]]]:
-    """Return the command of a CREATE without a query, with notes about what the schema does not keep; nothing is written.
+def define_source(
+    statement: CreateSourceStatement, text: str, plan: QueryPlan | None = None
+) -> Exchange[tuple[CreateSource, tuple[str, ...]]]:
+    """Return the command of a CREATE, with notes about what the schema does not keep; nothing is written. `plan` is that of its query.
 
     Raises `Invalid` for what does not go together, and `NotFound` for a type or a schema that is missing.
     """
     refuse_misplaced(statement)
     types = yield from read_user_types(column.type for column in statement.columns)
     sides = yield from _settle_sides(statement, types.expanded)
+    definition = replace(_definition(statement, text, sides), query=plan)
     request = CreateSource(
-        _definition(statement, text, sides), _registration(sides.get("key")), _registration(sides.get("value")),
+        definition, _registration(sides.get("key")), _registration(sides.get("value")),
         if_not_exists=statement.if_not_exists, replace=statement.or_replace, types=types.expected,
     )  # fmt: skip
     return request, tuple(note for side in sides.values() for note in side.notes)
+
+
+def planned_request(
+    statement: CreateSourceStatement, text: str, columns: tuple[HeadColumn, ...], plan: QueryPlan
+) -> Exchange[tuple[CreateSource, tuple[str, ...]]]:
+    """Return the request that creates a source by a query with these columns, and notes about what the schema does not keep.
+
+    Without a topic it stands over the one of its name, and without a format of its values it has that of the first source that
+    it reads.
+    """
+    properties = dict(statement.properties)
+    if connector_of(statement) == "kafka":
+        properties.setdefault("KAFKA_TOPIC", statement.name)
+    if connector_of(statement) not in TABLES and "VALUE_FORMAT" not in properties:
+        there = (yield from _find_source(plan.reads[0].source)) if plan.reads else None
+        properties["VALUE_FORMAT"] = "AVRO" if there is None or there.value is None else there.value.format
+    planned = replace(statement, columns=columns, properties=tuple(properties.items()))
+    return (yield from define_source(planned, text, plan))
 
 
 def _find_source(name: str) -> Exchange[Source | None]:

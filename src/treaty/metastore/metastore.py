@@ -11,16 +11,19 @@ from treaty.client.connection import run_exchange
 from treaty.client.exchanges import Exchange, method_signature
 from treaty.core.limits import COMMAND_ID
 from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.plans import WithdrawPlan
 from treaty.core.operations import is_command
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 from treaty.metastore import calls
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
 from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
+from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
 A = TypeVar("A")
@@ -55,12 +58,20 @@ class Metastore:
     """The metastore of a registry."""
 
     def __init__(
-        self, registry: Registry, call: CallOptions = CALL, destination: RecordDestination | None = None
+        self,
+        registry: Registry,
+        call: CallOptions = CALL,
+        destination: RecordDestination | None = None,
+        *,
+        planning: PlanningOptions = ASK_PLANNERS,
     ) -> None:
-        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE, and
+        `planning` says how queries are planned.
+        """
         self.registry = registry
         self.call = call
         self.destination: RecordDestination = destination or RecordDestinations()
+        self.planning = planning
 
     def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -129,12 +140,20 @@ class AsyncMetastore:
     """The metastore of an asynchronous registry."""
 
     def __init__(
-        self, registry: AsyncRegistry, call: CallOptions = CALL, destination: RecordDestination | None = None
+        self,
+        registry: AsyncRegistry,
+        call: CallOptions = CALL,
+        destination: RecordDestination | None = None,
+        *,
+        planning: PlanningOptions = ASK_PLANNERS,
     ) -> None:
-        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE."""
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE, and
+        `planning` says how queries are planned.
+        """
         self.registry = registry
         self.call = call
         self.destination: RecordDestination = destination or RecordDestinations()
+        self.planning = planning
 
     async def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -167,7 +186,7 @@ class AsyncMetastore:
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
             recorder = _AsyncSequenceRecorder(self.registry, place, self.destination)
-            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected))
+            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected, self.planning))
             try:
                 result = await run_exchange_async(recorder, statement, self.call)
             except RegistryError as error:
@@ -226,7 +245,7 @@ def statement_call(call: CallOptions, request: Request[Any], place: int) -> Call
     """
     if not call.command_id:
         return call
-    if not is_command(request):
+    if not is_command(request) or isinstance(request, WithdrawPlan):
         return replace(call, command_id="")
     suffix = f".{place}" if place else ""
     if len(call.command_id) + len(suffix) > COMMAND_ID:
@@ -298,7 +317,7 @@ def run_parsed(
 ) -> StatementResult:
     """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
     recorder = _SequenceRecorder(metastore.registry, place, metastore.destination)
-    context = StatementContext(parsed.text, dry_run, expected)
+    context = StatementContext(parsed.text, dry_run, expected, metastore.planning)
     result = run_exchange(recorder, run_statement(parsed, context), metastore.call)
     return replace(result, sequence=recorder.sequence)
 
@@ -328,8 +347,22 @@ def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedS
 
 
 def run_statement(parsed: ParsedStatement, context: StatementContext) -> Exchange[StatementResult]:
-    """Carry out one statement; the result has no sequence yet."""
+    """Carry out one statement; the result has no sequence yet. Errors that a planner found have their places in the script."""
     _, executor = EXECUTORS[type(parsed.value)]
-    name, message, listing, warnings = yield from executor(parsed.value, context)
+    try:
+        name, message, listing, warnings = yield from executor(parsed.value, context)
+    except InvalidStatementError as wrong:
+        if not wrong.diagnostics:
+            raise
+        raise InvalidStatementError.by([_in_script(one, parsed) for one in wrong.diagnostics]) from None
     columns, rows = cells_of(listing)
     return StatementResult(parsed.text, kind_of(parsed.value), name, message, columns, rows, warnings=warnings)
+
+
+def _in_script(one: SqlDiagnostic, parsed: ParsedStatement) -> SqlDiagnostic:
+    """Return an error of a statement with the place that it has in the script; the whole statement where it has variables."""
+    if len(parsed.text) != parsed.end - parsed.start:
+        return replace(one, start=parsed.start, end=parsed.end, line=parsed.line, column=parsed.column)
+    column = one.column + (parsed.column - 1 if one.line == 1 else 0)
+    start, end = one.start + parsed.start, one.end + parsed.start
+    return replace(one, start=start, end=end, line=one.line + parsed.line - 1, column=column)

@@ -1,5 +1,5 @@
 """Long queries: queries that may read very many rows, answered in slices on frozen tables, and cached until the next
-commit.
+commit; and the changes that queries wait for.
 """
 
 import asyncio
@@ -161,3 +161,26 @@ def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
     assert isinstance(request, ListSubjects)
     characters = sum(map(len, request.prefix)) + len(request.after or "")
     return ENTRIES_OF_LIST + len(answer.names) + characters
+
+
+class TableChanges:
+    """The changes of a node's tables, for queries that wait for a later state."""
+
+    def __init__(self, follower: Follower) -> None:
+        """Hear of all changes of the tables of a follower."""
+        self._waiting: set[asyncio.Future[None]] = set()
+        follower.on_change(self._wake)
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, seconds: float) -> None:
+        """Return at the next change, or after that many seconds."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait([future], timeout=seconds)
+        finally:
+            self._waiting.discard(future)

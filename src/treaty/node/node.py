@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
 from treaty.core.large_texts import LargeTextError, in_event_loop
-from treaty.core.operations import is_command, is_pausing, needs_read_barrier
+from treaty.core.limits import LONG_POLL_SECONDS
+from treaty.core.operations import OPERATIONS, is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
 from treaty.core.requests import Request
@@ -24,7 +25,7 @@ from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
 from treaty.node.forwarder import CommandForwarder
-from treaty.node.long_queries import LongQueries
+from treaty.node.long_queries import LongQueries, TableChanges
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
@@ -105,6 +106,7 @@ class Node:
             counts=self.counts,
             decide=self._decide,
         )
+        self._changes = TableChanges(self.follower)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -230,8 +232,29 @@ class Node:
             if call.after is not None:
                 await self._reach(call.after)
             result = await self._decide_query(command, call.client)
+        if isinstance(result, Reply):
+            result = await self._wait_for_news(command, call, result)
         if isinstance(result, Refusal):
             raise result
+        return result
+
+    async def _wait_for_news(
+        self, command: Command[Request[A]], call: CallOptions, reply: Reply[A]
+    ) -> Reply[A] | Refusal:
+        """Decide a query that waits for a later state again at each change, for as long as its caller waits."""
+        waits = OPERATIONS[type(command.request)].waits
+        if waits is None:
+            return reply
+        now, result = self._environment.now, reply
+        seconds = min(waits(command.request, reply.answer), LONG_POLL_SECONDS, call.timeout / 2)
+        end = now() + seconds
+        while waits(command.request, result.answer) > 0 and now() < end:
+            if self.follower.position.token == result.token:
+                await self._changes.wait(end - now())
+            decided = await self._decide_query(command, call.client)
+            if isinstance(decided, Refusal):
+                return decided
+            result = decided
         return result
 
     async def _barrier(self, *, for_peer: bool = False) -> None:

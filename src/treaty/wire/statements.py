@@ -10,11 +10,14 @@ MEDIA = "application/json"
 
 
 class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing."""
+    """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing. A statement with a query
+    waits ``planningSeconds`` for its plan at most.
+    """
 
     sql: str
     dry_run: bool = False
     variables: dict[str, str] = {}
+    planning_seconds: int = 60
 
 
 class StatementResultBody(Struct, rename="camel"):

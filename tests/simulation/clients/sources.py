@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Caller
 from tests.simulation.clients.private import private_clients
-from tests.simulation.metastore_workload import COMMANDS, QUERIES, SourceAsker
+from tests.simulation.metastore_workload import SourceAsker
+from tests.simulation.planning_workload import COMMANDS, QUERIES
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.registry import CallOptions
 from treaty.core.requests import Request

@@ -11,6 +11,7 @@ from tests.simulation.judging.doorway import from_memory, hears_too_much, signed
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
 from tests.simulation.judging.model.events import Name
+from tests.simulation.judging.model.metastore import planning
 from tests.simulation.judging.model.metastore.state import dropped
 from tests.simulation.judging.model.past import Past
 from treaty.core import limits
@@ -241,7 +242,7 @@ class Judge:
 def _times(past: Past, asking: Asking) -> Iterable[int]:
     """When a request may have been decided: of what expires, before each end and after it."""
     if not isinstance(asking.request, OF_THEIR_TIME):
-        return (asking.time,)
+        return planning.times_of(past, asking)
     ends = {gone.time + limits.DROP_GRACE for gone in dropped(past).values()}
     return (0, *sorted({*ends, *(end + 1 for end in ends)}), LATE)
 

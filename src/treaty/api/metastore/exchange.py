@@ -27,6 +27,7 @@ from treaty.core.refusals import Invalid, NotFound, RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetOutcome, Request
 from treaty.core.sources import KINDS
+from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
 from treaty.metastore.metastore import AsyncMetastore, parse_statements
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
@@ -140,7 +141,8 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     body = await x.body(StatementsBody)
     expected = x.expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
-    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, x.destination)
+    planning = PlanningOptions(seconds=body.planning_seconds)
+    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning)
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)

@@ -14,6 +14,7 @@ from treaty.core.access.permissions import (
 )
 from treaty.core.access.rights import Permission, TopicPart
 from treaty.core.messages import metastore as m
+from treaty.core.messages import plans as p
 from treaty.core.names import Subject
 from treaty.core.sources import SchemaPin
 from treaty.core.state.metastore.keys import key_of_name
@@ -59,6 +60,16 @@ def of_create_source(request: m.CreateSource) -> Required:
         *(on_source("query", read.source, "/definition/query/reads") for read in reads),
     )
     return tuple(dict.fromkeys(found))
+
+
+def of_request_plan(request: p.RequestPlan) -> Required:
+    """Require registering on the source, and on the values of its topic. What the plan then needs is required of the sender too,
+    when the source is written.
+    """
+    topic: list[RequiredPermission[Any]] = []
+    if request.place:
+        topic = [RequiredPermission(("register",), TOPIC, TopicPart(request.place, "", "value"), "/place")]
+    return (on_source("register", request.name, "/name"), *topic)
 
 
 def of_change_source(request: m.ChangeSource) -> Required:

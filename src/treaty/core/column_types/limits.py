@@ -37,7 +37,19 @@ DROPPED_EXPIRED = 8
 PLANNING_WAITING = 1_000
 """Statements that wait for a planner."""
 PLANNING_SECONDS = 60
-"""Seconds for which a statement waits for a planner."""
+"""Seconds for which a statement waits for its plan."""
+PLANNER_SILENT_SECONDS = 10
+"""Seconds after which another planner may take the job of one that was not heard of."""
+PLANNING_ATTEMPTS = 3
+"""Plans of one statement that may come too late, for sources or schemas that have changed meanwhile."""
+PLANNING_PAGE = 100
+"""Statements in one page of a list of those that wait for a planner; their texts have at most PLANNING_CHARACTERS together."""
+PLANNING_CHARACTERS = 2_000_000
+"""Characters of statements after which such a page ends."""
+PLANNER_NAME = 200
+"""Characters of the name of a planner or runner."""
+LONG_POLL_SECONDS = 20
+"""Seconds for which a query may wait for a change of what it asks for."""
 INSERT_SECONDS = 10
 """Seconds for which INSERT, UPDATE and DELETE wait until all replicas have their records."""
 PLANNER_BODY_BYTES = 100_000

@@ -4,8 +4,19 @@ from typing import Any
 
 from treaty.core.access import source_permissions as permissions
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
-from treaty.core.handlers.metastore import changes, creation, drops, places, queries, restoration, types
+from treaty.core.handlers.metastore import (
+    changes,
+    creation,
+    drops,
+    places,
+    planners,
+    planning_jobs,
+    queries,
+    restoration,
+    types,
+)
 from treaty.core.messages import metastore as m
+from treaty.core.messages import plans as p
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
 
@@ -42,6 +53,31 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.of_source("delete"), writes=True,
         answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
+    ),
+    Operation(
+        "request-plan", p.RequestPlan, p.PlanOutcome, planning_jobs.request_plan, permissions.of_request_plan,
+        ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_PROPERTIES", "PLANNING_WAITING", "PLANNING_SECONDS"), writes=True,
+        answer_name="plan-outcome",
+    ),
+    Operation(
+        "take-planning-job", p.TakePlanningJob, p.PlanningJobTaken, planners.take_planning_job, permissions.of_source("plan"),
+        ("PLANNER_NAME", "PLANNER_SILENT_SECONDS"), writes=True, answer_name="planning-job-taken",
+    ),
+    Operation(
+        "finish-planning-job", p.FinishPlanningJob, p.PlanOutcome, planners.finish_planning_job, permissions.of_source("plan"),
+        (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", "PLANNING_ATTEMPTS", *REGISTER_LIMITS), writes=True, answer_name="plan-outcome",
+    ),
+    Operation(
+        "withdraw-plan", p.WithdrawPlan, p.PlanOutcome, planning_jobs.withdraw_plan, permissions.of_source("register"), writes=True,
+        answer_name="plan-outcome", is_idempotent=is_always,
+    ),
+    Operation(
+        "get-plan", p.GetPlan, p.PlanOutcome, planning_jobs.get_plan, permissions.of_source("register"), ("LONG_POLL_SECONDS",),
+        waits=lambda request, answer: request.wait if answer.state == "waiting" else 0,
+    ),
+    Operation(
+        "list-planning-jobs", p.ListPlanningJobs, p.PlanningJobs, planners.list_planning_jobs, permissions.any_source("plan"),
+        ("PLANNING_PAGE", "PLANNING_CHARACTERS", "LONG_POLL_SECONDS"), waits=lambda request, answer: 0 if answer.jobs else request.wait,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),

@@ -48,6 +48,8 @@ class Operation(Generic[R, A]):
     """Whether a repeated write has the same answer; others are refused the second time."""
     pauses: bool = False
     """Whether its handler is a generator that pauses, because it may read very many rows."""
+    waits: Callable[[R, A], float] | None = None
+    """For a query that may wait for a later state: the seconds for which the caller waits where this is its answer, 0 for none."""
     query_before: Callable[[R], Request[Any]] | None = None
     """The query for the value that it changes."""
     sign: Callable[[R, str], R] | None = None

@@ -27,6 +27,7 @@ from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
 from treaty.metastore.definitions import create_source
 from treaty.metastore.execution.listings import describe, show, show_create
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
@@ -44,6 +45,8 @@ class StatementContext:
     text: str
     dry_run: bool = False
     expected: ExpectedSource | None = None
+    planning: PlanningOptions = ASK_PLANNERS
+    """How queries are planned."""
 
 
 class AssertFailedError(Conflicting):
@@ -51,9 +54,14 @@ class AssertFailedError(Conflicting):
 
 
 def _create_source(statement: s.CreateSourceStatement, context: StatementContext) -> Exchange[Answer]:
-    stored, notes = yield from create_source(
-        statement, context.text, dry_run=context.dry_run, expected=context.expected
-    )
+    if statement.body:
+        stored, notes = yield from create_planned(
+            statement, context.text, context.planning, dry_run=context.dry_run, expected=context.expected
+        )
+    else:
+        stored, notes = yield from create_source(
+            statement, context.text, dry_run=context.dry_run, expected=context.expected
+        )
     return _describe_stored(stored, context, notes)
 
 

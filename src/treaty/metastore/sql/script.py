@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treaty.core.column_types.tokens import SqlToken, split_tokens
 from treaty.core.limits import SCRIPT_BYTES, SCRIPT_DIAGNOSTICS, SCRIPT_STATEMENTS, STATEMENT_BYTES
@@ -62,6 +62,7 @@ class ParsedStatement:
     """A statement with its place: offsets of the text that was sent, in code points, without the semicolon.
 
     `text` is the statement with its variables replaced, and is ``head + body + tail``; without a query all of it is the head.
+    `line` and `column` are those of the start, from 1.
     """
 
     value: SqlStatement
@@ -70,6 +71,8 @@ class ParsedStatement:
     head: str
     body: str = ""
     tail: str = ""
+    line: int = 1
+    column: int = 1
 
     @property
     def text(self) -> str:
@@ -222,7 +225,8 @@ class _ScriptParser:
         if value is None or cursor.errors:
             return
         text = cursor.text if replaced else self._text[start:end]
-        self._statements.append(_split(value, text, start, end, cursor))
+        line, column = self._lines.find(start)
+        self._statements.append(replace(_split(value, text, start, end, cursor), line=line, column=column))
         self._apply(value)
 
     def _dispatch(self, cursor: StatementCursor) -> SqlStatement:

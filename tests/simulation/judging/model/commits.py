@@ -7,11 +7,20 @@ from typing import Any
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.deciding import decide
-from tests.simulation.judging.model.events import Alike, Answered, Event, Name, OutcomeDropped, VersionMade
+from tests.simulation.judging.model.events import (
+    Alike,
+    Answered,
+    Event,
+    Name,
+    OutcomeDropped,
+    OutcomeSettled,
+    VersionMade,
+)
 from tests.simulation.judging.model.facts import Place, fact, places
 from tests.simulation.judging.model.outcomes import fits_row, too_old
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
+from treaty.core import limits
 from treaty.core.requests import Request
 from treaty.core.schema import Pairs
 from treaty.core.state import values
@@ -94,14 +103,30 @@ def _take(past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], dig
     mine = next((row.value for row in rows if row.value is not None and name_in(row) == asking.name), None)
     members = mine.members if isinstance(mine, values.Outcome) else ()
     kept = Answered(asking.name, commit.sequence, (asking.request,), told.answer, members, told.private)
-    dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.name)]
-    after = past.then((*told.events, kept, *dropped), commit.sequence)
-    _check_rows(past, after, told.events, commit, rows, digests)
+    events = _answer_settled(past, told.events, commit, rows)
+    settled = [event.name for event in events if isinstance(event, Answered)]
+    dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.name, settled)]
+    after = past.then((*events, kept, *dropped), commit.sequence)
+    _check_rows(past, after, events, commit, rows, digests)
     if not isinstance(mine, values.Outcome) or not fits_row(kept, mine):
         raise Broken("2", f"the commit at {commit.sequence} remembers {mine} of {asking.request}, not {told.answer}")
     if not digests.fits_request(asking.request, members):
         raise Broken("2", f"the commit at {commit.sequence} remembers {mine}, the digest of another request")
     return after, kept
+
+
+def _answer_settled(past: Past, events: tuple[Event, ...], commit: Commit, rows: tuple[Row, ...]) -> tuple[Event, ...]:
+    """The events with new answers of earlier commands, as the rows have them; what is too old to be remembered stays so."""
+    found: list[Event] = [one for one in events if not isinstance(one, OutcomeSettled)]
+    for event in {one.name: one for one in events if isinstance(one, OutcomeSettled)}.values():
+        kept = past.outcomes.get(event.name)
+        if kept is None or kept.sequence <= commit.sequence - limits.OUTCOMES:
+            continue
+        row = next((row.value for row in rows if row.value is not None and name_in(row) == event.name), None)
+        if not isinstance(row, values.Outcome) or not fits_row(replace(kept, answer=event.answer), row):
+            raise Broken("2", f"the commit at {commit.sequence} settles {event.name} by {row}, not {event.answer}")
+        found.append(replace(kept, answer=event.answer, members=row.members))
+    return tuple(found)
 
 
 def _check_rows(
@@ -146,14 +171,14 @@ def _other_id(value: object, wanted: object) -> bool:
     return all(isinstance(one, values.Version) for one in pair) and len({one.schema_id for one in pair}) > 1  # type: ignore[attr-defined]
 
 
-def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: Name) -> list[Name]:
+def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: Name, settled: list[Name]) -> list[Name]:
     """The outcomes that go: just those that are too old now."""
-    wanted = [one for one in too_old(past, commit.sequence) if one != mine]
+    wanted = [one for one in too_old(past, commit.sequence) if one not in {mine, *settled}]
     named = [(name_in(row), row.value) for row in rows if row.table == "outcome"]
     gone = sorted(name for name, value in named if name is not None and value is None)
     if gone != sorted(wanted):
         raise Broken("2", f"the commit at {commit.sequence} forgets {gone}; {wanted} are too old")
     kept = [name for name, value in named if value is not None]
-    if kept != [mine]:
+    if len(kept) != len({*kept}) or {*kept} != {mine, *settled}:
         raise Broken("2", f"the commit at {commit.sequence} remembers {kept}, and is of {mine}")
     return gone

@@ -32,7 +32,7 @@ from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.metastore import changing as source_changing
 from tests.simulation.judging.model.metastore import comparing as source_comparing
-from tests.simulation.judging.model.metastore import creating, dropping, restoring, telling, typing_names
+from tests.simulation.judging.model.metastore import creating, dropping, planning, restoring, telling, typing_names
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
@@ -44,6 +44,7 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
+from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
@@ -142,6 +143,12 @@ RULES: Mapping[type, Rule] = {
     m.UndropSource: Rule(restoring.undrop_source, rights.on_source("register"), writes=True),
     m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
     m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
+    w.RequestPlan: Rule(planning.request_plan, rights.of_request_plan, writes=True),
+    w.TakePlanningJob: Rule(planning.take_planning_job, rights.on_source("plan"), writes=True),
+    w.FinishPlanningJob: Rule(planning.finish_planning_job, rights.on_source("plan"), writes=True),
+    w.WithdrawPlan: Rule(planning.withdraw_plan, rights.on_source("register"), writes=True),
+    w.GetPlan: Rule(planning.get_plan, rights.on_source("register")),
+    w.ListPlanningJobs: Rule(planning.list_planning_jobs, rights.some_source("plan")),
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
     m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),

@@ -261,6 +261,14 @@ class TopicDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanningChanged:
+    """The statement that waits for its plan under a key is this one now; None: none does."""
+
+    key: str
+    job: metastore_values.PlanningJob | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A command was decided in the commit with this sequence; asked again it gets the same answer."""
 
@@ -273,6 +281,14 @@ class Answered:
     """The answer as its row has it."""
     private: bool = False
     """Whether it was about a private subject, which may be gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeSettled:
+    """An earlier command, if it is remembered, has another answer from now on."""
+
+    name: Name
+    answer: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,5 +307,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged | Answered | OutcomeSettled | OutcomeDropped | Restored
 )  # fmt: skip

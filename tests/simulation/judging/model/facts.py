@@ -19,6 +19,7 @@ from tests.simulation.judging.model.events import (
     KeyRemoved,
     ModeChanged,
     NumbersReserved,
+    PlanningChanged,
     PolicyChanged,
     SourceChanged,
     SubjectChanged,
@@ -106,6 +107,8 @@ def _fact_of_metastore(past: Past, table: str, key: Key) -> object:
         return state.sources(past).get(str(key[0]))
     if table == "type":
         return state.types(past).get(str(key[0]))
+    if table == "planning":
+        return state.planning(past).get(str(key[0]))
     if table == "dropped":
         return state.dropped(past).get(str(key[0]))
     if table == "topic":
@@ -236,12 +239,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
-        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted):
+        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged):
             yield from _places_of_metastore(before, event)
 
 
 def _places_of_metastore(
-    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted
+    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged
 ) -> Iterator[Place]:
     if isinstance(event, DroppedChanged):
         yield "dropped", (event.key,)
@@ -249,6 +252,8 @@ def _places_of_metastore(
         yield "type", (event.key,)
     elif isinstance(event, TopicDeleted):
         yield "topic", event.place
+    elif isinstance(event, PlanningChanged):
+        yield "planning", (event.key,)
     else:
         yield "source", (event.key,)
         both = (state.sources(before).get(event.key), event.source)

@@ -16,6 +16,7 @@ from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
+from treaty.core.messages.plans import RequestPlan
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -357,6 +358,12 @@ def on_source(permission: str) -> Callable[[Any], list[Need]]:
 
 def some_source(permission: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need((permission,), source="*")]
+
+
+def of_request_plan(request: RequestPlan) -> list[Need]:
+    """Its name, and the values of its topic; the rest is asked when the source is made."""
+    topic = [Need(("register",), topic=(request.place, "", "value"))] if request.place else []
+    return [Need(("register",), source=_key(request.name)), *topic]
 
 
 def _pinned(*pins: Any) -> list[Need]:

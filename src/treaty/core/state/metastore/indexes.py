@@ -1,7 +1,7 @@
 """Indexes of the tables of the metastore: who reads, pins and uses what."""
 
 from treaty.core import sources as m
-from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TypeKey
+from treaty.core.state.metastore.keys import DroppedKey, PlanningKey, SourceKey, TypeKey
 from treaty.core.state.table import Index
 
 PinEntry = tuple[str, str, int, int]
@@ -69,6 +69,10 @@ def _dropped_by_origin(_key: DroppedKey, value: m.DroppedSource) -> tuple[tuple[
     return ((value.source.origin,),) if value.source.origin else ()
 
 
+def _planning_by_deadline(key: PlanningKey, value: m.PlanningJob) -> tuple[tuple[str, int, str], ...]:
+    return (("", value.deadline, key.name),)
+
+
 SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
 """By (key of a source that it reads)."""
 SOURCE_BY_PIN = Index("source.pin", SourceKey, _source_by_pin, (None, None, None, None))
@@ -93,3 +97,5 @@ DROPPED_BY_TIME = Index("dropped.time", DroppedKey, _dropped_by_time, (None, Non
 """Entries (an empty text, time of the drop in ms, key)."""
 DROPPED_BY_ORIGIN = Index("dropped.origin", DroppedKey, _dropped_by_origin, (None,))
 """By (key of the source whose bad rows it had)."""
+PLANNING_BY_DEADLINE = Index("planning.deadline", PlanningKey, _planning_by_deadline, (None, None, 0), ordered=True)
+"""Entries (an empty text, deadline in ms, key)."""

@@ -4,6 +4,7 @@ from treaty.core import sources as m
 from treaty.core.state.metastore.indexes import (
     DROPPED_BY_ORIGIN,
     DROPPED_BY_TIME,
+    PLANNING_BY_DEADLINE,
     SOURCE_BY_LOWER,
     SOURCE_BY_ORIGIN,
     SOURCE_BY_PIN,
@@ -41,5 +42,7 @@ DROPPED = Table("dropped", DroppedKey, m.DroppedSource, (DROPPED_BY_TIME, DROPPE
 TOPIC = Table("topic", TopicKey, m.Topic, ordered=True)
 RUNNER = Table("runner", RunnerKey, m.Runner, ordered=True)
 ASSIGNMENT = Table("assignment", AssignmentKey, m.Assignment)
-PLANNING = Table("planning", PlanningKey, m.PlanningJob, ordered=True, counted=lambda _key, _: ())
+PLANNING = Table(
+    "planning", PlanningKey, m.PlanningJob, (PLANNING_BY_DEADLINE,), ordered=True, counted=lambda _key, _: ()
+)
 """Counted together."""

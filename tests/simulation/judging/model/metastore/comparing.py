@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.core.messages import metastore as m
+from treaty.core.messages import plans as p
 
 
 def as_compared(answer: Any) -> Any:
@@ -13,6 +14,10 @@ def as_compared(answer: Any) -> Any:
         return replace(answer, names=tuple(sorted(answer.names)), digest=digest, closure=(), notes=())
     if isinstance(answer, m.SourceStored):
         return replace(answer, notes=())
+    if isinstance(answer, p.PlanOutcome):
+        refused = answer.refusal and (answer.refusal.kind, answer.refusal.reason.rule)
+        stored = answer.stored and as_compared(answer.stored)
+        return replace(answer, refusal=None, stored=None), refused, stored
     if isinstance(answer, m.SourceFound):
         return replace(answer, readers=tuple(sorted(answer.readers)))
     if isinstance(answer, m.TypeFound):

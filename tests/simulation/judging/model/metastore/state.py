@@ -2,9 +2,15 @@
 
 from collections.abc import Iterator
 
-from tests.simulation.judging.model.events import DroppedChanged, SourceChanged, TopicDeleted, TypeChanged
+from tests.simulation.judging.model.events import (
+    DroppedChanged,
+    PlanningChanged,
+    SourceChanged,
+    TopicDeleted,
+    TypeChanged,
+)
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, SchemaPin, Source, StoredType, Topic
+from treaty.core.sources import DroppedSource, PlanningJob, SchemaPin, Source, StoredType, Topic
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""
@@ -28,6 +34,11 @@ def types(past: Past) -> dict[str, StoredType]:
 def dropped(past: Past) -> dict[str, DroppedSource]:
     """What was dropped last under each name, as far as it is kept."""
     return past._once("dropped", lambda: dict(sorted(past._latest(DroppedChanged, "key", "dropped").items())))
+
+
+def planning(past: Past) -> dict[str, PlanningJob]:
+    """Statements that wait for their plans, by the keys of their sources."""
+    return past._once("planning", lambda: dict(sorted(past._latest(PlanningChanged, "key", "job").items())))
 
 
 # ---------------------------------------------------------------------------------------------------------- topics

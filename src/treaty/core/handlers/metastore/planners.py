@@ -1,0 +1,241 @@
+"""Planners of queries: they list the statements that wait, take the job of one, and answer it with a source or a refusal."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, cast
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
+from treaty.core.access.rights import Access, AccessRule, Permission
+from treaty.core.access.source_permissions import of_create_source
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.creation import create_source
+from treaty.core.handlers.metastore.planning_jobs import describe_waiting
+from treaty.core.messages.associations import EntryRefusal
+from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceStored
+from treaty.core.messages.plans import (
+    FinishPlanningJob,
+    ListPlanningJobs,
+    PlanningJobs,
+    PlanningJobTaken,
+    PlanOutcome,
+    TakePlanningJob,
+    WaitingStatement,
+)
+from treaty.core.refusals import InvalidSource, NotFound, NotLatest, Refusal
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import PlanningJob
+from treaty.core.state.metastore.indexes import PLANNING_BY_DEADLINE
+from treaty.core.state.metastore.keys import PlanningKey, key_of_name
+from treaty.core.state.metastore.tables import PLANNING
+from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.state_tables import SUBJECT, OutcomeKey
+from treaty.core.state.view import View
+
+TOO_LATE = frozenset(
+    {"READ_GENERATION", "READ_REVISION", "READ_PIN", "PIN_NOT_LIVE", "READ_NOT_FOUND", "TYPE_GENERATION"}
+)
+"""Rules by which a plan is refused where what it reads has changed since: the statement is planned again."""
+
+
+def list_planning_jobs(view: View, command: Command[ListPlanningJobs], engine: SchemaEngine) -> Decision[PlanningJobs]:
+    """Return statements that wait for a planner."""
+    request, base = command.request, without_filter(view)[0]
+    most = max(1, min(request.limit, limits.PLANNING_PAGE))
+    return Decision((), PlanningJobs(tuple(_cut_page(_waiting(base, command), most, taken=request.taken))))
+
+
+def _waiting(view: View, command: Command[ListPlanningJobs]) -> Iterator[WaitingStatement]:
+    """Yield the statements that the caller may plan, those with the nearest deadline first."""
+    access, time = command.access, command.time
+    for entry in view.walk(PLANNING_BY_DEADLINE, ("", time), ("\0",)):
+        job = view.get(PLANNING, PlanningKey(entry[2]))
+        if job is not None and (access is None or access.may_source("plan", entry[2])):
+            yield WaitingStatement(
+                entry[2], job.statement, job.properties, job.deadline, _is_free(job, time), job.planner, job.attempts,
+                job.replace, job.dry_run,
+            )  # fmt: skip
+
+
+def _cut_page(waiting: Iterator[WaitingStatement], most: int, *, taken: bool) -> Iterator[WaitingStatement]:
+    characters = 0
+    for one in islice((one for one in waiting if taken or one.is_free), most):
+        characters += len(one.statement)
+        yield one
+        if characters > limits.PLANNING_CHARACTERS:
+            return
+
+
+def _is_free(job: PlanningJob, time: int) -> bool:
+    return not job.planner or job.heard + limits.PLANNER_SILENT_SECONDS * 1000 < time
+
+
+def take_planning_job(
+    view: View, command: Command[TakePlanningJob], engine: SchemaEngine
+) -> Decision[PlanningJobTaken]:
+    """Give a job to a planner, or note that it works on."""
+    request, time = command.request, command.time
+    _refuse_bad_planner(request.planner)
+    key = PlanningKey(key_of_name(request.name))
+    job = _find_job(view, key, time, request.name)
+    if request.epoch:
+        _refuse_other_epoch(job, request.planner, request.epoch)
+        epoch = job.epoch
+    elif not _is_free(job, time):
+        raise NotLatest.of(
+            "PLANNING_JOB_TAKEN",
+            f"Planner {job.planner} has the job",
+            path="/name",
+            old=job.planner,
+            new=request.planner,
+            allowed=f"another job, or this one once its planner is silent for {limits.PLANNER_SILENT_SECONDS} seconds",
+        )
+    else:
+        epoch = view.sequence + 1
+    job = replace(job, planner=request.planner, heard=time, epoch=epoch)
+    return Decision((make_row(PLANNING, key, job),), PlanningJobTaken(key.name, job.planner, epoch, job.deadline))
+
+
+def _refuse_bad_planner(planner: str) -> None:
+    if not planner or len(planner) > limits.PLANNER_NAME or not planner.isprintable():
+        raise InvalidSource.of(
+            "PLANNER_NAME",
+            f"'{planner[:100]}' can't be the name of a planner",
+            path="/planner",
+            new=planner[: limits.PLANNER_NAME],
+            allowed=f"1 to {limits.PLANNER_NAME} printable characters, other ones for each process",
+        )
+
+
+def _find_job(view: View, key: PlanningKey, time: int, name: str) -> PlanningJob:
+    job = view.get(PLANNING, key)
+    if job is None or job.deadline < time:
+        raise NotFound.of(
+            "PLANNING_JOB_NOT_FOUND",
+            f"No statement that creates {name} waits for its plan",
+            path="/name",
+            new=name,
+            allowed="a statement that is listed; its time may be over",
+        )
+    return job
+
+
+def _refuse_other_epoch(job: PlanningJob, planner: str, epoch: int) -> None:
+    if (job.planner, job.epoch) != (planner, epoch):
+        raise NotLatest.of(
+            "PLANNING_JOB_LOST",
+            "Another planner has the job now" if job.planner else "The job is to be taken again",
+            path="/epoch",
+            old=f"{job.planner} at {job.epoch}",
+            new=f"{planner} at {epoch}",
+            allowed="take the job again",
+        )
+
+
+def finish_planning_job(view: View, command: Command[FinishPlanningJob], engine: SchemaEngine) -> Decision[PlanOutcome]:
+    """Write the source of a job, or note the refusal; the job ends in the same commit."""
+    request = command.request
+    key = PlanningKey(key_of_name(request.name))
+    job = _find_job(view, key, command.time, request.name)
+    _refuse_other_epoch(job, request.planner, request.epoch)
+    if (request.create is None) is (request.refusal is None):
+        raise InvalidSource.of(
+            "PLANNING_ANSWER",
+            "An answer is a source or a refusal",
+            path="/create",
+            allowed="just one of create and refusal",
+        )
+    if request.create is None:
+        assert request.refusal is not None
+        faults = request.faults[: limits.FAULTS]
+        return _end(
+            view,
+            key,
+            job,
+            replace(describe_waiting(job, request.name), state="refused", refusal=request.refusal, faults=faults),
+        )
+    _refuse_other_source(key, request.create)
+    try:
+        created = _create(view, command, job, request.create, engine)
+    except Refusal as refused:
+        if refused.reason.rule in TOO_LATE and job.attempts + 1 < limits.PLANNING_ATTEMPTS:
+            again = replace(job, planner="", heard=0, epoch=0, attempts=job.attempts + 1)
+            return Decision((make_row(PLANNING, key, again),), describe_waiting(again, request.name))
+        ended = replace(describe_waiting(job, request.name), state="refused", refusal=EntryRefusal.by(refused))
+        return _end(view, key, job, ended)
+    notes = (*created.answer.notes, *request.notes[: limits.WARNINGS])
+    answer = replace(describe_waiting(job, request.name), state="stored", stored=replace(created.answer, notes=notes))
+    return _end(view, key, job, answer, created.rows)
+
+
+def _refuse_other_source(key: PlanningKey, create: CreateSource) -> None:
+    if key_of_name(create.definition.name) != key.name:
+        raise InvalidSource.of(
+            "PLANNING_ANSWER",
+            f"The job is to plan {key.name}, and the answer is {create.definition.name}",
+            path="/create/definition/name",
+            old=key.name,
+            new=create.definition.name,
+            allowed="the source of the job",
+        )
+
+
+def _access(job: PlanningJob) -> Access | None:
+    """The rights that the sender of a statement had when it came."""
+    if job.rules is None:
+        return None
+    return Access(
+        tuple(
+            AccessRule(
+                (job.sender,),
+                frozenset(cast("tuple[Permission, ...]", one.may)),
+                one.subjects,
+                one.contexts,
+                one.topics,
+                one.private,
+                one.sources,
+            )
+            for one in job.rules
+        )
+    )
+
+
+def _create(
+    view: View, command: Command[Any], job: PlanningJob, create: CreateSource, engine: SchemaEngine
+) -> Decision[SourceStored]:
+    """Decide the CREATE of a job as its sender, by the rights that they had."""
+    expected = ExpectedSource(job.expected_generation, job.expected_revision) if job.expected_generation else None
+    create = replace(
+        create,
+        definition=replace(create.definition, statement=job.statement),
+        if_not_exists=job.if_not_exists,
+        replace=job.replace,
+        expected=expected,
+        dry_run=job.dry_run,
+    )
+    access = _access(job)
+    if access is not None:
+        _refuse_unless_permitted(view, access, job.sender, create)
+    return create_source(view, replace(command, request=create, principal=job.sender, access=access), engine)
+
+
+def _refuse_unless_permitted(view: View, access: Access, sender: str, create: CreateSource) -> None:
+    """Raise `Forbidden` where the sender may not create this: a version needs `bump` where its subject exists, else `create`."""
+
+    def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
+        if need.kind is not PUBLISHED:
+            return need
+        wanted: Permission = "create" if view.get(SUBJECT, need.name) is None else "bump"
+        return replace(need, permissions=(wanted,))
+
+    refuse_unless_met(access, sender, [*map(narrow, of_create_source(create))], "create-source")
+
+
+def _end(
+    view: View, key: PlanningKey, job: PlanningJob, outcome: PlanOutcome, rows: Sequence[Row] = ()
+) -> Decision[PlanOutcome]:
+    return Decision(
+        (*rows, make_tombstone(PLANNING, key)), outcome, settles=((OutcomeKey(job.sender, job.command), outcome),)
+    )

@@ -1,0 +1,121 @@
+"""CREATE … AS: the query is planned by the planner of this process, or by any that takes the job from the registry."""
+
+from dataclasses import dataclass, replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.handlers.metastore.planners import TOO_LATE
+from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS, PLANNING_SECONDS
+from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
+from treaty.core.messages.plans import GetPlan, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
+from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.metastore.definitions import connector_of, find_existing
+from treaty.metastore.execution.planner import Planner, plan_statement
+from treaty.metastore.execution.results import InvalidStatementError
+from treaty.metastore.sql.diagnostics import SqlDiagnostic
+from treaty.metastore.sql.statements import CreateSourceStatement
+
+POLL_SECONDS = 5
+"""Seconds of one wait for a plan; the deadline is looked at between two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningOptions:
+    """How a query is planned: by this planner, or (None) by one that takes the job within `seconds`."""
+
+    planner: Planner | None = None
+    seconds: int = PLANNING_SECONDS
+
+
+ASK_PLANNERS = PlanningOptions()
+"""Any planner may take the job, within PLANNING_SECONDS."""
+
+
+def create_planned(
+    statement: CreateSourceStatement,
+    text: str,
+    options: PlanningOptions,
+    *,
+    dry_run: bool = False,
+    expected: ExpectedSource | None = None,
+) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    """Create a source by its query; returns the answer with notes.
+
+    IF NOT EXISTS is decided before anything is planned. Raises `Unavailable` where no planner answers in time: nothing was written.
+    """
+    there = yield from find_existing(statement)
+    if there is not None:
+        return there, ()
+    if options.planner is not None:
+        return (yield from _plan_here(options.planner, statement, text, dry_run=dry_run, expected=expected))
+    request = RequestPlan(
+        statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
+        expected, dry_run, options.seconds,
+    )  # fmt: skip
+    return (yield from _wait_for_plan(request)), ()
+
+
+def _topic_of(statement: CreateSourceStatement) -> str:
+    return statement.property("KAFKA_TOPIC", statement.name) if connector_of(statement) == "kafka" else ""
+
+
+def _plan_here(
+    planner: Planner, statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
+) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+    """Plan and create; a plan that comes too late for what it reads is made again, a few times."""
+    attempts = 0
+    while True:
+        attempts += 1
+        request: CreateSource
+        request, notes = yield from plan_statement(planner, statement, text)
+        try:
+            stored = yield from request_answer(replace(request, expected=expected, dry_run=dry_run))
+        except Refusal as refused:
+            if refused.reason.rule not in TOO_LATE or attempts >= PLANNING_ATTEMPTS:
+                raise
+        else:
+            return stored, notes
+
+
+def _wait_for_plan(request: RequestPlan) -> Exchange[SourceStored]:
+    """Let a statement wait for its plan, and return what it came to. Raises its refusal."""
+    outcome: PlanOutcome = yield from request_answer(request)
+    command = outcome.command
+    wait = min(request.seconds, POLL_SECONDS, LONG_POLL_SECONDS)
+    try:
+        while outcome.state == "waiting":
+            outcome = yield from request_answer(GetPlan(request.name, command, wait))
+        if outcome.state == "expired":
+            outcome = yield from request_answer(WithdrawPlan(request.name, command))
+    except NotFound:
+        return (yield from _find_written(request, command))
+    if outcome.refusal is not None:
+        raise _refusal(outcome)
+    if outcome.stored is not None:
+        return outcome.stored
+    reason = (
+        "no planner took the statement" if not outcome.planner else f"planner {outcome.planner} did not end in time"
+    )
+    message = f"planner unavailable: {reason} within {request.seconds} s, and {request.name} is not created"
+    raise Unavailable(message)
+
+
+def _find_written(request: RequestPlan, command: str) -> Exchange[SourceStored]:
+    """Return the source of a statement whose outcome is not kept any more. Raises `OutcomeUnknown` where there is another one."""
+    try:
+        source = (yield from request_answer(DescribeSource(request.name))).source
+    except NotFound:
+        raise OutcomeUnknown(command) from None
+    if source.statement != request.statement:
+        raise OutcomeUnknown(command)
+    return SourceStored(source.name, source.kind, source.generation, source.revision, created=True)
+
+
+def _refusal(outcome: PlanOutcome) -> RegistryError:
+    assert outcome.refusal is not None
+    if not outcome.faults:
+        return outcome.refusal.error
+    return InvalidStatementError(outcome.refusal.reason, [*map(_diagnostic, outcome.faults)])
+
+
+def _diagnostic(one: StatementFault) -> SqlDiagnostic:
+    return SqlDiagnostic(one.code, one.message, one.start, one.end, one.line, one.column, one.expected, one.hint)
