@@ -5,8 +5,16 @@ from collections.abc import Iterator
 from treaty.core.column_types import SQL_SCALARS
 from treaty.core.column_types.types import SQL_SYNONYMS
 from treaty.metastore.sql.diagnostics import STATEMENT_CODES
+from treaty.metastore.sql.foreign_words import FIRST, INSIDE
 from treaty.metastore.sql.keywords import RESERVED_WORDS, STATEMENT_FORMS
-from treaty.metastore.sql.properties import PROPERTIES, PROPERTIES_REFUSED, PROPERTY_SYNONYMS, SETTINGS, SourceProperty
+from treaty.metastore.sql.properties import (
+    FOREIGN_PROPERTIES,
+    PROPERTIES,
+    PROPERTIES_REFUSED,
+    PROPERTY_SYNONYMS,
+    SETTINGS,
+    SourceProperty,
+)
 
 _HEAD = """# Statements
 
@@ -27,7 +35,9 @@ its statements, and comments as in Spark: `-- to the end of the line` and `/* ne
 def page() -> str:
     """Statements, types, properties and codes of errors."""
     reserved = ", ".join(f"`{word}`" for word in sorted(RESERVED_WORDS))
-    return "\n".join([_HEAD.format(reserved=reserved), *_forms(), *_types(), *_properties(), *_codes()])
+    return "\n".join(
+        [_HEAD.format(reserved=reserved), *_forms(), *_types(), *_properties(), *_foreign_words(), *_codes()]
+    )
 
 
 def _forms() -> Iterator[str]:
@@ -50,6 +60,21 @@ def _types() -> Iterator[str]:
         yield f"| {_code(name)} | {text} | {', '.join(others)} |"
 
 
+def _foreign_words() -> Iterator[str]:
+    """Words of other systems by statement, those of LIST aside, which are those of SHOW."""
+    yield from ("", "## Words of other systems", "")
+    yield from ("A statement with one of these words is refused, and the error has the form that says the same.", "")
+    yield from ("| statement | word | here |", "|---|---|---|")
+    yield from (f"| | `{word}` | {_cell(hint)} |" for word, hint in FIRST.items())
+    for first, words in INSIDE.items():
+        if first != "LIST":
+            yield from (f"| `{first}` | `{word}` | {_cell(hint)} |" for word, hint in words.items())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _properties() -> Iterator[str]:
     settings = ", ".join(f"`{name}`" for name in SETTINGS)
     yield from (
@@ -65,13 +90,13 @@ def _properties() -> Iterator[str]:
         yield f"| `{name}` | {known.purpose} | {_values(known)} | {_marks(known)} | {others} |"
     yield from (
         "",
-        "Properties and formats of ksqlDB that are refused:",
+        "Properties and formats of ksqlDB, Flink and RisingWave that are refused:",
         "",
         "| property or value | instead |",
         "|---|---|",
     )
     ways = {f"VALUE_FORMAT = '{word}'": way for word, way in (PROPERTIES["VALUE_FORMAT"].ways or {}).items()}
-    yield from (f"| `{name}` | {way} |" for name, way in {**PROPERTIES_REFUSED, **ways}.items())
+    yield from (f"| `{name}` | {way} |" for name, way in {**PROPERTIES_REFUSED, **FOREIGN_PROPERTIES, **ways}.items())
 
 
 def _values(known: SourceProperty) -> str:

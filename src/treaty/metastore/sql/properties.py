@@ -223,7 +223,7 @@ PROPERTIES_REFUSED: Mapping[str, str] = {
 _BROKERS = "addresses of brokers are settings of the server: `treaty serve --cluster NAME=FILE`, and CLUSTER = 'NAME'"
 _REGISTRY = "leave it out: schemas are those of this registry"
 _TUNING = "leave it out: it is a setting of the program that reads or writes"
-_FOREIGN_PROPERTIES: Mapping[str, str] = {
+FOREIGN_PROPERTIES: Mapping[str, str] = {
     "KEY": "KEY at a column of a stream, PRIMARY KEY at one of a table",
     "KEY_FIELDS": "PRIMARY KEY at the columns",
     "SCHEMA_REGISTRY": _REGISTRY,
@@ -239,7 +239,7 @@ _FOREIGN_PROPERTIES: Mapping[str, str] = {
 def find_refused(name: str) -> str:
     """Return the way round of a property that other systems have; empty where it is none of theirs."""
     word = re.sub("[-.]", "_", name).upper()
-    known = PROPERTIES_REFUSED.get(name.upper()) or _FOREIGN_PROPERTIES.get(word, "")
+    known = PROPERTIES_REFUSED.get(name.upper()) or FOREIGN_PROPERTIES.get(word, "")
     if known or not word.startswith(("KSQL_", "PROPERTIES_", "SCAN_", "SINK_", "SPARK_", "DELTA_")):
         return known
     return _TUNING
