@@ -147,7 +147,7 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "OR": "conditions are joined by AND alone: a statement for each",
         "GROUP": "system tables are listed, not counted: pandas can, by treaty.connect(url).metastore.run_one(…).to_pandas()",
         "JOIN": "system tables are listed, not joined",
-        "EMIT": "SELECT reads the system tables alone; CREATE STREAM … AS SELECT … makes a query",
+        "EMIT": "SELECT … FROM STREAM name shows records; CREATE STREAM … AS SELECT … makes a query",
         "HAVING": "system tables are listed, not counted",
         "OFFSET": "LIMIT alone; name > is no condition: LIKE narrows a list",
     },
