@@ -47,17 +47,17 @@ def struct_ddl(columns: tuple[tuple[str, str], ...]) -> str:
     return f"STRUCT<{inside}>"
 
 
-def columns_ddl(made: Columns) -> tuple[tuple[str, str], ...]:
+def columns_ddl(derived: Columns) -> tuple[tuple[str, str], ...]:
     """Name and Spark type of each column."""
-    return tuple((one.name, type_ddl(one.type)) for one in made.columns)
+    return tuple((one.name, type_ddl(one.type)) for one in derived.columns)
 
 
-def list_docs(made: Iterable[Column], way: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def list_docs(columns: Iterable[Column], way: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """What is said of columns, by path: ``[]`` leads to the items of a list, ``{}`` to the values of a map."""
-    for one in made:
-        path, kind = (*way, one.name), one.type
-        if one.doc:
-            yield path, one.doc
+    for column in columns:
+        path, kind = (*way, column.name), column.type
+        if column.doc:
+            yield path, column.doc
         while isinstance(kind, List | Map):
             path, kind = (*path, "[]" if isinstance(kind, List) else "{}"), _inner_type(kind)
         if isinstance(kind, Struct):
@@ -75,11 +75,11 @@ _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[A-Z_]+|\d+|[<>(),:])")
 def parse_type(text: str) -> ColumnType:
     """The column type that a plan's word for it means; everything in it may be null."""
     tokens = _TOKEN.findall(text)[::-1]
-    found = _type(tokens)
+    column_type = _type(tokens)
     if tokens:
         message = f"{text!r} goes on after a type"
         raise ValueError(message)
-    return found
+    return column_type
 
 
 def _type(tokens: list[str]) -> ColumnType:
@@ -106,16 +106,16 @@ def _type(tokens: list[str]) -> ColumnType:
 
 
 def _parts(tokens: list[str], count: int) -> list[ColumnType]:
-    found = []
+    parts = []
     for _ in range(count):
         tokens.pop()
-        found.append(_type(tokens))
+        parts.append(_type(tokens))
     tokens.pop()
-    return found
+    return parts
 
 
-def find_free_name(name: str, taken: set[str]) -> str:
-    """The name, longer where one of `taken` (in lower case) is the same to Spark."""
-    while name.lower() in taken:
+def find_free_name(name: str, used_names: set[str]) -> str:
+    """The name, longer where one of `used_names` (in lower case) is the same to Spark."""
+    while name.lower() in used_names:
         name += "_"
     return name

@@ -68,23 +68,23 @@ def make_plan(
     """
     name = str(reader) if reader in NAMED or isinstance(reader, int) else "given"
     last = before if before and (before.subject, before.reader_name) == (subject or "", name) else None
-    with open_registry(registry) as found:
+    with open_registry(registry) as opened:
         place = subject_of(subject) if subject else None
         if framing == PRAVEGA and place is not None:
-            framing, ids = find_encodings(found, place, ids), ()
+            framing, ids = find_encodings(opened, place, ids), ()
         encoded = () if isinstance(framing, str) else (as_encoding(one).schema_id for one in framing.values())
-        known, rejected = _list_known(found, place, {*ids, *encoded}, mixed=reader in SHAPES)
-        planner = _planner(known, (schema_type or "AVRO") if place is None else "")
+        writers, rejected = _list_known(opened, place, {*ids, *encoded}, mixed=reader in SHAPES)
+        planner = _planner(writers, (schema_type or "AVRO") if place is None else "")
         if schema_type not in {"", planner.format}:
             raise PlanError(f"schema_type = {schema_type!r}, and {subject} is {planner.format}; leave it out")
         refuse_foreign(choices, planner.format)
         options = DecodeOptions(**choices)
 
         def compose(some: list[RegisteredSchema]) -> DecodePlan:
-            chosen = ReaderChoice(found, place, reader, planner, options, last)
+            chosen = ReaderChoice(opened, place, reader, planner, options, last)
             return _compose_plan(chosen, some, framing=framing)
 
-        plan = compose(known) if case_sensitive else _compose_without_twins(compose, known, reader, last)
+        plan = compose(writers) if case_sensitive else _compose_without_twins(compose, writers, reader, last)
     return replace(
         plan,
         subject=subject or "",
@@ -98,42 +98,44 @@ def _list_known(
     registry: Registry, place: Subject | None, ids: AbstractSet[int], *, mixed: bool
 ) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
     """Return the subject's versions and the schemas of further ids; ids of another subject are rejected."""
-    known = list(_writers(registry, place, mixed=mixed)) if place else []
-    strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in known}))
-    known += strangers
-    if len({one.schema_id for one in known}) > DECODE_WRITERS:
-        raise PlanError(f"{len(known)} schema ids in one plan, more than the limit DECODE_WRITERS of {DECODE_WRITERS}")
-    return known, rejected
+    schemas = list(_writers(registry, place, mixed=mixed)) if place else []
+    strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in schemas}))
+    schemas += strangers
+    if len({one.schema_id for one in schemas}) > DECODE_WRITERS:
+        raise PlanError(
+            f"{len(schemas)} schema ids in one plan, more than the limit DECODE_WRITERS of {DECODE_WRITERS}"
+        )
+    return schemas, rejected
 
 
-def _compose_plan(chosen: ReaderChoice, known: list[RegisteredSchema], *, framing: str | Encodings) -> DecodePlan:
+def _compose_plan(chosen: ReaderChoice, schemas: list[RegisteredSchema], *, framing: str | Encodings) -> DecodePlan:
     """Return the plan of the format's planner, with framing and rejected ids."""
     planner, reader, options = chosen.planner, chosen.reader, chosen.options
     rejected: list[RejectedSchema] = []
-    for one in known:
-        if one.format != planner.format:
-            sentence = f"id {one.schema_id} is {one.format}, not {planner.format}"
-            rejected.append(RejectedSchema(one.schema_id, RESOLUTION, sentence))
-    mine = [one for one in known if one.format == planner.format]
+    for schema in schemas:
+        if schema.format != planner.format:
+            sentence = f"id {schema.schema_id} is {schema.format}, not {planner.format}"
+            rejected.append(RejectedSchema(schema.schema_id, RESOLUTION, sentence))
+    own = [one for one in schemas if one.format == planner.format]
     if framing == "none":
-        mine = _select_version(mine, reader)
+        own = _select_version(own, reader)
     losers: list[RejectedSchema] = []
     if reader in SHAPES:
-        plan = shape_plan(*planner.types(mine, options), str(reader), options.message)
+        plan = shape_plan(*planner.types(own, options), str(reader), options.message)
     else:
-        wanted, losers = choose_reader(chosen, mine)
+        reader_schema, losers = choose_reader(chosen, own)
         lost = {one.schema_id for one in losers}
-        plan = planner.compose([one for one in mine if one.schema_id not in lost], wanted, options)
+        plan = planner.compose([one for one in own if one.schema_id not in lost], reader_schema, options)
     return replace(
         plan,
         rejected=drop_twins((*rejected, *losers, *plan.rejected)),
-        framing=framing_of(framing, mine if framing == "none" else known),
+        framing=framing_of(framing, own if framing == "none" else schemas),
     )
 
 
 def _compose_without_twins(
     compose: Callable[[list[RegisteredSchema]], DecodePlan],
-    known: list[RegisteredSchema],
+    schemas: list[RegisteredSchema],
     reader: str | int,
     before: DecodePlan | None,
 ) -> DecodePlan:
@@ -143,66 +145,67 @@ def _compose_without_twins(
     not it was made before that version came. What the plan `before` reads has a part. Raises `PlanError` where the plan has such names whatever is left out.
     """
     sure = {one.schema_id for one in before.writers} if before and not before.case_sensitive else set[int]()
-    plan = compose(known)
+    plan = compose(schemas)
     twins = find_case_twins(plan.engine_type)
     if not twins or reader != "union":
-        return _leave_out_twins(compose, known, reader, sure, plan)
-    first, _ = _find_first_twin(compose, known, sure, twins)
-    for end in range(first, len(known)):  # what the plan of these versions reads has a part in that of the next ones
+        return _leave_out_twins(compose, schemas, reader, sure, plan)
+    first, _ = _find_first_twin(compose, schemas, sure, twins)
+    for end in range(first, len(schemas)):  # what the plan of these versions reads has a part in that of the next ones
         with suppress(PlanError):
-            some = known[:end]
+            some = schemas[:end]
             sure |= {one.schema_id for one in _leave_out_twins(compose, some, reader, sure, compose(some)).writers}
-    return _leave_out_twins(compose, known, reader, sure, plan)
+    return _leave_out_twins(compose, schemas, reader, sure, plan)
 
 
 def _leave_out_twins(
     compose: Callable[[list[RegisteredSchema]], DecodePlan],
-    known: list[RegisteredSchema],
+    schemas: list[RegisteredSchema],
     reader: str | int,
     sure: AbstractSet[int],
     plan: DecodePlan,
 ) -> DecodePlan:
     """The plan without the versions that bring names that differ in case alone, but for those of the `sure` ids; `plan` is that of all."""
-    kept, rejected = list(known), list[RejectedSchema]()
+    remaining, rejected = list(schemas), list[RejectedSchema]()
     while twins := find_case_twins(plan.engine_type):
         if reader == "latest":
             at = max(
-                (at for at, version in enumerate(kept) if version.live and version.format == plan.format), default=-1
+                (at for at, version in enumerate(remaining) if version.live and version.format == plan.format),
+                default=-1,
             )
         else:
-            at, twins = _find_first_twin(compose, kept, sure, twins)
-        lost = kept.pop(at)
+            at, twins = _find_first_twin(compose, remaining, sure, twins)
+        lost = remaining.pop(at)
         why = f"{show_twins(twins)}, and a table has one column for both. Give the field one spelling, with the other as an alias"
         rejected.append(reject_schema(lost, why))
         try:
-            plan = compose(kept)
-        except PlanError as wrong:
+            plan = compose(remaining)
+        except PlanError as error:
             raise PlanError(
-                f"no rows can be decoded into a table: {rejected[0].message}", (*rejected, *wrong.rejected)
-            ) from wrong
+                f"no rows can be decoded into a table: {rejected[0].message}", (*rejected, *error.rejected)
+            ) from error
     return replace(plan, rejected=drop_twins((*rejected, *plan.rejected)))
 
 
 def _find_first_twin(
     compose: Callable[[list[RegisteredSchema]], DecodePlan],
-    known: list[RegisteredSchema],
+    schemas: list[RegisteredSchema],
     sure: AbstractSet[int],
     twins: tuple[str, ...],
 ) -> tuple[int, tuple[str, ...]]:
     """The place of the version with which the plan of those up to it, and of the `sure` ids, first has names that differ in case alone, and these;
     `twins` are those of all.
     """
-    places = [at for at, one in enumerate(known) if one.schema_id not in sure] or [*range(len(known))]
+    places = [at for at, one in enumerate(schemas) if one.schema_id not in sure] or [*range(len(schemas))]
     low, high = 0, len(places) - 1
     while low < high:
         middle = (low + high) // 2
         try:
-            some = [one for at, one in enumerate(known) if at <= places[middle] or one.schema_id in sure]
-            found = find_case_twins(compose(some).engine_type)
+            some = [one for at, one in enumerate(schemas) if at <= places[middle] or one.schema_id in sure]
+            new_twins = find_case_twins(compose(some).engine_type)
         except PlanError:
-            found = ()
-        if found:
-            high, twins = middle, found
+            new_twins = ()
+        if new_twins:
+            high, twins = middle, new_twins
         else:
             low = middle + 1
     return places[low], twins
@@ -218,12 +221,12 @@ def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
     planner = PLANNERS.get(versions[-1].format) if len(formats) == 1 and len(versions) > 1 else None
     if planner is None or not planner.divides:
         return ""
-    known = [
+    schemas = [
         RegisteredSchema(place, DEFAULT_CONTEXT, place, planner.format, registry_queries.parse_resolved(one))
         for place, one in enumerate(versions, 1)
     ]
-    reasons = {one.schema_id: one.message for one in planner.union(known, DecodeOptions())[1]}
-    return reasons.get(len(known), "")
+    reasons = {one.schema_id: one.message for one in planner.union(schemas, DecodeOptions())[1]}
+    return reasons.get(len(schemas), "")
 
 
 def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[RegisteredSchema]:
@@ -235,50 +238,52 @@ def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[Reg
     if not subjects:
         raise PlanError(f"no subject is called {place}")
     count = 0
-    for one in subjects:
-        for found in registry_queries.list_versions(registry, one):
-            yield found
+    for pattern_subject in subjects:
+        for version in registry_queries.list_versions(registry, pattern_subject):
+            yield version
             count += 1
         if count > DECODE_WRITERS:
             return  # refused by whoever counts them
 
 
-def _select_version(known: Sequence[RegisteredSchema], reader: str | int) -> list[RegisteredSchema]:
+def _select_version(schemas: Sequence[RegisteredSchema], reader: str | int) -> list[RegisteredSchema]:
     """The one schema of rows that say nothing about theirs: the reader's version, or the last one."""
-    found = [one for one in known if one.version == reader] or [one for one in known if one.live][-1:]
-    if reader in {"union", *SHAPES} or not found:
+    chosen = [one for one in schemas if one.version == reader] or [one for one in schemas if one.live][-1:]
+    if reader in {"union", *SHAPES} or not chosen:
         raise PlanError("rows without a framing have one schema: let reader be its version, or latest")
-    return found
+    return chosen
 
 
-def _planner(known: Sequence[RegisteredSchema], format_: str) -> FormatPlanner:
-    wanted = format_ or next((one.format for one in reversed(known) if one.live), known[-1].format if known else "AVRO")
-    return find_planner(wanted)
+def _planner(schemas: Sequence[RegisteredSchema], format_: str) -> FormatPlanner:
+    format_name = format_ or next(
+        (one.format for one in reversed(schemas) if one.live), schemas[-1].format if schemas else "AVRO"
+    )
+    return find_planner(format_name)
 
 
 def _resolve(
     registry: Registry, place: Subject | None, ids: Sequence[int]
 ) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
     """What the registry knows of ids outside the subject's versions; with a subject they belong to others."""
-    known, rejected = [], []
+    schemas, rejected = [], []
     for schema_id in ids:
-        found = (
+        schema = (
             registry_queries.find_schema(registry, schema_id, place.context)
             if place
             else registry_queries.find_schema(registry, schema_id)
         )
-        if found is None:
+        if schema is None:
             continue
         if place is None:
-            known.append(found)
+            schemas.append(schema)
             continue
-        others = ", ".join(
+        uses = ", ".join(
             f"{name} version {number}"
             for name, number in registry_queries.list_uses(registry, schema_id, place.context)
         )
-        sentence = f"id {schema_id} is not a version of {place}; it is {others or 'used nowhere'}"
+        sentence = f"id {schema_id} is not a version of {place}; it is {uses or 'used nowhere'}"
         rejected.append(RejectedSchema(schema_id, WRONG_SUBJECT, sentence))
-    return known, rejected
+    return schemas, rejected
 
 
 def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> DecodePlan:
@@ -288,8 +293,8 @@ def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> De
     What the plan reads is read alike by the longer one (see `before` of `make_plan`), so it does not matter in which order ids come.
     Raises `Unavailable` if the registry does not answer, and what `make_plan` raises.
     """
-    with open_registry(registry) as known:
-        return _extend_with(plan, known, ids)
+    with open_registry(registry) as opened:
+        return _extend_with(plan, opened, ids)
 
 
 def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
@@ -299,44 +304,44 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
     encodings = (
         find_encodings(registry, subject_of(plan.subject), new, list_all=False) if is_group and plan.subject else {}
     )
-    found = [] if is_group else [one for one in new if registry_queries.find_schema(registry, one, context)]
-    if not found and not encodings:
+    known_ids = [] if is_group else [one for one in new if registry_queries.find_schema(registry, one, context)]
+    if not known_ids and not encodings:
         return plan
-    wanted: str | int = plan.reader
+    reader: str | int = plan.reader
     if plan.reader_name in NAMED:
-        wanted = plan.reader_name
+        reader = plan.reader_name
     elif plan.reader_name.isdigit():
-        wanted = int(plan.reader_name)
-    made = make_plan(
+        reader = int(plan.reader_name)
+    longer = make_plan(
         registry,
         plan.subject or None,
-        reader=wanted,
-        ids=() if is_group else plan.known.union(found),
+        reader=reader,
+        ids=() if is_group else plan.known.union(known_ids),
         schema_type="" if plan.subject else plan.format,
         framing={**encodings_of(plan.framing), **encodings} if is_group else plan.framing.name,
         case_sensitive=plan.case_sensitive,
         before=plan,
         **_choices(plan),
     )
-    made = replace(made, key=plan.key)
-    return made.with_engine(plan.engine) if made.format == plan.format else made
+    longer = replace(longer, key=plan.key)
+    return longer.with_engine(plan.engine) if longer.format == plan.format else longer
 
 
 def _choices(plan: DecodePlan) -> DecodeChoices:
     """What a plan was wished to be."""
-    made = DecodeChoices(depth=plan.depth) | plan.recipe.choices(dict(plan.columns))
+    choices = DecodeChoices(depth=plan.depth) | plan.recipe.choices(dict(plan.columns))
     if plan.types:
-        made["message"] = plan.types.wanted
-    return made
+        choices["message"] = plan.types.wanted
+    return choices
 
 
 MARKER, VARIANT = "record_type", "record"
 
 
-def shape_plan(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, wanted: str = "") -> DecodePlan:
+def shape_plan(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, named_types: str = "") -> DecodePlan:
     """The plan with the columns of this shape; the first one has the full name of a row's type.
 
-    `wanted` are the types that the caller named.
+    `named_types` are the types that the caller named.
     """
     marker = find_free_name(MARKER, {one.column.lower() for one in kinds})
     match shape:
@@ -348,5 +353,5 @@ def shape_plan(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, wanted
             columns = tuple((one.column, one.type) for one in kinds)
     columns = ((marker, "STRING"), *columns)
     return replace(
-        plan, columns=columns, type=struct_ddl(columns), types=RecordTypes(shape, marker, tuple(kinds), wanted)
+        plan, columns=columns, type=struct_ddl(columns), types=RecordTypes(shape, marker, tuple(kinds), named_types)
     )

@@ -50,10 +50,10 @@ def _derive(schema: ResolvedSchema, message: str, depth: int) -> Columns:
         raise PlanError(f"message = {message!r} is for PROTOBUF, and the schema is {schema.format}; leave it out")
     model = parse_resolved(schema)
     if schema.format == MEANT_FOR["message"]:
-        found = _derive_message(model, message, depth)
+        derived = _derive_message(model, message, depth)
     else:
-        found = _DERIVERS.get(schema.format, _derive_any)(schema.format, model, depth)
-    return Columns(_with_text_columns(found.columns), found.losses, found.whole)
+        derived = _DERIVERS.get(schema.format, _derive_any)(schema.format, model, depth)
+    return Columns(_with_text_columns(derived.columns), derived.losses, derived.whole)
 
 
 def _derive_message(schema: ProtoSchema, message: str, depth: int) -> Columns:
@@ -68,15 +68,15 @@ def _derive_avro(format_: str, schema: AvroSchema, depth: int) -> Columns:
     """The types are those of the planner, which reads decimals as both engines do; the rest is the schema's."""
     del format_
     opened = find_bounded(schema, depth)
-    found = avro_data.derive_columns(opened, depth)
+    derived = avro_data.derive_columns(opened, depth)
     if opened is not schema:
-        found = replace(found, losses=avro_data.derive_columns(schema, depth).losses)
+        derived = replace(derived, losses=avro_data.derive_columns(schema, depth).losses)
     root = opened.resolve(opened.root)
     nodes = [one.type for one in root.fields] if isinstance(root, AvroRecord) else [opened.root]
     kinds = [parse_type(ddl(node, opened.names)) for node in nodes]
-    pairs = zip(found.columns, kinds, strict=True)
+    pairs = zip(derived.columns, kinds, strict=True)
     columns = tuple(Column(one.name, _keep_nulls(kind, one.type), one.nullable, one.doc) for one, kind in pairs)
-    return Columns(columns, found.losses, found.whole)
+    return Columns(columns, derived.losses, derived.whole)
 
 
 def _derive_json(format_: str, schema: Any, depth: int) -> Columns:
@@ -91,8 +91,8 @@ def _derive_any(format_: str, schema: Any, depth: int) -> Columns:
     if form is None or form.columns is None or not is_decodable(form):
         able = ", ".join(sorted(PLANNERS))
         raise PlanError(f"rows of the format {format_} cannot be decoded; supported are {able}")
-    found: Columns = form.columns(schema)
-    return found
+    derived: Columns = form.columns(schema)
+    return derived
 
 
 _DERIVERS: Mapping[str, Callable[[str, Any, int], Columns]] = {"AVRO": _derive_avro, "JSON": _derive_json}

@@ -35,55 +35,59 @@ _IN_COLUMNS = frozenset(("boolean", "int32", "int64", "float64", "string", "date
 """Scalars of which pyarrow's reader of JSON makes columns."""
 
 
-def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Columns, list[RejectedSchema]]:
+def union(versions: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Columns, list[RejectedSchema]]:
     """The columns of all versions; a version that becomes no columns is left out."""
-    made, losers = [], []
-    for one in known:
+    derived, losers = [], []
+    for version in versions:
         try:
-            made.append(one.schema if isinstance(one.schema, Columns) else derive_columns(one.schema, options.depth))
-        except InvalidSchemaError as wrong:
-            losers.append(reject_schema(one, wrong))
-    if not made:
+            derived.append(
+                version.schema if isinstance(version.schema, Columns) else derive_columns(version.schema, options.depth)
+            )
+        except InvalidSchemaError as error:
+            losers.append(reject_schema(version, error))
+    if not derived:
         raise nothing_readable(losers)
-    return reduce(merge_columns, made), losers
+    return reduce(merge_columns, derived), losers
 
 
-def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], options: DecodeOptions) -> list[RegisteredSchema]:
+def find_base(
+    before: DecodePlan, versions: Sequence[RegisteredSchema], options: DecodeOptions
+) -> list[RegisteredSchema]:
     """The columns of a plan of a union as its oldest version, without that of members that have none."""
-    del known, options
+    del versions, options
     rest = before.recipe.rest if isinstance(before.recipe, JsonFormatPlan) else ""
-    found = before.columns or (("value", before.type),)
-    made = tuple(Column(name, parse_type(kind)) for name, kind in found if not rest or name != rest)
-    return [RegisteredSchema(-1, before.subject, 0, before.format, Columns(made, whole=not before.columns))]
+    pairs = before.columns or (("value", before.type),)
+    columns = tuple(Column(name, parse_type(kind)) for name, kind in pairs if not rest or name != rest)
+    return [RegisteredSchema(-1, before.subject, 0, before.format, Columns(columns, whole=not before.columns))]
 
 
-def compose(known: Sequence[RegisteredSchema], reader: JsonSchema | Columns, options: DecodeOptions) -> DecodePlan:
+def compose(versions: Sequence[RegisteredSchema], reader: JsonSchema | Columns, options: DecodeOptions) -> DecodePlan:
     """The plan for these writers and the columns of the reader. Raises `PlanError` without a writer."""
-    made = reader if isinstance(reader, Columns) else derive_columns(reader, options.depth)
+    derived = reader if isinstance(reader, Columns) else derive_columns(reader, options.depth)
     writers = tuple(
         WriterSchema(one.schema_id, one.subject, one.version, _text(one.schema))
-        for one in {one.schema_id: one for one in known}.values()
+        for one in {one.schema_id: one for one in versions}.values()
     )
     if not writers:
         raise nothing_readable(())
-    found = columns_ddl(made)
-    rest = _rest(options, found, whole=made.whole)
-    found = (*found, (rest, RESTS[options.rest])) if rest else found
+    column_types = columns_ddl(derived)
+    rest = _rest(options, column_types, is_value=derived.whole)
+    column_types = (*column_types, (rest, RESTS[options.rest])) if rest else column_types
     return DecodePlan(
         subject="",
         format=JSON.name,
         reader_name="given",
         reader="" if isinstance(reader, Columns) else _text(reader),
-        type=found[0][1] if made.whole else struct_ddl(found),
-        columns=() if made.whole else found,
+        type=column_types[0][1] if derived.whole else struct_ddl(column_types),
+        columns=() if derived.whole else column_types,
         writers=writers,
         rejected=(),
         recipe=JsonFormatPlan(
-            made.whole, checks=_checks(known) if options.validate else (), rest=rest, plain=_list_plain(known)
+            derived.whole, checks=_checks(versions) if options.validate else (), rest=rest, plain=_list_plain(versions)
         ),
-        engine="spark" if made.whole or rest or not is_columnar(Struct(made.columns)) else "arrow",
+        engine="spark" if derived.whole or rest or not is_columnar(Struct(derived.columns)) else "arrow",
         depth=options.depth,
-        docs=tuple(list_docs(made)),
+        docs=tuple(list_docs(derived)),
     )
 
 
@@ -101,7 +105,7 @@ def is_columnar(kind: ColumnType) -> bool:
     return True
 
 
-def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, whole: bool) -> str:
+def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, is_value: bool) -> str:
     """The name of the column for members without one, or nothing."""
     if not options.rest:
         return ""
@@ -109,18 +113,18 @@ def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, whole
         raise PlanError(
             f"rest={options.rest!r} is no way to keep members without a column; there are {', '.join(RESTS)}"
         )
-    if whole:
+    if is_value:
         raise PlanError("the documents are no objects, so there is no rest of them; leave rest out")
     return find_free_name("rest", {name.lower() for name, _ in columns})
 
 
-def _checks(known: Sequence[RegisteredSchema]) -> tuple[tuple[int, str], ...]:
-    return tuple({one.schema_id: (one.schema_id, print_resolved(one.schema)) for one in known}.values())
+def _checks(versions: Sequence[RegisteredSchema]) -> tuple[tuple[int, str], ...]:
+    return tuple({one.schema_id: (one.schema_id, print_resolved(one.schema)) for one in versions}.values())
 
 
-def _list_plain(known: Sequence[RegisteredSchema]) -> tuple[int, ...]:
+def _list_plain(versions: Sequence[RegisteredSchema]) -> tuple[int, ...]:
     """The ids of drafts before 6, to which 1.0 is no integer (draft 4, Core, 3.5)."""
-    return tuple(sorted({one.schema_id for one in known if _is_plain(one.schema.root)}))
+    return tuple(sorted({one.schema_id for one in versions if _is_plain(one.schema.root)}))
 
 
 def _is_plain(root: SchemaNode) -> bool:
@@ -140,34 +144,34 @@ def merge_columns(older: Columns, newer: Columns) -> Columns:
 
 
 def _columns(older: tuple[Column, ...], newer: tuple[Column, ...]) -> tuple[Column, ...]:
-    found = {one.name: one for one in older}
-    for one in newer:
-        old = found.get(one.name)
-        kind = one.type if old is None else merge_types(old.type, one.type)
-        found[one.name] = Column(one.name, kind, True, one.doc or (old.doc if old else ""))
-    return tuple(found.values())
+    by_name = {one.name: one for one in older}
+    for column in newer:
+        old = by_name.get(column.name)
+        kind = column.type if old is None else merge_types(old.type, column.type)
+        by_name[column.name] = Column(column.name, kind, True, column.doc or (old.doc if old else ""))
+    return tuple(by_name.values())
 
 
-def merge_types(one: ColumnType, other: ColumnType) -> ColumnType:
+def merge_types(first: ColumnType, other: ColumnType) -> ColumnType:
     """A type that holds values of both; the JSON text where there is none."""
-    if one == other:
-        return one
-    match one, other:
+    if first == other:
+        return first
+    match first, other:
         case Scalar("null"), _:
             return other
         case _, Scalar("null"):
-            return one
+            return first
         case Scalar(), Scalar():
-            wider = WIDER.get(frozenset((one.name, other.name)))
+            wider = WIDER.get(frozenset((first.name, other.name)))
             return Scalar(wider) if wider else VARIANT
         case Decimal(), Decimal():
-            scale = max(one.scale, other.scale)
-            digits = max(one.precision - one.scale, other.precision - other.scale) + scale
+            scale = max(first.scale, other.scale)
+            digits = max(first.precision - first.scale, other.precision - other.scale) + scale
             return Decimal(digits, scale) if digits <= 38 else VARIANT
         case List(), List():
-            return List(merge_types(one.element, other.element), nullable=True)
-        case Map(), Map() if one.key == other.key:
-            return Map(one.key, merge_types(one.value, other.value), nullable=True)
+            return List(merge_types(first.element, other.element), nullable=True)
+        case Map(), Map() if first.key == other.key:
+            return Map(first.key, merge_types(first.value, other.value), nullable=True)
         case Struct(), Struct():
-            return Struct(_columns(one.columns, other.columns))
+            return Struct(_columns(first.columns, other.columns))
     return VARIANT

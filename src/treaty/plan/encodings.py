@@ -22,25 +22,25 @@ def find_encodings(
     With `list_all` also all others that the group has. Raises `SubjectNotFound`, and `Unavailable` where the registry
     does not answer.
     """
-    wanted = {*ids, *(list_encodings(registry, group) if list_all else ())}
-    found = {number: _find_encoding(registry, group, number) for number in sorted(wanted)}
-    return {number: one for number, one in found.items() if one is not None}
+    encoding_ids = {*ids, *(list_encodings(registry, group) if list_all else ())}
+    encodings = {number: _find_encoding(registry, group, number) for number in sorted(encoding_ids)}
+    return {number: one for number, one in encodings.items() if one is not None}
 
 
 def list_encodings(registry: Registry, group: Subject, after: int = -1) -> tuple[int, ...]:
     """Return the encoding ids of a group above one, ascending. Raises `SubjectNotFound` and `Unavailable`."""
-    found: list[int] = []
-    while page := registry.ask(ListEncodings(group, found[-1] if found else after)).answer.ids:
-        found += page
-    return tuple(found)
+    encoding_ids: list[int] = []
+    while page := registry.ask(ListEncodings(group, encoding_ids[-1] if encoding_ids else after)).answer.ids:
+        encoding_ids += page
+    return tuple(encoding_ids)
 
 
 def _find_encoding(registry: Registry, group: Subject, number: int) -> PlannedEncoding | None:
     try:
-        found = registry.ask(GetEncoding(group, number)).answer
+        encoding = registry.ask(GetEncoding(group, number)).answer
     except EncodingNotFound:
         return None
-    version, codec = found.version, found.codec
+    version, codec = encoding.version, encoding.codec
     return PlannedEncoding(version.schema_id, codec.name, codec.properties, _find_index(registry, group, version))
 
 

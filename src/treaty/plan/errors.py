@@ -21,27 +21,29 @@ class PlanError(ValueError):
         self.rejected = tuple(rejected)
 
 
-def refuse_schema(one: RegisteredSchema, findings: Sequence[Finding]) -> RejectedSchema:
+def refuse_schema(schema: RegisteredSchema, findings: Sequence[Finding]) -> RejectedSchema:
     """A writer that the reader cannot read, by what the format's comparison found."""
-    sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {_first(one, findings)}"
-    return RejectedSchema(one.schema_id, RESOLUTION, sentence)
+    sentence = (
+        f"id {schema.schema_id} ({schema.subject} version {schema.version}) cannot be read: {_first(schema, findings)}"
+    )
+    return RejectedSchema(schema.schema_id, RESOLUTION, sentence)
 
 
-def refuse_value(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
+def refuse_value(schema: RegisteredSchema, findings: Sequence[Finding]) -> str:
     """What is said of a row of a writer that the reader takes some values of, where the row has another value."""
-    where = f"id {one.schema_id} ({one.subject} version {one.version})"
-    return f"this row of {where} has a value that the reader does not take: {_first(one, findings)}"
+    where = f"id {schema.schema_id} ({schema.subject} version {schema.version})"
+    return f"this row of {where} has a value that the reader does not take: {_first(schema, findings)}"
 
 
-def _first(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
-    messages = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
+def _first(schema: RegisteredSchema, findings: Sequence[Finding]) -> str:
+    messages = [finding.message(reader="reader", writer=f"version {schema.version}") for finding in findings]
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
     return f"{shorten_text(messages[0], FINDING_CHARACTERS)}{more}"
 
 
-def reject_schema(one: RegisteredSchema, why: object) -> RejectedSchema:
+def reject_schema(schema: RegisteredSchema, why: object) -> RejectedSchema:
     """A version that has no part in the union of all."""
-    return RejectedSchema(one.schema_id, RESOLUTION, f"version {one.version} has no part in the union: {why}")
+    return RejectedSchema(schema.schema_id, RESOLUTION, f"version {schema.version} has no part in the union: {why}")
 
 
 def nothing_readable(rejected: Sequence[RejectedSchema]) -> PlanError:
@@ -53,6 +55,6 @@ def nothing_readable(rejected: Sequence[RejectedSchema]) -> PlanError:
 def drop_twins(rejected: Iterable[RejectedSchema]) -> tuple[RejectedSchema, ...]:
     """The first reason of each id."""
     first: dict[int, RejectedSchema] = {}
-    for one in rejected:
-        first.setdefault(one.schema_id, one)
+    for rejection in rejected:
+        first.setdefault(rejection.schema_id, rejection)
     return tuple(first.values())

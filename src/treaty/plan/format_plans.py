@@ -105,8 +105,8 @@ class AvroFormatPlan:
         for fix in self.repairs:
             where = "/".join((*fix.path, fix.field))
             yield f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}"
-        for one in self.dropped:
-            yield f"  drops    {one}; rows that need it are RESOLUTION"
+        for default in self.dropped:
+            yield f"  drops    {default}; rows that need it are RESOLUTION"
         if self.counts:
             yield "  counts   values that take no bytes (limit AVRO_FREE_VALUES), which Spark's from_avro does not"
 
@@ -119,10 +119,10 @@ class AvroFormatPlan:
         layouts = (RepairedRecord(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
         branches = tuple(parts["branches"])
         partly = tuple((number, sentence) for number, sentence in parts["partly"])
-        made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
-        made |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts["cuts"])}
-        made |= {"dropped": tuple(parts["dropped"]), "defaults": ()}
-        return AvroFormatPlan(**{**parts, **made})
+        members = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
+        members |= {"cuts": tuple(CutUnion(**{**one, "path": tuple(one["path"])}) for one in parts["cuts"])}
+        members |= {"dropped": tuple(parts["dropped"]), "defaults": ()}
+        return AvroFormatPlan(**{**parts, **members})
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,27 +249,27 @@ class PayloadFormatPlan:
         encoding: str, reader: ResolvedSchema | None, writers: Iterable[tuple[int, ResolvedSchema]]
     ) -> "PayloadFormatPlan":
         """Keep the schemas of a plan."""
-        kept: list[KeptSchema] = []
+        schemas: list[KeptSchema] = []
         places: dict[bytes, int] = {}
 
         def keep(schema: ResolvedSchema) -> int:
             if schema.digest not in places:
                 references = tuple((one.name, keep(one.meaning)) for one in schema.bindings)
-                kept.append(KeptSchema(schema.text, references))
-                places[schema.digest] = len(kept) - 1
+                schemas.append(KeptSchema(schema.text, references))
+                places[schema.digest] = len(schemas) - 1
             return places[schema.digest]
 
-        known = tuple((schema_id, keep(schema)) for schema_id, schema in writers)
+        placed = tuple((schema_id, keep(schema)) for schema_id, schema in writers)
         chosen = -1 if reader is None else keep(reader)
-        return PayloadFormatPlan(encoding, tuple(kept), chosen, known)
+        return PayloadFormatPlan(encoding, tuple(schemas), chosen, placed)
 
     def resolve(self, format_: str) -> tuple[ResolvedSchema, ...]:
         """The schemas as their format parses them."""
-        made: list[ResolvedSchema] = []
-        for one in self.schemas:
-            bound = (ResolvedReference(name, name, 0, made[place]) for name, place in one.references)
-            made.append(ResolvedSchema(format_, one.text, tuple(bound)))
-        return tuple(made)
+        resolved: list[ResolvedSchema] = []
+        for kept_schema in self.schemas:
+            bound = (ResolvedReference(name, name, 0, resolved[place]) for name, place in kept_schema.references)
+            resolved.append(ResolvedSchema(format_, kept_schema.text, tuple(bound)))
+        return tuple(resolved)
 
     def choices(self, columns: Mapping[str, str]) -> DecodeChoices:
         """What was wished of the plan; `columns` are its types by name."""
@@ -282,13 +282,13 @@ class PayloadFormatPlan:
     @staticmethod
     def stored(parts: dict[str, Any]) -> "PayloadFormatPlan":
         """Read the stored form."""
-        kept = (
+        schemas = (
             KeptSchema(one["text"], tuple((name, place) for name, place in one["references"]))
             for one in parts["schemas"]
         )
         writers = tuple((schema_id, place) for schema_id, place in parts["writers"])
         kinds = tuple((schema_id, column) for schema_id, column in parts["kinds"])
-        return PayloadFormatPlan(parts["encoding"], tuple(kept), parts["reader"], writers, kinds)
+        return PayloadFormatPlan(parts["encoding"], tuple(schemas), parts["reader"], writers, kinds)
 
 
 FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan | PayloadFormatPlan

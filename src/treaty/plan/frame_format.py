@@ -55,9 +55,9 @@ def encodings_of(framing: FrameFormat) -> dict[int, PlannedEncoding]:
     codecs, indexes, properties = dict(framing.codecs), dict(framing.indexes), dict(framing.properties)
     if framing.name != PRAVEGA:
         return {}
-    made = {}
+    encodings = {}
     for head, schema_id in framing.heads:
         codec = codecs.get(head, NO_CODEC)
         number = int.from_bytes(bytes.fromhex(head)[1:], "big")
-        made[number] = PlannedEncoding(schema_id, codec, properties.get(codec, ()), indexes.get(head, ""))
-    return made
+        encodings[number] = PlannedEncoding(schema_id, codec, properties.get(codec, ()), indexes.get(head, ""))
+    return encodings

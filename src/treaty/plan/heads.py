@@ -48,51 +48,51 @@ own. ``md5`` and ``version``: the writer's MD5, or its ordinal + 1 as Avro write
 """
 
 
-def framing_of(name: str | Encodings, known: Iterable[RegisteredSchema]) -> FrameFormat:
+def framing_of(name: str | Encodings, schemas: Iterable[RegisteredSchema]) -> FrameFormat:
     """The framing with the heads of all schemas that a plan knows. Raises `PlanError` for a name that is none."""
     if not isinstance(name, str):
-        return _pravega({one.schema_id for one in known}, name)
+        return _pravega({one.schema_id for one in schemas}, name)
     if name == PREFIX.name:
         return PREFIX
     if name == PRAVEGA:
         raise PlanError(
             "Pravega's framing needs a group: name its subject, or give {encoding id: PlannedEncoding(...)}"
         )
-    found = HEADS.get(name)
-    if found is None:
+    make_head = HEADS.get(name)
+    if make_head is None:
         plugins = {point.name: point for point in entry_points(group=GROUP)}
         if name not in plugins:
-            there = ", ".join(sorted({PREFIX.name, *HEADS, *plugins}))
-            raise PlanError(f"{name!r} is no framing; there are {there}")
-        found = plugins[name].load()
+            names = ", ".join(sorted({PREFIX.name, *HEADS, *plugins}))
+            raise PlanError(f"{name!r} is no framing; there are {names}")
+        make_head = plugins[name].load()
     heads: dict[str, int] = {}
-    for one in known:
-        head = found(one)
+    for schema in schemas:
+        head = make_head(schema)
         if head is not None:
-            heads[head.hex()] = one.schema_id  # where two share one, they read alike, or the later version counts
+            heads[head.hex()] = schema.schema_id  # where two share one, they read alike, or the later version counts
     return FrameFormat(name, tuple(heads.items()))
 
 
-def _pravega(known: set[int], encodings: Encodings) -> FrameFormat:
+def _pravega(schema_ids: set[int], encodings: Encodings) -> FrameFormat:
     """Pravega's heads, a 1 and the encoding id, which only the table of encodings explains."""
     heads: list[tuple[str, int]] = []
     codecs: list[tuple[str, str]] = []
     indexes: list[tuple[str, str]] = []
     properties: dict[str, Pairs] = {}
-    for number, given in sorted(encodings.items()):
-        one = as_encoding(given)
-        if not isinstance(given, PlannedEncoding):
-            _refuse_missing_codec(number, one.codec)
-        if one.schema_id not in known:
+    for number, stated in sorted(encodings.items()):
+        encoding = as_encoding(stated)
+        if not isinstance(stated, PlannedEncoding):
+            _refuse_missing_codec(number, encoding.codec)
+        if encoding.schema_id not in schema_ids:
             continue
         head = ENCODED + number.to_bytes(4, "big").hex()
-        heads.append((head, one.schema_id))
-        if one.codec not in {NO_CODEC, "none"}:
-            codecs.append((head, one.codec))
-        if one.properties:
-            properties[one.codec] = one.properties
-        if one.index:
-            indexes.append((head, one.index))
+        heads.append((head, encoding.schema_id))
+        if encoding.codec not in {NO_CODEC, "none"}:
+            codecs.append((head, encoding.codec))
+        if encoding.properties:
+            properties[encoding.codec] = encoding.properties
+        if encoding.index:
+            indexes.append((head, encoding.index))
     return FrameFormat(PRAVEGA, tuple(heads), tuple(codecs), tuple(properties.items()), tuple(indexes))
 
 
@@ -100,7 +100,7 @@ def _refuse_missing_codec(number: int, codec: str) -> None:
     try:
         find_codec(codec)
     except MissingCodecError as missing:
-        there = ", ".join(sorted(filter(None, CODECS)))
+        names = ", ".join(sorted(filter(None, CODECS)))
         raise PlanError(
-            f"encoding {number} has the codec {codec!r}, and those that can be read are {there}"
+            f"encoding {number} has the codec {codec!r}, and those that can be read are {names}"
         ) from missing

@@ -21,48 +21,48 @@ def is_decodable(form: Format[Any]) -> bool:
     return form.columns is not None and bool(form.payloads)
 
 
-def union(form: Format[Any], known: Sequence[RegisteredSchema]) -> tuple[Columns, list[RejectedSchema]]:
+def union(form: Format[Any], versions: Sequence[RegisteredSchema]) -> tuple[Columns, list[RejectedSchema]]:
     """The columns of all versions, which meet by name; a version that becomes no columns is left out."""
-    made, losers = [], []
-    for one in known:
+    derived, losers = [], []
+    for version in versions:
         try:
-            made.append(one.schema if isinstance(one.schema, Columns) else _derive(form, one.schema))
-        except InvalidSchemaError as wrong:
-            losers.append(reject_schema(one, wrong))
-    if not made:
+            derived.append(version.schema if isinstance(version.schema, Columns) else _derive(form, version.schema))
+        except InvalidSchemaError as error:
+            losers.append(reject_schema(version, error))
+    if not derived:
         raise nothing_readable(losers)
-    return reduce(merge_columns, made), losers
+    return reduce(merge_columns, derived), losers
 
 
-def compose(form: Format[Any], known: Sequence[RegisteredSchema], reader: Any, options: DecodeOptions) -> DecodePlan:
+def compose(form: Format[Any], versions: Sequence[RegisteredSchema], reader: Any, options: DecodeOptions) -> DecodePlan:
     """The plan for these writers; those that the reader can't read are rejected. Raises `PlanError` without a writer."""
     merged = reader if isinstance(reader, Columns) else None
     writers, rejected = [], []
-    for one in {one.schema_id: one for one in known}.values():
-        findings = () if merged else form.compare(reader, one.schema, "STRICT")
+    for version in {one.schema_id: one for one in versions}.values():
+        findings = () if merged else form.compare(reader, version.schema, "STRICT")
         if findings:
-            rejected.append(refuse_schema(one, findings))
+            rejected.append(refuse_schema(version, findings))
         else:
-            writers.append(one)
+            writers.append(version)
     if not writers:
         raise nothing_readable(rejected)
-    made = merged or _derive(form, reader)
-    found = columns_ddl(made)
+    columns = merged or _derive(form, reader)
+    column_types = columns_ddl(columns)
     return DecodePlan(
         subject="",
         format=form.name,
         reader_name="given",
         reader="" if merged else form.show(reader, False).canonical,
-        type=found[0][1] if made.whole else struct_ddl(found),
-        columns=() if made.whole else found,
+        type=column_types[0][1] if columns.whole else struct_ddl(column_types),
+        columns=() if columns.whole else column_types,
         writers=tuple(
             WriterSchema(one.schema_id, one.subject, one.version, form.show(one.schema, False).canonical)
             for one in writers
         ),
         rejected=tuple(rejected),
-        recipe=plan_format(form, writers, None if merged else _resolve_reader(form, reader, known), options),
+        recipe=plan_format(form, writers, None if merged else _resolve_reader(form, reader, versions), options),
         engine=ROWS,
-        docs=tuple(list_docs(made)),
+        docs=tuple(list_docs(columns)),
     )
 
 
@@ -70,8 +70,8 @@ def plan_format(
     form: Format[Any], writers: Sequence[RegisteredSchema], reader: ResolvedSchema | None, options: DecodeOptions
 ) -> PayloadFormatPlan:
     """The format's own part of a plan for rows of these writers; without a reader each is read as it was written."""
-    known = ((one.schema_id, resolve_known(form, one)) for one in writers)
-    return PayloadFormatPlan.make(choose_encoding(form, options.encoding), reader, known)
+    resolved = ((one.schema_id, resolve_known(form, one)) for one in writers)
+    return PayloadFormatPlan.make(choose_encoding(form, options.encoding), reader, resolved)
 
 
 def choose_encoding(form: Format[Any], name: str) -> str:
@@ -86,12 +86,12 @@ def _derive(form: Format[Any], schema: Any) -> Columns:
     return form.columns(schema)
 
 
-def _resolve_reader(form: Format[Any], reader: Any, known: Sequence[RegisteredSchema]) -> ResolvedSchema:
+def _resolve_reader(form: Format[Any], reader: Any, versions: Sequence[RegisteredSchema]) -> ResolvedSchema:
     """The reader with its references where it is a version, else the text that was given, which has none."""
-    found = next((one for one in known if one.schema == reader), None)
-    return resolve_known(form, found) if found else ResolvedSchema(form.name, form.show(reader, False).canonical)
+    version = next((one for one in versions if one.schema == reader), None)
+    return resolve_known(form, version) if version else ResolvedSchema(form.name, form.show(reader, False).canonical)
 
 
-def resolve_known(form: Format[Any], one: RegisteredSchema) -> ResolvedSchema:
+def resolve_known(form: Format[Any], schema: RegisteredSchema) -> ResolvedSchema:
     """A schema with its references; without them the canonical text."""
-    return one.meaning or ResolvedSchema(form.name, form.show(one.schema, False).canonical)
+    return schema.meaning or ResolvedSchema(form.name, form.show(schema.schema, False).canonical)

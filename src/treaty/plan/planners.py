@@ -79,9 +79,9 @@ PLANNERS: Mapping[str, FormatPlanner] = {
 
 def find_planner(name: str) -> FormatPlanner:
     """The planner of a format; one of a plug-in has payloads and columns. Raises `PlanError` where there is none."""
-    found = PLANNERS.get(name)
-    if found is not None:
-        return found
+    planner = PLANNERS.get(name)
+    if planner is not None:
+        return planner
     formats = find_formats()
     form = formats.find(name)
     if form is None or not payloads.is_decodable(form):

@@ -34,8 +34,8 @@ class ReaderChoice:
     before: DecodePlan | None = None
 
 
-def choose_reader(chosen: ReaderChoice, known: Sequence[RegisteredSchema]) -> tuple[object, list[RejectedSchema]]:
-    """Return the reader schema, and the versions left out of a union. `known` are the schemas of the format."""
+def choose_reader(chosen: ReaderChoice, versions: Sequence[RegisteredSchema]) -> tuple[object, list[RejectedSchema]]:
+    """Return the reader schema, and the versions left out of a union. `versions` are the schemas of the format."""
     reader, planner, place, before = chosen.reader, chosen.planner, chosen.place, chosen.before
     if isinstance(reader, str) and reader not in {"latest", "union"}:
         return _parse_reader(planner.format, reader), []
@@ -43,7 +43,7 @@ def choose_reader(chosen: ReaderChoice, known: Sequence[RegisteredSchema]) -> tu
         raise PlanError("without a subject there is no 'latest' and no 'union': give the reader's schema as text")
     if isinstance(reader, int):
         return _find_version(chosen, place, reader), []
-    live = [one for one in known if one.live or reader == "union"]
+    live = [one for one in versions if one.live or reader == "union"]
     if not live:
         if before is not None and before.reader:
             return _parse_reader(planner.format, before.reader), []
@@ -55,72 +55,72 @@ def _find_version(chosen: ReaderChoice, place: Subject, number: int) -> object:
     """The schema of a version by number; that of the plan before where the version was deleted since, or is another schema by now."""
     before, planner = chosen.before, chosen.planner
     try:
-        found = registry_queries.find_version(chosen.registry, place, number, deleted=before is not None)
+        version = registry_queries.find_version(chosen.registry, place, number, deleted=before is not None)
     except NotFound:
         if before is None:
             raise
         return _parse_reader(planner.format, before.reader)
-    if before is not None and (found.format != planner.format or planner.show(found.schema) != before.reader):
+    if before is not None and (version.format != planner.format or planner.show(version.schema) != before.reader):
         return _parse_reader(planner.format, before.reader)
-    if found.format != planner.format:
-        raise PlanError(f"version {number} of {place} is {found.format}, and the rows to read are {planner.format}")
-    return found.schema
+    if version.format != planner.format:
+        raise PlanError(f"version {number} of {place} is {version.format}, and the rows to read are {planner.format}")
+    return version.schema
 
 
 def _parse_reader(format_: str, text: str) -> object:
     """The reader whose text was given; a single word that is no schema was meant as a name."""
     try:
         return registry_queries.parse_text(format_, text)
-    except InvalidSchemaError as wrong:
+    except InvalidSchemaError as error:
         if is_word(text):
-            raise reader_error(text) from wrong
+            raise reader_error(text) from error
         raise
 
 
-def _unite(chosen: ReaderChoice, known: Sequence[RegisteredSchema]) -> tuple[object, list[RejectedSchema]]:
+def _unite(chosen: ReaderChoice, versions: Sequence[RegisteredSchema]) -> tuple[object, list[RejectedSchema]]:
     """The union of these versions. After a plan it keeps the columns, and a newer version that would change what the plan reads has no part."""
     planner, options, before = chosen.planner, chosen.options, chosen.before
     if before is None or before.format != planner.format or before.reader_name != "union":
-        return planner.union(known, options)
-    mine = {one.schema_id for one in before.writers}
-    olds = [one for one in known if one.schema_id in mine]
-    news = [one for one in known if one.schema_id not in mine]
+        return planner.union(versions, options)
+    writer_ids = {one.schema_id for one in before.writers}
+    olds = [one for one in versions if one.schema_id in writer_ids]
+    news = [one for one in versions if one.schema_id not in writer_ids]
     start = planner.base(before, olds, options)
     if not start and not olds:
-        return planner.union(known, options)
-    order = known if planner.is_newest_first else [*olds, *news]
+        return planner.union(versions, options)
+    order = versions if planner.is_newest_first else [*olds, *news]
 
-    def unite(kept: AbstractSet[int]) -> tuple[object, list[RejectedSchema], str]:
-        some = [one for one in order if one.schema_id in kept]
+    def unite(schema_ids: AbstractSet[int]) -> tuple[object, list[RejectedSchema], str]:
+        some = [one for one in order if one.schema_id in schema_ids]
         reader, losers = planner.union([*start, *some], options)
         lost = {one.schema_id for one in losers}
         readable = [one for one in some if one.schema_id not in lost]
         return reader, losers, _find_change(before, olds, lambda: planner.compose(readable, reader, options))
 
-    reader, losers, why = unite({one.schema_id for one in known})
+    reader, losers, why = unite({one.schema_id for one in versions})
     if not why:
         return reader, losers
-    kept, left_out = {*mine}, list[RejectedSchema]()
-    for one in news:
-        why = unite({*kept, one.schema_id})[2]
+    kept_ids, left_out = {*writer_ids}, list[RejectedSchema]()
+    for version in news:
+        why = unite({*kept_ids, version.schema_id})[2]
         if why:
-            left_out.append(reject_schema(one, why))
+            left_out.append(reject_schema(version, why))
         else:
-            kept.add(one.schema_id)
-    reader, losers, _ = unite(kept)
+            kept_ids.add(version.schema_id)
+    reader, losers, _ = unite(kept_ids)
     return reader, [*losers, *left_out]
 
 
 def _find_change(before: DecodePlan, olds: Sequence[RegisteredSchema], compose: Callable[[], DecodePlan]) -> str:
     """What a plan would read in another way than the one before it, as a sentence; "" where that is nothing."""
     try:
-        made = compose()
-    except PlanError as wrong:
-        return str(wrong)
-    lost = {one.schema_id for one in olds} - {one.schema_id for one in made.writers}
+        plan = compose()
+    except PlanError as error:
+        return str(error)
+    lost = {one.schema_id for one in olds} - {one.schema_id for one in plan.writers}
     if lost:
         return f"rows of id {min(lost)}, which are read by now, could not be read beside it"
-    return _find_other_type(parse_type(before.type), parse_type(made.type), "")
+    return _find_other_type(parse_type(before.type), parse_type(plan.type), "")
 
 
 def _find_other_type(old: ColumnType, new: ColumnType, path: str) -> str:

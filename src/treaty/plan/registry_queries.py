@@ -25,35 +25,35 @@ def list_versions(registry: Registry, subject: Subject) -> tuple[RegisteredSchem
     Raises `SubjectNotFound`, or `Unavailable` where the registry can't say now.
     """
     numbers = registry.ask(ListVersions(subject, visible="all")).answer.numbers
-    found = [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
-    return tuple(_make_registered(registry, one, one.subject, subject.context) for one in found)
+    versions = [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
+    return tuple(_make_registered(registry, one, one.subject, subject.context) for one in versions)
 
 
 def list_subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
     """The subjects of a context whose names are the pattern's, where ``*`` is any text; softly deleted ones too."""
     parts = pattern.name.split("*")
-    wanted = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
-    found = registry.ask(ListSubjects(Subject(pattern.context, parts[0]), visible="all")).answer.names
-    places = (subject_of(name) for name in found)
-    return tuple(one for one in places if wanted.fullmatch(one.name))
+    name_pattern = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+    names = registry.ask(ListSubjects(Subject(pattern.context, parts[0]), visible="all")).answer.names
+    places = (subject_of(name) for name in names)
+    return tuple(one for one in places if name_pattern.fullmatch(one.name))
 
 
 def find_version(
     registry: Registry, subject: Subject, number: int = LATEST, *, deleted: bool = False
 ) -> RegisteredSchema:
     """One version of a subject; with `deleted` a softly deleted one too. Raises `NotFound` or `Unavailable`."""
-    found = registry.ask(GetVersion(subject, number, deleted=deleted)).answer
-    return _make_registered(registry, found, found.subject, subject.context)
+    version = registry.ask(GetVersion(subject, number, deleted=deleted)).answer
+    return _make_registered(registry, version, version.subject, subject.context)
 
 
 def find_schema(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> RegisteredSchema | None:
     """The schema with this id, or None where there is no such id. Raises `Unavailable`."""
     place = Subject(context, "")
     try:
-        found = registry.ask(GetSchema(schema_id, place)).answer
+        schema = registry.ask(GetSchema(schema_id, place)).answer
     except NotFound:
         return None
-    return _make_registered(registry, found, found.subject, context)
+    return _make_registered(registry, schema, schema.subject, context)
 
 
 def list_uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> tuple[tuple[str, int], ...]:
@@ -71,24 +71,26 @@ def parse_resolved(schema: ResolvedSchema) -> Any:
     form = find_formats().find(schema.format)
     if form is None:
         return None
-    made = form.parse(schema, False)
+    model = form.parse(schema, False)
     change = _WORKED_ON.get(schema.format)
-    return change(made) if change else made
+    return change(model) if change else model
 
 
 def _make_registered(
-    registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str
+    registry: Registry, version: VersionFound | SchemaFound, subject: str, context: str
 ) -> RegisteredSchema:
     within = Subject(context, "")
-    meaning = fetch_resolved_schema(registry, found.format, found.text, found.references, within, imports=found.imports)
+    meaning = fetch_resolved_schema(
+        registry, version.format, version.text, version.references, within, imports=version.imports
+    )
     return RegisteredSchema(
-        found.schema_id,
+        version.schema_id,
         subject,
-        found.number,
-        found.format,
+        version.number,
+        version.format,
         parse_resolved(meaning),
-        not found.deleted,
+        not version.deleted,
         meaning,
-        found.guid,
-        found.ordinal if isinstance(found, VersionFound) else -1,
+        version.guid,
+        version.ordinal if isinstance(version, VersionFound) else -1,
     )

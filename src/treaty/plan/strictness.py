@@ -41,11 +41,11 @@ class ForeignOptionError(PlanError):
 
 def check_engine(engine: str, format_: str, usual: str) -> str:
     """The engine that is asked for, or the format's usual one. Raises `PlanError` for one that does not read the format."""
-    found = list_engines(format_)
-    if not engine or engine in found:
+    engines = list_engines(format_)
+    if not engine or engine in engines:
         return engine or usual
-    there = ", ".join(found)
-    raise PlanError(f"engine = {engine!r} reads no {format_}; allowed are {there}, or none named")
+    allowed = ", ".join(engines)
+    raise PlanError(f"engine = {engine!r} reads no {format_}; allowed are {allowed}, or none named")
 
 
 def refuse_foreign(choices: Mapping[str, Any], format_: str) -> None:
@@ -74,9 +74,9 @@ def is_word(text: str) -> bool:
 
 def reader_error(name: str) -> PlanError:
     """The error of a reader's name that is none."""
-    there = ", ".join(("latest", "union", *SHAPES))
+    allowed = ", ".join(("latest", "union", *SHAPES))
     return PlanError(
-        f"reader = {name!r} is neither a reader nor a schema; allowed are {there}, a version's number (an int), and a schema's text"
+        f"reader = {name!r} is neither a reader nor a schema; allowed are {allowed}, a version's number (an int), and a schema's text"
     )
 
 
@@ -88,13 +88,13 @@ def refuse_part(part: str) -> None:
 
 def find_twins(*groups: Iterable[str], exact: bool = False) -> tuple[str, ...]:
     """Names that these groups have more than once, whatever their case unless `exact`; empty ones are none."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     double: dict[str, None] = {}
     for name in (one for group in groups for one in group if one):
         key = name if exact else name.lower()
-        if key in seen:
+        if key in keys:
             double[name] = None
-        seen.add(key)
+        keys.add(key)
     return tuple(double)
 
 
@@ -108,11 +108,11 @@ def _list_case_twins(kind: ColumnType, way: str) -> Iterator[str]:
     match kind:
         case Struct(columns):
             first: dict[str, str] = {}
-            for one in columns:
-                path = f"{way}{one.name}"
-                if (other := first.setdefault(one.name.lower(), path)) != path:
+            for column in columns:
+                path = f"{way}{column.name}"
+                if (other := first.setdefault(column.name.lower(), path)) != path:
                     yield f"{other} and {path}"
-                yield from _list_case_twins(one.type, f"{path}.")
+                yield from _list_case_twins(column.type, f"{path}.")
         case List(element):
             yield from _list_case_twins(element, way)
         case Map(_, value):

@@ -84,21 +84,21 @@ def _find_defaults(ids: Sequence[int], versions: Sequence[AvroSchema], before: A
     before = drop_wrong_defaults(before)[0]
     lacking = _Lacking(before, list(zip(ids, versions, strict=True)))
     for path, record in _list_records(before, before.root, (), frozenset()):
-        for one in record.fields:
-            side = AvroSide(before, one.type)
-            if isinstance(one.default, AbsentDefault) or is_made_alike(one.default, side):
+        for field in record.fields:
+            side = AvroSide(before, field.type)
+            if isinstance(field.default, AbsentDefault) or is_made_alike(field.default, side):
                 continue
-            some = lacking.find(record.full, one.name)
+            some = lacking.find(record.full, field.name)
             if not some:
                 continue
-            empty = find_empty(one.default, side)
-            place = "/".join((*path, one.name))
+            empty = find_empty(field.default, side)
+            place = "/".join((*path, field.name))
             if empty is None:
                 sentence = f"every row may have become bad, because ids {_join(some)} lack {place}, whose default is of another type"
                 yield SuspectRows(tuple(ids), sentence, "code = 'MALFORMED'", bad=True)
             else:
-                sentence = f"ids {_join(some)}: {'/'.join((*path, one.name, *empty))} may be empty instead of null"
-                yield SuspectRows(some, sentence, print_condition((*path, one.name, *empty), "size({}) = 0"))
+                sentence = f"ids {_join(some)}: {'/'.join((*path, field.name, *empty))} may be empty instead of null"
+                yield SuspectRows(some, sentence, print_condition((*path, field.name, *empty), "size({}) = 0"))
 
 
 def _join(ids: Sequence[int]) -> str:
@@ -118,10 +118,10 @@ def find_empty(value: Any, side: AvroSide) -> Path | None:
     except UncarriedError:
         return None
     if isinstance(solid, AvroRecord) and isinstance(value, dict):
-        wrong = [one for one in solid.fields if not is_made_alike(value.get(one.name, one.default), side.at(one.type))]
-        if len(wrong) == 1:
-            found = find_empty(value.get(wrong[0].name, wrong[0].default), side.at(wrong[0].type))
-            return None if found is None else (wrong[0].name, *found)
+        unlike = [one for one in solid.fields if not is_made_alike(value.get(one.name, one.default), side.at(one.type))]
+        if len(unlike) == 1:
+            inner_path = find_empty(value.get(unlike[0].name, unlike[0].default), side.at(unlike[0].type))
+            return None if inner_path is None else (unlike[0].name, *inner_path)
     return None
 
 
@@ -152,8 +152,8 @@ def _list_records(
     match solid:
         case AvroRecord() if solid.full not in around:
             yield path, solid
-            for one in solid.fields:
-                yield from _list_records(schema, one.type, (*path, one.name), around | {solid.full})
+            for field in solid.fields:
+                yield from _list_records(schema, field.type, (*path, field.name), around | {solid.full})
         case AvroArray():
             yield from _list_records(schema, solid.items, (*path, "[]"), around)
         case AvroMap():

@@ -148,8 +148,8 @@ class DecodePlan:
             f"  reader   {self.reader_name}",
             *([f"  framing  {self.framing.name}"] if self.framing != PREFIX else []),
         ]
-        for one in self.writers:
-            lines.append(f"  id {one.schema_id:<6}{one.subject} version {one.version}")
+        for writer in self.writers:
+            lines.append(f"  id {writer.schema_id:<6}{writer.subject} version {writer.version}")
         for bad in self.rejected:
             lines.append(f"  id {bad.schema_id:<6}{bad.code}: {bad.message}")
         for mixed in self.types.kinds if self.types else ():

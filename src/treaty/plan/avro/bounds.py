@@ -66,7 +66,7 @@ def find_walled(schema: AvroSchema) -> AvroSchema:
 def circular(schema: AvroSchema) -> frozenset[str]:
     """Names of records that contain themselves: those in a ring of uses (Tarjan's strongly connected components)."""
     uses = {full: sorted(_uses(node)) for full, node in schema.names.items()}
-    found: set[str] = set()
+    ring_names: set[str] = set()
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []
@@ -85,21 +85,21 @@ def circular(schema: AvroSchema) -> frozenset[str]:
                 if work:
                     lowest[work[-1][0]] = min(lowest[work[-1][0]], lowest[name])
                 if lowest[name] == order[name]:
-                    found |= _ring(waiting, inside, name, uses)
+                    ring_names |= _ring(waiting, inside, name, uses)
             elif below not in order:
                 work.append((below, iter(uses[below])))
             elif below in inside:
                 lowest[name] = min(lowest[name], order[below])
-    return frozenset(found)
+    return frozenset(ring_names)
 
 
 def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Sequence[str]]) -> set[str]:
     """Take a finished component off the stack; it is a ring if it has several members or uses itself."""
     members = set()
     while name in inside:
-        one = waiting.pop()
-        members.add(one)
-        inside.discard(one)
+        member = waiting.pop()
+        members.add(member)
+        inside.discard(member)
     return members if len(members) > 1 or name in uses[name] else set()
 
 
@@ -109,12 +109,12 @@ def _containing(schema: AvroSchema, circular: frozenset[str]) -> set[str]:
     for full, node in schema.names.items():
         for used in _uses(node):
             users.setdefault(used, []).append(full)
-    found, waiting = set(circular), list(circular)
+    containing, waiting = set(circular), list(circular)
     while waiting:
-        new = [one for one in users.get(waiting.pop(), ()) if one not in found]
-        found.update(new)
+        new = [one for one in users.get(waiting.pop(), ()) if one not in containing]
+        containing.update(new)
         waiting += new
-    return found
+    return containing
 
 
 def _uses(node: NamedType) -> set[str]:
@@ -178,23 +178,23 @@ class _Opener:
     def union(self, node: AvroUnion) -> AvroType | None:
         """The branches that are no deeper; None where null alone is left of several."""
         pairs = [(branch, self.opened(branch)) for branch in node.branches]
-        kept = tuple(found for _, found in pairs if found is not None)
-        if len(kept) == len(pairs):
-            return AvroUnion(kept)
-        if all(map(is_null, kept)):
+        kept_branches = tuple(found for _, found in pairs if found is not None)
+        if len(kept_branches) == len(pairs):
+            return AvroUnion(kept_branches)
+        if all(map(is_null, kept_branches)):
             return None
         if self.keeps_deeper:
             if has_one_column(
-                AvroUnion(kept), self.names
+                AvroUnion(kept_branches), self.names
             ):  # of which no value has a logical type, which members would have
-                kept = tuple(
+                kept_branches = tuple(
                     replace(branch, props=(*branch.props, (PLAIN, True)))
                     if isinstance(branch, AvroPrimitive)
                     else branch
-                    for branch in kept
+                    for branch in kept_branches
                 )
-            kept += tuple(self.hollow(branch) for branch, found in pairs if found is None)
-        return AvroUnion(kept)
+            kept_branches += tuple(self.hollow(branch) for branch, found in pairs if found is None)
+        return AvroUnion(kept_branches)
 
     def hollow(self, node: AvroType) -> AvroType:
         """A type that lies deeper, with records of no values: it takes all that the type takes, and holds nothing."""

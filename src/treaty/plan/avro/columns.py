@@ -52,8 +52,8 @@ def ddl(node: AvroType, names: Mapping[str, NamedType]) -> str:
         case AvroRecord():
             inside = ", ".join(f"{quote_name(one.name)}: {ddl(one.type, names)}" for one in node.fields)
             return f"STRUCT<{inside}>"
-    found = names[node.full]
-    return ddl(found, names) if isinstance(found, AvroRecord | AvroFixed) else "STRING"
+    named = names[node.full]
+    return ddl(named, names) if isinstance(named, AvroRecord | AvroFixed) else "STRING"
 
 
 def _leaf(node: AvroPrimitive | AvroFixed) -> str:
@@ -89,9 +89,9 @@ def _bare(node: AvroType) -> AvroType:
 
 def _union(node: AvroUnion, names: Mapping[str, NamedType]) -> str:
     parts = [one for one in node.branches if not is_null(one)]
-    found = members(node, names)
-    if found is not None:
-        inside = ", ".join(f"`{name}`: {ddl(one, names)}" for name, one in zip(found, parts, strict=True))
+    member_names = members(node, names)
+    if member_names is not None:
+        inside = ", ".join(f"`{name}`: {ddl(one, names)}" for name, one in zip(member_names, parts, strict=True))
         return f"STRUCT<{inside}>"
     if len(parts) > 1:
         return "BIGINT" if AvroPrimitive("long") in map(_bare, parts) else "DOUBLE"

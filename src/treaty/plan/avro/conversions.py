@@ -77,19 +77,19 @@ def list_places(plan: AvroFormatPlan) -> Mapping[FieldRepair, Mapping[int, Path]
     return {one: {number: tuple(find(one.path, number)) for number in one.ids} for one in plan.repairs}
 
 
-def must_be_exact(plan: AvroFormatPlan, one: LeafConversion) -> bool:
+def must_be_exact(plan: AvroFormatPlan, conversion: LeafConversion) -> bool:
     """Whether a row is bad that would lose digits of this leaf."""
-    return one.divides and plan.lossy != ALLOW
+    return conversion.divides and plan.lossy != ALLOW
 
 
 def _compare_fields(
-    reader: AvroSchema, top: AvroType, one: FieldRepair, layouts: Sequence[RepairedRecord]
+    reader: AvroSchema, top: AvroType, repair: FieldRepair, layouts: Sequence[RepairedRecord]
 ) -> Iterator[LeafConversion]:
-    kinds = _list_types(_find_record(reader, top, one.path))
-    kind = kinds[one.field]
-    if RepairedRecord((*one.path, one.field), ()) in layouts:  # the field is in a record of its own
+    kinds = _list_types(_find_record(reader, top, repair.path))
+    kind = kinds[repair.field]
+    if RepairedRecord((*repair.path, repair.field), ()) in layouts:  # the field is in a record of its own
         (kind,) = _list_types(_find_record(reader, kind, ())).values()
-    yield from _compare(reader, kinds[one.hidden], kind, ())
+    yield from _compare(reader, kinds[repair.hidden], kind, ())
 
 
 def _list_types(record: AvroRecord) -> dict[str, AvroType]:

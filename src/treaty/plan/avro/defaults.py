@@ -46,10 +46,10 @@ def translate_default(default: Json, source: AvroSide, target: AvroSide) -> Json
     another type of the target's union.
     """
     try:
-        found = _translate_member(default, source, target)
+        translated = _translate_member(default, source, target)
     except UncarriedError:
         return ABSENT
-    return found if _allows(target, target.node, found) else ABSENT
+    return translated if _allows(target, target.node, translated) else ABSENT
 
 
 def drop_wrong_defaults(schema: AvroSchema) -> tuple[AvroSchema, tuple[str, ...]]:
@@ -62,12 +62,14 @@ def drop_wrong_defaults(schema: AvroSchema) -> tuple[AvroSchema, tuple[str, ...]
     while True:
         names: dict[str, NamedType] = {}
         for full, named in schema.names.items():
-            wrong = _list_wrong(schema, named)
-            dropped += [f"the default of {full}/{name}: it is no value of the field's type" for name in sorted(wrong)]
+            wrong_names = _list_wrong(schema, named)
+            dropped += [
+                f"the default of {full}/{name}: it is no value of the field's type" for name in sorted(wrong_names)
+            ]
             names[full] = named
-            if wrong and isinstance(named, AvroRecord):
-                kept = tuple(replace(one, default=ABSENT) if one.name in wrong else one for one in named.fields)
-                names[full] = replace(named, fields=kept)
+            if wrong_names and isinstance(named, AvroRecord):
+                fields = tuple(replace(one, default=ABSENT) if one.name in wrong_names else one for one in named.fields)
+                names[full] = replace(named, fields=fields)
         if all(names[full] is named for full, named in schema.names.items()):
             return schema, tuple(dropped)
         schema = replace(schema, names=names)
@@ -156,10 +158,10 @@ def _is_value(value: Any, leaf: AvroPrimitive | AvroFixed) -> bool:
 def choose_branch(side: AvroSide, value: Json) -> AvroType:
     """The type that a default is a value of: of a union the first branch that it fits, as Java's library has it."""
     solid = side.solid
-    found = next((one for one in _branches(side) if _allows(side, one, value)), None)
-    if found is None:
+    branch = next((one for one in _branches(side) if _allows(side, one, value)), None)
+    if branch is None:
         raise UncarriedError
-    return found if isinstance(solid, AvroUnion) else side.node
+    return branch if isinstance(solid, AvroUnion) else side.node
 
 
 def _branches(side: AvroSide) -> tuple[AvroType, ...]:
@@ -207,11 +209,11 @@ def _translate_member(value: Any, source: AvroSide, target: AvroSide) -> Any:
     if not isinstance(union, AvroUnion):
         return _value(value, source, target)
     part = target.at(union.branches[_pair_branch(source, target)])
-    found = _value(value, source, part)
-    first = target.at(choose_branch(target, found)).solid
+    translated = _value(value, source, part)
+    first = target.at(choose_branch(target, translated)).solid
     if first != part.solid and not has_one_column(union, target.schema.names):
         raise UncarriedError
-    return found
+    return translated
 
 
 def _leaf(value: Any, old: Leaf, new: Leaf) -> Any:

@@ -56,27 +56,27 @@ class EnvelopeSchemas:
 def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchemas:
     """Join fitted writers, in the order of their branches, under one reader."""
     reader = flatten_schema(reader, lambda leaf: leaf.props if find_column_logical(leaf) else ())
-    known = _reader_names(fitted, reader)
+    reader_names = _reader_names(fitted, reader)
     roots = [_record(one.root, one.names) for one in fitted]
-    target = _record(reader.root, known)
+    target = _record(reader.root, reader_names)
     open_ = target is not None and all(root is not None for root in roots)
     tail = _free("_treaty_tail", (target, *roots))
     names: dict[str, NamedType] = {FRAME.full: FRAME}
     branches = []
-    for place, (one, root) in enumerate(zip(fitted, roots, strict=True)):
-        names |= one.names
-        inside = root.fields if open_ and root else (Field(WHOLE, one.root),)
+    for place, (writer, root) in enumerate(zip(fitted, roots, strict=True)):
+        names |= writer.names
+        inside = root.fields if open_ and root else (Field(WHOLE, writer.root),)
         head = Field(_free(HEAD, (root,)), AvroReference(FRAME.full))
-        full = _free_type(f"w{place}.Envelope", one.names)
+        full = _free_type(f"w{place}.Envelope", writer.names)
         names[full] = AvroRecord(full, (head, *inside, Field(tail, AvroPrimitive("double"))))
         branches.append(AvroReference(full))
     inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
-    full = _free_type("treaty.Envelope", known)
+    full = _free_type("treaty.Envelope", reader_names)
     envelope = AvroRecord(full, (*inside, Field(tail, AvroPrimitive("double"))))
     root_type: AvroType = AvroUnion(tuple(branches)) if len(branches) > 1 else branches[0]
     return EnvelopeSchemas(
         print_schema(AvroSchema(root_type, names)),
-        print_schema(put_nulls_first(AvroSchema(AvroReference(full), known | {full: envelope}))),
+        print_schema(put_nulls_first(AvroSchema(AvroReference(full), reader_names | {full: envelope}))),
         union=len(branches) > 1,
         tail=tail,
         whole="" if open_ else WHOLE,
@@ -84,21 +84,21 @@ def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> Envelop
 
 
 def _record(root: AvroType, names: Mapping[str, NamedType]) -> AvroRecord | None:
-    found = names[root.full] if isinstance(root, AvroReference) else root
-    return found if isinstance(found, AvroRecord) else None
+    named = names[root.full] if isinstance(root, AvroReference) else root
+    return named if isinstance(named, AvroRecord) else None
 
 
 def _free(name: str, records: Iterable[AvroRecord | None]) -> str:
     """The name, longer if a field of the records has it."""
-    taken = {field.name for record in records if record for field in record.fields}
-    while name in taken:
+    field_names = {field.name for record in records if record for field in record.fields}
+    while name in field_names:
         name += "_"
     return name
 
 
-def _free_type(full: str, taken: Container[str]) -> str:
+def _free_type(full: str, type_names: Container[str]) -> str:
     """The name, longer if a type without a namespace has it."""
-    while full in taken:
+    while full in type_names:
         full += "_"
     return full
 
@@ -111,9 +111,9 @@ def nest_record(plan: AvroFormatPlan) -> AvroFormatPlan:
     if plan.whole:
         return plan
     writer, reader = json.loads(plan.writer_text), json.loads(plan.reader_text)
-    for one in writer if isinstance(writer, list) else [writer]:
-        head, *inside, tail = one["fields"]
-        one["fields"] = [head, _nest_fields(inside), tail]
+    for record in writer if isinstance(writer, list) else [writer]:
+        head, *inside, tail = record["fields"]
+        record["fields"] = [head, _nest_fields(inside), tail]
     *inside, tail = reader["fields"]
     reader["fields"] = [_nest_fields(inside), tail]
     return replace(plan, whole=WHOLE, writer_text=json.dumps(writer), reader_text=json.dumps(reader))
@@ -128,17 +128,17 @@ def _reader_names(fitted: Sequence[FittedWriter], reader: AvroSchema) -> dict[st
     aliases: dict[str, list[str]] = {}
     hidden: dict[tuple[str, str], HiddenField] = {}
     names = dict(reader.names)
-    for one in fitted:
-        names |= {named.full: named for named in one.extra}
-        hidden |= {(secret.record, secret.name): secret for secret in one.hidden}
-        for full, target in one.aliases:
+    for writer in fitted:
+        names |= {named.full: named for named in writer.extra}
+        hidden |= {(secret.record, secret.name): secret for secret in writer.hidden}
+        for full, target in writer.aliases:
             aliases.setdefault(target, []).append(full)
     for full, named in names.items():
-        known = replace(named, aliases=tuple(aliases.get(full, ())))
-        if isinstance(known, AvroRecord):
-            bare = tuple(replace(field, aliases=()) for field in known.fields)
-            known = with_hidden(replace(known, fields=bare), tuple(hidden.values()))
-        names[full] = known
+        aliased = replace(named, aliases=tuple(aliases.get(full, ())))
+        if isinstance(aliased, AvroRecord):
+            bare = tuple(replace(field, aliases=()) for field in aliased.fields)
+            aliased = with_hidden(replace(aliased, fields=bare), tuple(hidden.values()))
+        names[full] = aliased
     return names
 
 
@@ -160,6 +160,6 @@ def make_header(schema_id: int) -> bytes:
 def make_ending(*parts: str, key: bytes = b"") -> bytes:
     """Eight bytes for the tail from texts, and from a secret key."""
     mixed = hashlib.blake2b(key=key, digest_size=8)
-    for one in parts:
-        mixed.update(len(one).to_bytes(8, "big") + one.encode("utf-8", "surrogatepass"))
+    for part in parts:
+        mixed.update(len(part).to_bytes(8, "big") + part.encode("utf-8", "surrogatepass"))
     return bytes(one & 0x7F | 1 for one in mixed.digest())

@@ -62,12 +62,12 @@ class FittedWriter:
 
 def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWriter:
     """Rewrite `writer` for `reader`, its names under `prefix`; findings say where logical types don't fit."""
-    known = dict(reader.names)
-    work = _Fitter(writer, AvroSchema(reader.root, known), prefix, known)
+    reader_names = dict(reader.names)
+    work = _Fitter(writer, AvroSchema(reader.root, reader_names), prefix, reader_names)
     work.check_root()
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
-    extra = tuple(known[full] for full in known.keys() - reader.names.keys())
+    extra = tuple(reader_names[full] for full in reader_names.keys() - reader.names.keys())
     return FittedWriter(root, work.names, tuple(work.aliases), hidden, extra, tuple(work.findings))
 
 
@@ -117,7 +117,7 @@ class _Fitter:
     def _union(self, old: AvroUnion, new: AvroType | None, path: str) -> AvroType:
         """A writer's union. Of types that one type of the reader takes, one gets its alias: Java's library refuses two of one name."""
         owners: dict[str, int] = {}
-        found: list[tuple[AvroType, AvroType | None, str]] = []
+        targets: list[tuple[AvroType, AvroType | None, str]] = []
         for place, part in enumerate(old.branches):
             target, solid, full = self._target(part, new), self.writer.resolve(part), ""
             if target is not None and isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
@@ -125,9 +125,9 @@ class _Fitter:
                 full = named.full if named else ""
                 if full not in owners or solid.full == full:
                     owners[full] = place
-            found.append((part, target, full))
+            targets.append((part, target, full))
         parts = []
-        for place, (part, target, full) in enumerate(found):
+        for place, (part, target, full) in enumerate(targets):
             aliased, solid = not full or owners[full] == place, self.writer.resolve(part)
             # A record is found by its fields, these in a reader's union by the whole name alone.
             by_name = isinstance(new, AvroUnion) and isinstance(solid, AvroEnum | AvroFixed)
@@ -166,30 +166,30 @@ class _Fitter:
             return next(
                 full for number in count(1) if (full := f"{self.prefix}.again_{number}.{new.full}") not in self.names
             )
-        wanted = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
-        full = wanted
+        base_name = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
+        full = base_name
         while full in self.names or (new is None and simple_of(full) in self.lasts):
-            self.turns[wanted] = self.turns.get(wanted, 1) + 1
-            full = f"{wanted}_{self.turns[wanted]}"
+            self.turns[base_name] = self.turns.get(base_name, 1) + 1
+            full = f"{base_name}_{self.turns[base_name]}"
         return full
 
     def _record(self, old: AvroRecord, new: AvroRecord | None, full: str, path: str) -> AvroRecord:
         pairs = pair_fields(old, new) if new else {}
-        made = []
-        for number, one in enumerate(old.fields):
-            target = pairs.get(one.name)
+        fields = []
+        for number, old_field in enumerate(old.fields):
+            target = pairs.get(old_field.name)
             if target is None or new is None:
-                made.append(Field(f"_skipped_{number}", self.pair(one.type, None, path)))
+                fields.append(Field(f"_skipped_{number}", self.pair(old_field.type, None, path)))
                 continue
             at = f"{path}/{target.name}"
-            secret = self._secret(new, one, target, at)
+            secret = self._secret(new, old_field, target, at)
             if secret is None:
-                made.append(Field(target.name, self.pair(one.type, target.type, at)))
+                fields.append(Field(target.name, self.pair(old_field.type, target.type, at)))
             else:
-                made.append(Field(secret.name, self.pair(one.type, secret.type, at)))
+                fields.append(Field(secret.name, self.pair(old_field.type, secret.type, at)))
         if new and new.full.startswith(DEEPER):
-            made.append(Field(DEEPER_MARK, AvroPrimitive("null")))
-        return AvroRecord(full, tuple(made))
+            fields.append(Field(DEEPER_MARK, AvroPrimitive("null")))
+        return AvroRecord(full, tuple(fields))
 
     def _secret(self, record: AvroRecord, old: Field, new: Field, path: str) -> HiddenField | None:
         """The hidden field that a writer's field goes to, where its logical type differs."""
@@ -199,8 +199,8 @@ class _Fitter:
         if hows:
             how = ",".join(sorted(hows))
             secret = HiddenField(record.full, new.name, hidden_name(record, new.name, how), changed, how)
-        known = self.hidden.setdefault((record.full, new.name), secret)
-        if known != secret:
+        first_secret = self.hidden.setdefault((record.full, new.name), secret)
+        if first_secret != secret:
             self._wrong(path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", "")
         return secret
 
@@ -233,34 +233,38 @@ class _Fitter:
         self, olds: tuple[AvroType, ...], new: AvroUnion, reader: AvroType, path: str, hows: set[str]
     ) -> AvroType:
         """The reader's union with the leaves of a writer's types, each in the branch that it is read as."""
-        table, taken = self._table(new), defaultdict[int, list[AvroType]](list)
+        table, read_types = self._table(new), defaultdict[int, list[AvroType]](list)
         for old in olds:
             place = table.find(AvroSide(self.writer, old))
             if place is not None:
-                taken[place].append(old)
-        mine: set[str] = set()
-        parts = [self._shared_leaves(taken[place], part, path, mine) for place, part in enumerate(new.branches)]
-        kept = AvroUnion(tuple(part for part in new.branches if not is_deeper(part)))
-        if mine and has_one_column(kept, self.reader.names):
-            self._wrong(path, "a column of int and long does not say which of them a number was", ", ".join(mine), "")
-        hows |= mine
-        return AvroUnion(tuple(parts)) if mine else reader
+                read_types[place].append(old)
+        own_hows: set[str] = set()
+        parts = [
+            self._shared_leaves(read_types[place], part, path, own_hows) for place, part in enumerate(new.branches)
+        ]
+        within_depth = AvroUnion(tuple(part for part in new.branches if not is_deeper(part)))
+        if own_hows and has_one_column(within_depth, self.reader.names):
+            self._wrong(
+                path, "a column of int and long does not say which of them a number was", ", ".join(own_hows), ""
+            )
+        hows |= own_hows
+        return AvroUnion(tuple(parts)) if own_hows else reader
 
     def _shared_leaves(self, olds: Sequence[AvroType], reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type for all types of a writer's union that are read as it: one conversion has to serve them."""
-        solid, found = self.reader.resolve(reader), dict[frozenset[str], AvroType]()
+        solid, by_hows = self.reader.resolve(reader), dict[frozenset[str], AvroType]()
         for old in olds:
-            mine: set[str] = set()
-            made = self._leaves(old, reader, path, mine)
+            own_hows: set[str] = set()
+            converted = self._leaves(old, reader, path, own_hows)
             leaf = self.writer.resolve(old)
             fixed = isinstance(leaf, AvroFixed) and find_named_reader(leaf, solid) is not None
-            if mine or fixed or {leaf.kind, solid.kind} <= {"int", "long"}:
-                found[frozenset(mine)] = made
-        if len(found) > 1:
-            units = ", ".join(sorted(set().union(*found)))
+            if own_hows or fixed or {leaf.kind, solid.kind} <= {"int", "long"}:
+                by_hows[frozenset(own_hows)] = converted
+        if len(by_hows) > 1:
+            units = ", ".join(sorted(set().union(*by_hows)))
             self._wrong(path, "two types of the writer are one to the reader, but not in the same unit", units, "")
-        hows.update(*found)
-        return next((made for mine, made in found.items() if mine), reader)
+        hows.update(*by_hows)
+        return next((made for mine, made in by_hows.items() if mine), reader)
 
     def _leaf(
         self,
@@ -301,26 +305,26 @@ class _Fitter:
 def hidden_name(record: AvroRecord, name: str, how: str) -> str:
     """A name for a hidden field: the same for the same conversion, and no field of the record has it."""
     tag = "".join(char if char.isalnum() else "_" for char in how)
-    taken = {one.name for one in record.fields}
-    made = f"_{name}_{tag}"
-    while made in taken:
-        made += "_"
-    return made
+    field_names = {one.name for one in record.fields}
+    hidden_field = f"_{name}_{tag}"
+    while hidden_field in field_names:
+        hidden_field += "_"
+    return hidden_field
 
 
 def with_hidden(record: AvroRecord, hidden: tuple[HiddenField, ...]) -> AvroRecord:
     """The reader's record with its hidden fields; a field that has one may be missing from then on."""
-    mine = {one.name: one for one in hidden if one.record == record.full}
-    if not mine:
+    own = {one.name: one for one in hidden if one.record == record.full}
+    if not own:
         return record
-    shadowed = {one.field for one in mine.values()}
-    made = [_optional(one) if one.name in shadowed and one.default is ABSENT else one for one in record.fields]
-    made += [_optional(Field(one.name, one.type)) for one in mine.values()]
-    return replace(record, fields=tuple(made))
+    shadowed = {one.field for one in own.values()}
+    fields = [_optional(one) if one.name in shadowed and one.default is ABSENT else one for one in record.fields]
+    fields += [_optional(Field(one.name, one.type)) for one in own.values()]
+    return replace(record, fields=tuple(fields))
 
 
-def _optional(one: Field) -> Field:
+def _optional(field: Field) -> Field:
     """The field with null allowed and null as its default."""
-    parts = one.type.branches if isinstance(one.type, AvroUnion) else (one.type,)
+    parts = field.type.branches if isinstance(field.type, AvroUnion) else (field.type,)
     rest = tuple(part for part in parts if not is_null(part))
-    return replace(one, type=AvroUnion((AvroPrimitive("null"), *rest)), default=None)
+    return replace(field, type=AvroUnion((AvroPrimitive("null"), *rest)), default=None)

@@ -41,8 +41,8 @@ WORD_DIGITS = 18
 
 def find_limit(leaf: Leaf) -> AvroLogicalType | None:
     """The logical type of a leaf that has values which its column can't hold."""
-    found = find_column_logical(leaf)
-    return found if found is not None and (found.name == "decimal" or found.name in MILLIS) else None
+    logical = find_column_logical(leaf)
+    return logical if logical is not None and (logical.name == "decimal" or logical.name in MILLIS) else None
 
 
 @lru_cache(8)
@@ -114,8 +114,8 @@ class LimitedTypes:
         """A record without the fields that have no such leaf, if one has; other types as they are."""
         if not isinstance(node, AvroRecord):
             return node
-        kept = tuple(one for one in node.fields if one.name == tail or self.has_limit(one.type))
-        return replace(node, fields=kept) if kept else node
+        limited_fields = tuple(one for one in node.fields if one.name == tail or self.has_limit(one.type))
+        return replace(node, fields=limited_fields) if limited_fields else node
 
     def has_limit(self, node: AvroType) -> bool:
         """Whether a leaf with a limit is in a type."""
@@ -167,10 +167,10 @@ def _list_unfit(reader: AvroSchema, node: AvroType, value: Any, path: str) -> It
             elif len(branches) == 1:
                 yield from _list_unfit(reader, branches[0], value, path)
         case AvroPrimitive() | AvroFixed() as leaf:
-            wrong = _explain_leaf(leaf, value)
-            if wrong:
-                shown = path if len(path) <= SHOWN_PATH else f"{path[:SHOWN_PATH]}…"
-                yield f"{shown or '/'}: {wrong}"
+            reason = _explain_leaf(leaf, value)
+            if reason:
+                short_path = path if len(path) <= SHOWN_PATH else f"{path[:SHOWN_PATH]}…"
+                yield f"{short_path or '/'}: {reason}"
 
 
 def _explain_leaf(leaf: Leaf, value: Any) -> str:

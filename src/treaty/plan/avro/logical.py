@@ -59,8 +59,8 @@ def find_column_logical(leaf: Leaf) -> AvroLogicalType | None:
     """The logical type that has a column type: a decimal of more than 38 digits stays bytes, and a number of a choice of two
     sizes a plain number.
     """
-    found = find_logical(leaf)
-    return None if found and (found.precision > DECIMAL_DIGITS or PLAIN in dict(leaf.props)) else found
+    logical = find_logical(leaf)
+    return None if logical and (logical.precision > DECIMAL_DIGITS or PLAIN in dict(leaf.props)) else logical
 
 
 @dataclass(frozen=True, slots=True)

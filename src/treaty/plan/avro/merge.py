@@ -65,10 +65,10 @@ def merge_next(merged: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSche
     """
     work = _Merger(merged, newer, lossy, dict(merged.names))
     root = work.both(merged.root, newer.root, "")
-    made = AvroSchema(root, work.with_defaults())
-    if is_ambiguous(made):
-        _check_members(merged, made, newer, earlier)
-    return made
+    union = AvroSchema(root, work.with_defaults())
+    if is_ambiguous(union):
+        _check_members(merged, union, newer, earlier)
+    return union
 
 
 def merge_by_structure(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> AvroSchema:
@@ -85,15 +85,18 @@ def merge_by_structure(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> A
     return merged
 
 
-def _check_members(merged: AvroSchema, made: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema]) -> None:
+def _check_members(merged: AvroSchema, union: AvroSchema, newer: AvroSchema, earlier: Sequence[AvroSchema]) -> None:
     """Raise `MergeError` where a type of an earlier version would move to another column, or two of the newer one share one."""
-    for one in list_unions(newer, made).values():
-        if one.shared:
+    for read_union in list_unions(newer, union).values():
+        if read_union.shared:
             raise _conflict(
-                "/" + "/".join(one.path), one.shared[0], one.shared[1], ", for both would be one type to it"
+                "/" + "/".join(read_union.path),
+                read_union.shared[0],
+                read_union.shared[1],
+                ", for both would be one type to it",
             )
     for version in earlier:
-        before, after = list_unions(version, merged), list_unions(version, made)
+        before, after = list_unions(version, merged), list_unions(version, union)
         for key, had in before.items():
             has = after.get(key)
             if has is not None and has.members != had.members:
@@ -158,22 +161,22 @@ class _Merger:
         olds, news = _branches(self._resolve_older(left), left), _branches(self.newer.resolve(right), right)
         merged = AvroSchema(NULL, self.names)
         pairs = pair_branches([AvroSide(merged, one) for one in olds], [AvroSide(self.newer, one) for one in news])
-        made = list(olds)
+        branches = list(olds)
         for part, named in zip(news, pairs, strict=True):
-            place = self._find_by_structure(part, made, len(olds)) if self.by_structure else named
+            place = self._find_by_structure(part, branches, len(olds)) if self.by_structure else named
             if place is None:
-                made.append(self.adopted(part, path))
+                branches.append(self.adopted(part, path))
             else:
-                made[place] = self.both(made[place], part, path)
-        solid, grown = (sum(not is_null(one) for one in some) for some in (olds, made))
+                branches[place] = self.both(branches[place], part, path)
+        solid, grown = (sum(not is_null(one) for one in some) for some in (olds, branches))
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
-        return made[0] if len(made) == 1 else AvroUnion(tuple(made))
+        return branches[0] if len(branches) == 1 else AvroUnion(tuple(branches))
 
-    def _find_by_structure(self, part: AvroType, made: Sequence[AvroType], olds: int) -> int | None:
+    def _find_by_structure(self, part: AvroType, branches: Sequence[AvroType], olds: int) -> int | None:
         """The branch that a newer type is read as, by Avro's resolution; of those of its own version only another kind."""
         merged = AvroSchema(NULL, self.names)
-        sides = [AvroSide(merged, one) for one in made]
+        sides = [AvroSide(merged, one) for one in branches]
         place = find_branch(AvroSide(self.newer, part), sides)
         if place is not None and place >= olds and isinstance(part, AvroReference):
             return None
@@ -185,17 +188,19 @@ class _Merger:
         if (old.full, new.full) in self.seen:
             return AvroReference(old.full)
         self.seen.add((old.full, new.full))
-        known = self.names[old.full]
-        aliases = _names(known.aliases, (new.full, *new.aliases), old.full)
-        if isinstance(known, AvroFixed) and isinstance(new, AvroFixed):
-            self.names[known.full] = replace(known, aliases=aliases, props=self._fixed(known, new, path))
-        elif isinstance(known, AvroEnum) and isinstance(new, AvroEnum):
-            symbols = tuple(dict.fromkeys((*known.symbols, *new.symbols)))
-            default = known.default if new.default is None else new.default
-            self.names[known.full] = replace(known, aliases=aliases, symbols=symbols, default=default)
-        elif isinstance(known, AvroRecord) and isinstance(new, AvroRecord):
-            made = self._record(known, new, path)
-            self.names[known.full] = replace(known, aliases=aliases, fields=made)
+        merged_type = self.names[old.full]
+        aliases = _names(merged_type.aliases, (new.full, *new.aliases), old.full)
+        if isinstance(merged_type, AvroFixed) and isinstance(new, AvroFixed):
+            self.names[merged_type.full] = replace(
+                merged_type, aliases=aliases, props=self._fixed(merged_type, new, path)
+            )
+        elif isinstance(merged_type, AvroEnum) and isinstance(new, AvroEnum):
+            symbols = tuple(dict.fromkeys((*merged_type.symbols, *new.symbols)))
+            default = merged_type.default if new.default is None else new.default
+            self.names[merged_type.full] = replace(merged_type, aliases=aliases, symbols=symbols, default=default)
+        elif isinstance(merged_type, AvroRecord) and isinstance(new, AvroRecord):
+            fields = self._record(merged_type, new, path)
+            self.names[merged_type.full] = replace(merged_type, aliases=aliases, fields=fields)
         return AvroReference(old.full)
 
     def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
@@ -212,79 +217,84 @@ class _Merger:
         same = self._same(old, new)
         pairs = {target.name: one for one in new.fields if (target := same.get(one.name)) is not None}
         self._originate(self.older, old.full, self.older.names.get(old.full))
-        made = []
-        for one in old.fields:
-            partner = pairs.get(one.name)
+        fields = []
+        for old_field in old.fields:
+            partner = pairs.get(old_field.name)
             if partner is None:
-                made.append(_maybe(one))
+                fields.append(_maybe(old_field))
                 continue
-            kind = self.both(one.type, partner.type, f"{path}/{one.name}")
-            default = partner.default if partner.default is not ABSENT else one.default
+            kind = self.both(old_field.type, partner.type, f"{path}/{old_field.name}")
+            default = partner.default if partner.default is not ABSENT else old_field.default
             if not isinstance(partner.default, AbsentDefault):
-                self.origins[old.full, one.name] = partner.default, AvroSide(self.newer, partner.type)
-            aliases = _names(one.aliases, (partner.name, *partner.aliases), one.name)
-            made.append(replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc, default=default))
+                self.origins[old.full, old_field.name] = partner.default, AvroSide(self.newer, partner.type)
+            aliases = _names(old_field.aliases, (partner.name, *partner.aliases), old_field.name)
+            fields.append(
+                replace(old_field, type=kind, aliases=aliases, doc=partner.doc or old_field.doc, default=default)
+            )
         matched = {one.name for one in pairs.values()}
-        taken = {one.name for one in made} | {alias for one in made for alias in one.aliases}
-        for one in new.fields:
-            if one.name not in matched:
-                fresh = tuple(alias for alias in one.aliases if alias not in taken)
-                added = replace(one, type=self.adopted(one.type, f"{path}/{one.name}"), aliases=fresh)
-                made.append(_maybe(added))
-                if not isinstance(one.default, AbsentDefault):
-                    self.origins[old.full, one.name] = one.default, AvroSide(self.newer, one.type)
-        return tuple(made)
+        used_names = {one.name for one in fields} | {alias for one in fields for alias in one.aliases}
+        for new_field in new.fields:
+            if new_field.name not in matched:
+                fresh = tuple(alias for alias in new_field.aliases if alias not in used_names)
+                added = replace(new_field, type=self.adopted(new_field.type, f"{path}/{new_field.name}"), aliases=fresh)
+                fields.append(_maybe(added))
+                if not isinstance(new_field.default, AbsentDefault):
+                    self.origins[old.full, new_field.name] = new_field.default, AvroSide(self.newer, new_field.type)
+        return tuple(fields)
 
     def _originate(self, schema: AvroSchema, full: str, record: NamedType | None) -> None:
         """Note where the defaults of a record come from that have no origin yet."""
-        for one in record.fields if isinstance(record, AvroRecord) else ():
-            if not isinstance(one.default, AbsentDefault):
-                self.origins.setdefault((full, one.name), (one.default, AvroSide(schema, one.type)))
+        for own_field in record.fields if isinstance(record, AvroRecord) else ():
+            if not isinstance(own_field.default, AbsentDefault):
+                self.origins.setdefault((full, own_field.name), (own_field.default, AvroSide(schema, own_field.type)))
 
     def with_defaults(self) -> dict[str, NamedType]:
         """The merged names; each default is said in their words, and one that has none is null."""
         for full in self.names:
             self._originate(self.older, full, self.older.names.get(full))
         for full in [*self.names] * 2:  # in the second turn all types are as the first one left them
-            known = self.names[full]
-            if isinstance(known, AvroRecord):
-                self.names[full] = replace(known, fields=tuple(self._with_default(full, one) for one in known.fields))
+            merged_type = self.names[full]
+            if isinstance(merged_type, AvroRecord):
+                self.names[full] = replace(
+                    merged_type, fields=tuple(self._with_default(full, one) for one in merged_type.fields)
+                )
         return self.names
 
-    def _with_default(self, full: str, one: Field) -> Field:
-        origin = self.origins.get((full, one.name))
-        if origin is None or one.default is ABSENT:
-            return one
-        target = AvroSide(AvroSchema(one.type, self.names), one.type)
+    def _with_default(self, full: str, field: Field) -> Field:
+        origin = self.origins.get((full, field.name))
+        if origin is None or field.default is ABSENT:
+            return field
+        target = AvroSide(AvroSchema(field.type, self.names), field.type)
         default = translate_default(*origin, target)
         if isinstance(default, AbsentDefault):
-            return _maybe(replace(one, default=ABSENT))
-        if not isinstance(one.type, AvroUnion):
-            return replace(one, default=default)
+            return _maybe(replace(field, default=ABSENT))
+        if not isinstance(field.type, AvroUnion):
+            return replace(field, default=default)
         if self.by_structure:
             first = choose_branch(target, default)
-            rest = tuple(part for part in one.type.branches if part is not first)
-            return replace(one, type=AvroUnion((first, *rest)), default=default)
+            rest = tuple(part for part in field.type.branches if part is not first)
+            return replace(field, type=AvroUnion((first, *rest)), default=default)
         # The members keep their order, which is that of the columns: null alone may stand anywhere among them.
-        nulls, solids = (tuple(part for part in one.type.branches if is_null(part) is null) for null in (True, False))
+        nulls, solids = (tuple(part for part in field.type.branches if is_null(part) is null) for null in (True, False))
         kind = AvroUnion((*nulls, *solids) if default is None else (*solids[:1], *nulls, *solids[1:]))
-        return replace(one, type=kind, default=default)
+        return replace(field, type=kind, default=default)
 
     @staticmethod
     def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
         """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
-        found = pair_fields(new, old)
-        taken = {field.name for field in found.values()}
-        free = [one for one in old.fields if one.name not in taken]
-        for one in new.fields:
-            if one.name not in found:
+        continued = pair_fields(new, old)
+        matched = {field.name for field in continued.values()}
+        free = [one for one in old.fields if one.name not in matched]
+        for newer in new.fields:
+            if newer.name not in continued:
                 target = next(
-                    (each for each in free if each.name in one.aliases or set(each.aliases) & set(one.aliases)), None
+                    (each for each in free if each.name in newer.aliases or set(each.aliases) & set(newer.aliases)),
+                    None,
                 )
                 if target is not None:
-                    found[one.name] = target
+                    continued[newer.name] = target
                     free.remove(target)
-        return found
+        return continued
 
     def adopted(self, node: AvroType, path: str) -> AvroType:
         """A newer type as the merged schema has it: its named types join those of the same name."""
@@ -298,17 +308,17 @@ class _Merger:
             case AvroPrimitive():
                 return node
         named = self.newer.names[node.full]
-        known = self.names.get(named.full)
-        if known is not None and type(known) is type(named):
-            return self._named(known, named, path)
-        if known is not None:
-            raise _conflict(path, known.kind, named.kind)
+        merged_type = self.names.get(named.full)
+        if merged_type is not None and type(merged_type) is type(named):
+            return self._named(merged_type, named, path)
+        if merged_type is not None:
+            raise _conflict(path, merged_type.kind, named.kind)
         self.names[named.full] = named
         self.seen.add((named.full, named.full))
         if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
-            made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
-            self.names[named.full] = replace(named, fields=made)
+            fields = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
+            self.names[named.full] = replace(named, fields=fields)
         return AvroReference(named.full)
 
 
@@ -316,8 +326,8 @@ def _branches(solid: AvroType, node: AvroType) -> tuple[AvroType, ...]:
     return solid.branches if isinstance(solid, AvroUnion) else (node,)
 
 
-def _names(known: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys((*known, *more)) if name != own)
+def _names(aliases: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys((*aliases, *more)) if name != own)
 
 
 def _props(logical: AvroLogicalType | None) -> Props:
@@ -327,12 +337,12 @@ def _props(logical: AvroLogicalType | None) -> Props:
     return (("logicalType", logical.name), *digits)
 
 
-def _maybe(one: Field) -> Field:
+def _maybe(field: Field) -> Field:
     """A field that some versions lack: null for them, unless it has a default."""
-    if one.default is not ABSENT:
-        return one
-    rest = tuple(part for part in _branches(one.type, one.type) if not is_null(part))
-    return replace(one, type=AvroUnion((NULL, *rest)), default=None)
+    if field.default is not ABSENT:
+        return field
+    rest = tuple(part for part in _branches(field.type, field.type) if not is_null(part))
+    return replace(field, type=AvroUnion((NULL, *rest)), default=None)
 
 
 def _conflict(path: str, old: str, new: str, more: str = "") -> MergeError:

@@ -26,30 +26,30 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
-def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
+def union(versions: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
     """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy`
     that is none.
     """
     _check_lossy(lossy)
-    merged, losers = known[0].schema, []
+    merged, losers = versions[0].schema, []
     assert merged is not None
     joined = [merged]
-    for one in known[1:]:
-        assert one.schema is not None
+    for version in versions[1:]:
+        assert version.schema is not None
         try:
-            merged = merge_next(merged, one.schema, joined, lossy)
-        except MergeError as wrong:
-            losers.append(reject_schema(one, wrong))
+            merged = merge_next(merged, version.schema, joined, lossy)
+        except MergeError as error:
+            losers.append(reject_schema(version, error))
         else:
-            joined.append(one.schema)
+            joined.append(version.schema)
     return merged, losers
 
 
-def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], lossy: str) -> list[RegisteredSchema]:
+def find_base(before: DecodePlan, versions: Sequence[RegisteredSchema], lossy: str) -> list[RegisteredSchema]:
     """The reader of a plan of a union as its oldest version, where it is another one than the union of the versions that
     are still there: so types of unions keep their columns when a version is deleted, or imported between others.
     """
-    if known and show_reader(union(known, lossy)[0]) == before.reader:
+    if versions and show_reader(union(versions, lossy)[0]) == before.reader:
         return []
     return [RegisteredSchema(-1, before.subject, 0, "AVRO", parse_avro(before.reader))]
 
@@ -64,33 +64,37 @@ def _check_lossy(lossy: str) -> None:
         raise PlanError(f"lossy = {lossy!r} is not allowed; allowed are {', '.join(LOSSY)}")
 
 
-def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = REFUSE) -> DecodePlan:
+def compose(
+    versions: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = REFUSE
+) -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read, and
     `InvalidSchemaError` for a reader of more columns than COLUMNS.
     """
     _check_lossy(lossy)
     reader, dropped = drop_wrong_defaults(reader)
     reader, long = drop_long_defaults(reader)
-    opened, whole, docs = _open_reader(reader, depth)
+    opened, bounded, docs = _open_reader(reader, depth)
     writers: list[WriterSchema] = []
-    shapes = WriterShapes(whole)
+    shapes = WriterShapes(bounded)
     branches: list[int] = []
     rejected: list[RejectedSchema] = []
     partly: list[tuple[int, str]] = []
-    for one in {one.schema_id: one for one in known}.values():
-        assert one.schema is not None
-        writer = find_walled(one.schema)
-        seen = shapes.fit(writer)
-        findings = (*compare(reader, one.schema), *seen.findings)
-        if findings and (seen.findings or not takes_some(reader, one.schema, findings)):
-            rejected.append(refuse_schema(one, findings))
+    for version in {one.schema_id: one for one in versions}.values():
+        assert version.schema is not None
+        writer = find_walled(version.schema)
+        fitted = shapes.fit(writer)
+        findings = (*compare(reader, version.schema), *fitted.findings)
+        if findings and (fitted.findings or not takes_some(reader, version.schema, findings)):
+            rejected.append(refuse_schema(version, findings))
         else:
-            partly += [(one.schema_id, refuse_value(one, findings))] if findings else []
-            writers.append(WriterSchema(one.schema_id, one.subject, one.version, print_schema(one.schema)))
-            branches.append(shapes.place(writer, seen))
+            partly += [(version.schema_id, refuse_value(version, findings))] if findings else []
+            writers.append(
+                WriterSchema(version.schema_id, version.subject, version.version, print_schema(version.schema))
+            )
+            branches.append(shapes.place(writer, fitted))
     if not writers:
         raise nothing_readable(rejected)
-    woven = _weave(shapes.fitted, whole)
+    woven = _weave(shapes.fitted, bounded)
     return DecodePlan(
         subject="",
         format="AVRO",
@@ -106,7 +110,7 @@ def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 
             woven.union,
             woven.tail,
             woven.whole,
-            *_list_changes(whole, writers, [shapes.fitted[place] for place in branches]),
+            *_list_changes(bounded, writers, [shapes.fitted[place] for place in branches]),
             tuple(branches),
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
@@ -146,8 +150,8 @@ def _weave(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchema
     woven = make_envelope(fitted, reader)
     try:
         SchemaParser({}, strict=True).whole(json.loads(woven.reader))
-    except InvalidSchemaError as wrong:
-        raise PlanError(f"no schema can read these versions: {wrong}. Choose another reader, such as latest") from None
+    except InvalidSchemaError as error:
+        raise PlanError(f"no schema can read these versions: {error}. Choose another reader, such as latest") from None
     return woven
 
 
@@ -156,8 +160,8 @@ def _repairs(
 ) -> Iterable[FieldRepair]:
     """Every place of the reader where a hidden field stands, with the ids that fill it."""
     users: dict[HiddenField, list[int]] = {}
-    for writer, one in zip(writers, fitted, strict=True):
-        for secret in one.hidden:
+    for writer, fitted_writer in zip(writers, fitted, strict=True):
+        for secret in fitted_writer.hidden:
             users.setdefault(secret, []).append(writer.schema_id)
     if not users:
         return
@@ -172,8 +176,8 @@ def _list_cuts(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Ite
     """Every place of the reader where some types of a union lie beyond the depth."""
     match node:
         case AvroReference():
-            found = reader.names[node.full]
-            for field in found.fields if isinstance(found, AvroRecord) else ():
+            named = reader.names[node.full]
+            for field in named.fields if isinstance(named, AvroRecord) else ():
                 yield from _list_cuts(reader, field.type, (*path, field.name))
         case AvroArray():
             yield from _list_cuts(reader, node.items, (*path, "[]"))
@@ -181,12 +185,12 @@ def _list_cuts(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Ite
             yield from _list_cuts(reader, node.values, (*path, "{}"))
         case AvroUnion():
             parts = [part for part in node.branches if not is_null(part)]
-            kept = [part for part in parts if not is_deeper(part)]
-            if 0 < len(kept) < len(parts):
-                union = AvroUnion(tuple(kept))
+            within_depth = [part for part in parts if not is_deeper(part)]
+            if 0 < len(within_depth) < len(parts):
+                union = AvroUnion(tuple(within_depth))
                 number = ddl(union, reader.names) if has_one_column(union, reader.names) else ""
-                yield CutUnion(path, len(kept), number)
-            for place, part in enumerate(kept):
+                yield CutUnion(path, len(within_depth), number)
+            for place, part in enumerate(within_depth):
                 yield from _list_cuts(reader, part, path if len(parts) == 1 else (*path, f"member{place}"))
 
 
@@ -203,10 +207,10 @@ def _layouts(reader: AvroSchema, below: Iterable[tuple[str, ...]]) -> Iterable[R
 def _records(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], AvroRecord]]:
     match node:
         case AvroReference():
-            found = reader.names[node.full]
-            if isinstance(found, AvroRecord):
-                yield path, found
-                for field in found.fields:
+            named = reader.names[node.full]
+            if isinstance(named, AvroRecord):
+                yield path, named
+                for field in named.fields:
                     yield from _records(reader, field.type, (*path, field.name))
         case AvroArray():
             yield from _records(reader, node.items, (*path, "[]"))
@@ -230,10 +234,10 @@ class WriterShapes:
         """The writer fitted to the reader, under names that no branch has."""
         return fit_writer(writer, self.reader, "w")
 
-    def place(self, writer: AvroSchema, seen: FittedWriter) -> int:
+    def place(self, writer: AvroSchema, fitted: FittedWriter) -> int:
         """The branch of a writer that was looked at: that of its shape, or a new one."""
-        text = print_schema(AvroSchema(seen.root, seen.names))
-        key = (text, seen.aliases, seen.hidden, seen.extra)
+        text = print_schema(AvroSchema(fitted.root, fitted.names))
+        key = (text, fitted.aliases, fitted.hidden, fitted.extra)
         if key not in self.places:
             self.places[key] = len(self.fitted)
             self.fitted.append(fit_writer(writer, self.reader, f"w{len(self.fitted)}"))

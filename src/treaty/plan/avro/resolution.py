@@ -74,16 +74,16 @@ def find_origin(full: str) -> str:
 def pair_fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
     """The reader's field for each writer field that has one: by name first, then by the reader's aliases."""
     by_name = {field.name: field for field in reader.fields}
-    found = {field.name: by_name[field.name] for field in writer.fields if field.name in by_name}
-    taken = {field.name for field in found.values()}
-    free = {field.name for field in writer.fields} - found.keys()
+    pairs = {field.name: by_name[field.name] for field in writer.fields if field.name in by_name}
+    paired_names = {field.name for field in pairs.values()}
+    free = {field.name for field in writer.fields} - pairs.keys()
     for field in reader.fields:
-        if field.name not in taken:
+        if field.name not in paired_names:
             old = next((alias for alias in field.aliases if alias in free), None)
             if old is not None:
-                found[old] = field
+                pairs[old] = field
                 free.discard(old)
-    return found
+    return pairs
 
 
 def find_named_reader(writer: NamedType, reader: AvroType | None) -> NamedType | None:

@@ -52,8 +52,8 @@ def seal_schemas(plan: AvroFormatPlan, ending: bytes) -> SealedSchemas | None:
         return None
     numbers = [byte >> 1 for byte in ending]
     seal: Any = _make_seal(numbers)
-    for one in writer if isinstance(writer, list) else [writer]:
-        one["fields"][-1]["type"] = seal
+    for record in writer if isinstance(writer, list) else [writer]:
+        record["fields"][-1]["type"] = seal
         seal = SEAL  # a type is defined where it stands first
     reader["fields"] = columns
     seal_bytes = bytes((ending[0], *(number << 1 for number in numbers)))
@@ -72,26 +72,26 @@ def _is_sure(node: Any) -> bool:
 def _make_seal(numbers: Sequence[int]) -> Mapping[str, Any]:
     """The record of a fixed of one byte, and of a union for each number."""
     fields = [_make_field("first", {"type": "fixed", "name": FIRST, "size": 1})]
-    known: set[str] = set()
+    defined: set[str] = set()
     for place, number in enumerate(numbers):
         parts: list[Any] = [f"{NEVER}{at}" for at in range(number)]
         for at, name in enumerate(parts):
-            if name not in known:
-                endless = ENDLESS if known else _make_endless()
+            if name not in defined:
+                endless = ENDLESS if defined else _make_endless()
                 parts[at] = {"type": "record", "name": name, "fields": [_make_field("bytes", endless)]}
-                known.add(name)
+                defined.add(name)
         fields.append(_make_field(f"part{place}", [*parts, "null"]))
     return {"type": "record", "name": SEAL, "fields": fields}
 
 
 def _make_endless() -> Mapping[str, Any]:
     """A record of more bytes than a payload has."""
-    made: Mapping[str, Any] = {"type": "fixed", "name": f"{ENDLESS}0", "size": PIECE}
+    endless: Mapping[str, Any] = {"type": "fixed", "name": f"{ENDLESS}0", "size": PIECE}
     for step in range(1, DOUBLINGS + 1):
         name = f"{ENDLESS}{step}" if step < DOUBLINGS else ENDLESS
-        halves = [_make_field("left", made), _make_field("right", made["name"])]
-        made = {"type": "record", "name": name, "fields": halves}
-    return made
+        halves = [_make_field("left", endless), _make_field("right", endless["name"])]
+        endless = {"type": "record", "name": name, "fields": halves}
+    return endless
 
 
 def _make_field(name: str, type_: Any) -> Mapping[str, Any]:

@@ -40,20 +40,20 @@ def pair_branches(olds: Sequence[AvroSide], news: Sequence[AvroSide]) -> list[in
     for place, old in enumerate(olds):
         for key in _list_keys(old.solid):
             table[key].append(place)
-    found: list[int | None] = [None] * len(news)
-    taken = set[int]()
+    places: list[int | None] = [None] * len(news)
+    used_places = set[int]()
     for rule in (_find_same, _find_known, _find_renamed, _find_last_part, _find_family):
         for at, new in enumerate(news):
-            if found[at] is None:
-                free = (place for key in rule(new.solid) for place in table.get(key, ()) if place not in taken)
-                found[at] = chosen = next(free, None)
-                taken |= set() if chosen is None else {chosen}
+            if places[at] is None:
+                free = (place for key in rule(new.solid) for place in table.get(key, ()) if place not in used_places)
+                places[at] = chosen = next(free, None)
+                used_places |= set() if chosen is None else {chosen}
     solid = [place for place, old in enumerate(olds) if not is_null(old.node)]
     if len(solid) == 1:
         for at, new in enumerate(news):
-            if found[at] is None and _is_family(new.solid.kind, olds[solid[0]].solid.kind):
-                found[at] = solid[0]
-    return found
+            if places[at] is None and _is_family(new.solid.kind, olds[solid[0]].solid.kind):
+                places[at] = solid[0]
+    return places
 
 
 def _list_keys(solid: Solid) -> set[BranchKey]:
@@ -87,9 +87,9 @@ def _find_last_part(new: Solid) -> Iterator[BranchKey]:
 
 def _find_family(new: Solid) -> Iterator[BranchKey]:
     """The kinds that a number or a text shares a column with, the nearest ones first."""
-    others = [*(kind for some in FAMILIES if new.kind in some for kind in sorted(some))]
-    others += NUMBERS if new.kind in NUMBERS else ()
-    for kind in dict.fromkeys(others):
+    kinds = [*(kind for some in FAMILIES if new.kind in some for kind in sorted(some))]
+    kinds += NUMBERS if new.kind in NUMBERS else ()
+    for kind in dict.fromkeys(kinds):
         yield "kind", kind, ""
 
 
@@ -178,8 +178,8 @@ class _Reading:
         if isinstance(new, AvroUnion):
             self._read(old.branches if isinstance(old, AvroUnion) else (left,), new, key, path)
         elif isinstance(old, AvroUnion):
-            for one in old.branches:
-                self.pair(one, right, key, path)
+            for branch in old.branches:
+                self.pair(branch, right, key, path)
         elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
             self.pair(old.items, new.items, (*key, "[]"), (*path, "[]"))
         elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
@@ -201,10 +201,10 @@ class _Reading:
         names = tuple(_name(self.writer.resolve(one)) for one in parts)
         if len(solid) > 1 or len([*_drop_nulls(parts)]) > 1:
             self.found[key] = ReadUnion(path, names, members)
-        for one, place, member in zip(parts, places, members, strict=True):
+        for part, place, member in zip(parts, places, members, strict=True):
             if place is not None:
                 step = () if len(solid) == 1 else (f"member{member}",)
-                self.pair(one, new.branches[place], (*key, *step), (*path, *step))
+                self.pair(part, new.branches[place], (*key, *step), (*path, *step))
 
     def _table(self, union: AvroUnion) -> UnionBranches:
         if id(union) not in self.tables:

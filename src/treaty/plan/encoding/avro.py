@@ -52,10 +52,10 @@ class _AvroTargets:
         self._schema = schema
 
     def find_target(self, node: AvroType) -> Target:
-        found = self._schema.resolve(node)
-        match found:
+        resolved = self._schema.resolve(node)
+        match resolved:
             case AvroRecord():
-                return RecordTarget(found.full, tuple(map(self._member, found.fields)))
+                return RecordTarget(resolved.full, tuple(map(self._member, resolved.fields)))
             case AvroArray(items):
                 return ListTarget(self._one(items), nullable=self._free(items))
             case AvroMap(values):
@@ -63,32 +63,32 @@ class _AvroTargets:
             case AvroEnum(symbols=symbols):
                 return LeafTarget(Scalar("string"), (LossCheck("symbols", symbols),))
             case AvroUnion():
-                one = self._one(found)
-                parts = tuple(part for part in found.branches if not is_null(part))
-                if not isinstance(one, AvroUnion) or not parts:
-                    return self.find_target(one)
+                only_branch = self._one(resolved)
+                parts = tuple(part for part in resolved.branches if not is_null(part))
+                if not isinstance(only_branch, AvroUnion) or not parts:
+                    return self.find_target(only_branch)
                 branches = tuple((part, self._least(part, 0)) for part in parts)
-                return UnionTarget(branches, nullable=self._free(found))
-        return self._leaf(found)
+                return UnionTarget(branches, nullable=self._free(resolved))
+        return self._leaf(resolved)
 
     def _one(self, node: AvroType) -> AvroType:
         """The only branch that is not null, or the type itself."""
-        found = self._schema.resolve(node)
-        if isinstance(found, AvroUnion):
-            parts = [part for part in found.branches if not is_null(part)]
-            return parts[0] if len(parts) == 1 else AvroPrimitive("null") if not parts else found
+        resolved = self._schema.resolve(node)
+        if isinstance(resolved, AvroUnion):
+            parts = [part for part in resolved.branches if not is_null(part)]
+            return parts[0] if len(parts) == 1 else AvroPrimitive("null") if not parts else resolved
         return node
 
     def _free(self, node: AvroType) -> bool:
-        found = self._schema.resolve(node)
-        return any(map(is_null, found.branches)) if isinstance(found, AvroUnion) else is_null(found)
+        resolved = self._schema.resolve(node)
+        return any(map(is_null, resolved.branches)) if isinstance(resolved, AvroUnion) else is_null(resolved)
 
     def _member(self, field: Field) -> FieldTarget:
         default = None
         if field.default is not ABSENT and (field.default is not None or not self._free(field.type)):
             value = self._plain(field.type, field.default)
-            shown = print_json(value)
-            default = ColumnConversion("", "constant", self._least(field.type, 0, whole=True), constant=shown)
+            text = print_json(value)
+            default = ColumnConversion("", "constant", self._least(field.type, 0, all_fields=True), constant=text)
         return FieldTarget(field.name, self._one(field.type), self._free(field.type), field.aliases, default)
 
     def _leaf(self, node: AvroPrimitive | AvroFixed) -> LeafTarget:
@@ -105,45 +105,46 @@ class _AvroTargets:
         millis = {**INSTANTS, **WALLS}.get(name) == 3
         return LeafTarget(kind, (LossCheck("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
 
-    def _least(self, node: AvroType, depth: int, *, whole: bool = False) -> str:
-        """The smallest Spark type that is one of a type: for nulls (`whole`: for defaults, with all fields)."""
+    def _least(self, node: AvroType, depth: int, *, all_fields: bool = False) -> str:
+        """The smallest Spark type that is one of a type: for nulls (`all_fields`: for defaults, with all fields)."""
         if depth > DEEPEST:
             raise PlanError("a branch of a union contains itself, and Spark has no type for that")
-        one = self._one(node)
-        found = self._schema.resolve(one)
-        match found:
+        only_branch = self._one(node)
+        resolved = self._schema.resolve(only_branch)
+        match resolved:
             case AvroRecord():
-                wanted = [each for each in found.fields if whole or not self._free(each.type)]
+                fields = [each for each in resolved.fields if all_fields or not self._free(each.type)]
                 inside = (
-                    f"{quote_name(each.name)}: {self._least(each.type, depth + 1, whole=whole)}" for each in wanted
+                    f"{quote_name(each.name)}: {self._least(each.type, depth + 1, all_fields=all_fields)}"
+                    for each in fields
                 )
                 return f"STRUCT<{', '.join(inside)}>"
             case AvroArray(items):
-                return f"ARRAY<{self._least(items, depth + 1, whole=whole)}>"
+                return f"ARRAY<{self._least(items, depth + 1, all_fields=all_fields)}>"
             case AvroMap(values):
-                return f"MAP<STRING, {self._least(values, depth + 1, whole=whole)}>"
+                return f"MAP<STRING, {self._least(values, depth + 1, all_fields=all_fields)}>"
             case AvroUnion():
-                parts = [part for part in found.branches if not is_null(part)]
+                parts = [part for part in resolved.branches if not is_null(part)]
                 kinds = (f"`member{at}`: {self._least(part, depth + 1)}" for at, part in enumerate(parts))
                 return f"STRUCT<{', '.join(kinds)}>"
             case AvroEnum():
                 return PLAIN["enum"]
-        return ddl(found, self._schema.names)
+        return ddl(resolved, self._schema.names)
 
     def _plain(self, node: AvroType, value: Any) -> Json:
         """A default as a column's value: times in microseconds, decimals as text, of a union its first branch."""
-        found = self._schema.resolve(node)
-        if isinstance(found, AvroUnion):
-            first = next((part for part in found.branches if self._takes(part, value)), found.branches[0])
-            if is_null(first) or not isinstance(self._one(found), AvroUnion):
+        resolved = self._schema.resolve(node)
+        if isinstance(resolved, AvroUnion):
+            first = next((part for part in resolved.branches if self._takes(part, value)), resolved.branches[0])
+            if is_null(first) or not isinstance(self._one(resolved), AvroUnion):
                 return None if is_null(first) else self._plain(first, value)
-            parts = [part for part in found.branches if not is_null(part)]
+            parts = [part for part in resolved.branches if not is_null(part)]
             return {f"member{parts.index(first)}": self._plain(first, value)}
-        match found:
+        match resolved:
             case AvroRecord():
                 return {
                     each.name: self._plain(each.type, value.get(each.name, each.default))
-                    for each in found.fields
+                    for each in resolved.fields
                     if each.name in value or each.default is not ABSENT
                 }
             case AvroArray(items):
@@ -151,7 +152,7 @@ class _AvroTargets:
             case AvroMap(values):
                 return {key: self._plain(values, each) for key, each in value.items()}
             case AvroPrimitive() | AvroFixed():
-                return _plain_leaf(found, value)
+                return _plain_leaf(resolved, value)
         text: Json = value
         return text
 
@@ -165,5 +166,5 @@ def _plain_leaf(node: AvroPrimitive | AvroFixed, value: Any) -> Json:
     if logical and name == "decimal":
         unscaled = int.from_bytes(value.encode("latin-1"), "big", signed=True)
         return f"{unscaled}E-{logical.scale}"
-    found: Json = value * 1000 if name.endswith("timestamp-millis") else value
-    return found
+    plain_value: Json = value * 1000 if name.endswith("timestamp-millis") else value
+    return plain_value

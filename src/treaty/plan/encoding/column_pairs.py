@@ -34,17 +34,17 @@ def pair_columns(
     """
     walk = _ColumnPairing(find_target, lossy=frozenset(lossy))
     if isinstance(find_target(root), RecordTarget):
-        found = walk.place(Struct(tuple(columns)), root, "", nullable=False)
+        conversion = walk.place(Struct(tuple(columns)), root, "", nullable=False)
     elif len(columns) == 1:
-        found = walk.place(columns[0].type, root, "", nullable=False)  # a null is a delete marker
+        conversion = walk.place(columns[0].type, root, "", nullable=False)  # a null is a delete marker
     else:
         raise PlanError(f"the schema is no record, so it takes one column, and {len(columns)} are there: name it")
-    if found is None or walk.problems:
+    if conversion is None or walk.problems:
         more = f" (and {len(walk.problems) - NAMED_FIELDS} more)" if len(walk.problems) > NAMED_FIELDS else ""
         raise PlanError("; ".join(walk.problems[:NAMED_FIELDS]) + more)
     if idle := sorted(walk.lossy - walk.used):
         raise PlanError(f"lossy names {', '.join(idle)}, where nothing is there to be lost: leave it out")
-    return found
+    return conversion
 
 
 @dataclass(slots=True)
@@ -58,28 +58,28 @@ class _ColumnPairing:
         """A column that may be null (`nullable`) and must not be as one place of the schema; None after a problem."""
         target = self.find_target(handle)
         if isinstance(target, UnionTarget):
-            found = self._choice(have, target, path)
-            return replace(found, required=nullable and not target.nullable) if found else None
+            conversion = self._choice(have, target, path)
+            return replace(conversion, required=nullable and not target.nullable) if conversion else None
         match target, have:
             case LeafTarget(), _:
-                found = self._leaf(have, target, path)
+                conversion = self._leaf(have, target, path)
             case RecordTarget(), Struct():
-                found = self._fields(have, target, path)
+                conversion = self._fields(have, target, path)
             case ListTarget(), List():
-                found = self._items(have, target, path)
+                conversion = self._items(have, target, path)
             case MapTarget(), Map():
-                found = self._entries(have, target, path)
+                conversion = self._entries(have, target, path)
             case _, Scalar("null"):
-                found = ColumnConversion(path, "constant", "VOID", constant="null")
+                conversion = ColumnConversion(path, "constant", "VOID", constant="null")
             case _:
-                found = None
+                conversion = None
                 word = {RecordTarget: "record", ListTarget: "list", MapTarget: "map"}[type(target)]
                 self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which cannot be a {word}")
-        return replace(found, required=nullable) if found else None
+        return replace(conversion, required=nullable) if conversion else None
 
     def _leaf(self, have: ColumnType, leaf: LeafTarget, path: str) -> ColumnConversion | None:
-        taken = have.name in leaf.takes if isinstance(have, Scalar) else "decimal" in leaf.takes
-        way = ("keep", ()) if taken else cast(have, leaf.type)
+        is_taken = have.name in leaf.takes if isinstance(have, Scalar) else "decimal" in leaf.takes
+        way = ("keep", ()) if is_taken else cast(have, leaf.type)
         if leaf.carrier in NANOS and have in NANOS.values():
             way = (leaf.carrier, (LossCheck("fits"),)) if have == NANOS[leaf.carrier] else None
         if leaf.carrier == "base64" and have == Scalar("binary"):
@@ -87,17 +87,17 @@ class _ColumnPairing:
         if way is None:
             self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which cannot be {type_ddl(leaf.type)}")
             return None
-        kind = type_ddl(have if taken else leaf.type)
+        kind = type_ddl(have if is_taken else leaf.type)
         checks = self._checks((*way[1], *leaf.checks), way[0], path)
-        made = ColumnConversion(path, way[0], kind, type_ddl(have), same=way[0] == "keep", checks=checks)
+        conversion = ColumnConversion(path, way[0], kind, type_ddl(have), same=way[0] == "keep", checks=checks)
         if not leaf.carried:
-            return made
+            return conversion
         return ColumnConversion(
             path,
             leaf.carrier,
             leaf.carried,
             kind,
-            parts=(ConversionPart("", "", made),),
+            parts=(ConversionPart("", "", conversion),),
             checks=_conversion_checks(leaf),
         )
 
@@ -110,11 +110,11 @@ class _ColumnPairing:
         return tuple(one for one in checks if one.name not in LOSSY)
 
     def _fields(self, have: Struct, target: RecordTarget, path: str) -> ColumnConversion:
-        there = {one.name: one for one in have.columns}
-        known = {name for member in target.members for name in (member.name, *member.aliases)}
-        for strange in sorted(there.keys() - known):
+        by_name = {one.name: one for one in have.columns}
+        field_names = {name for member in target.members for name in (member.name, *member.aliases)}
+        for strange in sorted(by_name.keys() - field_names):
             self.problems.append(f"the schema has no field for {path}/{strange}: drop it first")
-        parts = [part for member in target.members if (part := self._member(there, member, path)) is not None]
+        parts = [part for member in target.members if (part := self._member(by_name, member, path)) is not None]
         kinds = ", ".join(f"{quote_name(part.name)}: {part.fit.type}" for part in parts)
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts
@@ -124,17 +124,19 @@ class _ColumnPairing:
             path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
         )
 
-    def _member(self, there: dict[str, Column], member: FieldTarget, path: str) -> ConversionPart | None:
+    def _member(self, by_name: dict[str, Column], member: FieldTarget, path: str) -> ConversionPart | None:
         at = f"{path}/{member.name}"
-        source = next((name for name in (member.name, *member.aliases) if name in there), None)
+        source = next((name for name in (member.name, *member.aliases) if name in by_name), None)
         if source is not None:
-            free = there[source].nullable and not member.nullable
-            found = self.place(there[source].type, member.handle, at, nullable=free)
-            if found is not None and member.nullable:
-                found = replace(found, required=False)
-            if found is not None and member.present:
-                found = ColumnConversion(at, "present", "VARIANT", found.type, parts=(ConversionPart("", "", found),))
-            return ConversionPart(member.name, source, found) if found else None
+            free = by_name[source].nullable and not member.nullable
+            conversion = self.place(by_name[source].type, member.handle, at, nullable=free)
+            if conversion is not None and member.nullable:
+                conversion = replace(conversion, required=False)
+            if conversion is not None and member.present:
+                conversion = ColumnConversion(
+                    at, "present", "VARIANT", conversion.type, parts=(ConversionPart("", "", conversion),)
+                )
+            return ConversionPart(member.name, source, conversion) if conversion else None
         if member.default is not None:
             return ConversionPart(member.name, "", replace(member.default, path=at))
         if not member.nullable:
@@ -173,24 +175,26 @@ class _ColumnPairing:
                 FieldTarget(name, one, nullable=True, default=_null(kind))
                 for name, (one, kind) in zip(names, target.branches, strict=True)
             )
-            made = self._fields(have, RecordTarget("", members), path)
-            return replace(made, way="choose", checks=(LossCheck("one"),))
-        told = len(self.problems)
-        found: list[tuple[int, ColumnConversion]] = []
+            conversion = self._fields(have, RecordTarget("", members), path)
+            return replace(conversion, way="choose", checks=(LossCheck("one"),))
+        problems_before = len(self.problems)
+        fitting: list[tuple[int, ColumnConversion]] = []
         for at, (branch, _) in enumerate(target.branches):
             tried = self.place(have, branch, path, nullable=False)
-            found += [(at, tried)] if tried is not None and len(self.problems) == told else []
-            del self.problems[told:]
-        if not found:
+            fitting += [(at, tried)] if tried is not None and len(self.problems) == problems_before else []
+            del self.problems[problems_before:]
+        if not fitting:
             self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which is no branch of the union")
             return None
-        mine, best = min(found, key=lambda one: (not one[1].same, one[1].way != "keep", len(one[1].checks), -one[0]))
+        best_place, best = min(
+            fitting, key=lambda one: (not one[1].same, one[1].way != "keep", len(one[1].checks), -one[0])
+        )
         parts = tuple(
-            ConversionPart(name, "", best if at == mine else _null(target.branches[at][1]))
+            ConversionPart(name, "", best if at == best_place else _null(target.branches[at][1]))
             for at, name in enumerate(names)
         )
         kinds = ", ".join(f"`{part.name}`: {part.fit.type}" for part in parts)
-        return ColumnConversion(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[mine])
+        return ColumnConversion(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[best_place])
 
 
 def _null(kind: str) -> ColumnConversion:
@@ -208,7 +212,7 @@ def _conversion_checks(leaf: LeafTarget) -> tuple[LossCheck, ...]:
 def pair_column(column: Column, find_target: FindTarget, handle: Handle) -> ColumnConversion:
     """How one column becomes one place of a schema. Raises `PlanError`."""
     walk = _ColumnPairing(find_target)
-    found = walk.place(column.type, handle, f"/{column.name}", nullable=column.nullable)
-    if found is None or walk.problems:
+    conversion = walk.place(column.type, handle, f"/{column.name}", nullable=column.nullable)
+    if conversion is None or walk.problems:
         raise PlanError("; ".join(walk.problems[:NAMED_FIELDS]))
-    return found
+    return conversion

@@ -30,8 +30,8 @@ CHOICES = 20
 
 def make_targets(document: JsonSchema) -> tuple[FindTarget, Handle]:
     """The places of a schema, each the type of its column and the schemas that speak about it, and the first of them."""
-    made = derive_columns(document, COLUMN_RECURSION)
-    root: ColumnType = made.columns[0].type if made.whole else Struct(made.columns)
+    columns = derive_columns(document, COLUMN_RECURSION)
+    root: ColumnType = columns.columns[0].type if columns.whole else Struct(columns.columns)
     return _JsonTargets(document).find_target, (root, (document.root,))
 
 
@@ -43,36 +43,38 @@ class _JsonTargets:
 
     def find_target(self, handle: tuple[ColumnType, tuple[SchemaNode, ...]]) -> Target:
         kind, nodes = handle
-        found = merge_constraints(self._document, nodes)
+        merged = merge_constraints(self._document, nodes)
         match kind:
             case Struct():
-                return RecordTarget("", tuple(self._members(kind, found)))
+                return RecordTarget("", tuple(self._members(kind, merged)))
             case List(element, nullable):
-                return ListTarget((element, tuple(found.items)), nullable)
+                return ListTarget((element, tuple(merged.items)), nullable)
             case Map(_, value, nullable):
-                return MapTarget(STRINGS, (value, (*found.rest, *found.patterns)), nullable)
+                return MapTarget(STRINGS, (value, (*merged.rest, *merged.patterns)), nullable)
             case Decimal():
                 return LeafTarget(kind)
         if kind.name == "variant":
             return LeafTarget(kind, (LossCheck("wide"),), carrier="embed", carried="VARIANT")
         if kind.name == "string":
-            words = self._words(found)
-            coded = found.get_all("contentEncoding") == ["base64"]
+            words = self._words(merged)
+            coded = merged.get_all("contentEncoding") == ["base64"]
             return LeafTarget(kind, (LossCheck("symbols", words),) if words else (), carrier="base64" if coded else "")
         return LeafTarget(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
 
-    def _members(self, kind: Struct, found: MergedConstraints) -> Iterable[FieldTarget]:
-        required, properties = self._named(found, 0)
-        for one in kind.columns:
-            nodes = tuple(properties.get(one.name, ()))
-            needed = one.name in required or not one.nullable
+    def _members(self, kind: Struct, merged: MergedConstraints) -> Iterable[FieldTarget]:
+        required, properties = self._named(merged, 0)
+        for column in kind.columns:
+            nodes = tuple(properties.get(column.name, ()))
+            needed = column.name in required or not column.nullable
             free = not nodes or self._null(nodes, 0)
-            yield FieldTarget(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
+            yield FieldTarget(
+                column.name, (column.type, nodes), free or not needed, present=needed and free and bool(nodes)
+            )
 
-    def _named(self, found: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
+    def _named(self, merged: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""
-        required, properties = set(found.required), {name: list(nodes) for name, nodes in found.properties.items()}
-        for choice in found.choices if depth < CHOICES else ():
+        required, properties = set(merged.required), {name: list(nodes) for name, nodes in merged.properties.items()}
+        for choice in merged.choices if depth < CHOICES else ():
             parts = [self._named(merge_constraints(self._document, [one]), depth + 1) for one in choice]
             required |= set[str].intersection(*(part[0] for part in parts)) if parts else set()
             for _, inside in parts:
@@ -82,16 +84,16 @@ class _JsonTargets:
 
     def _null(self, nodes: Iterable[SchemaNode], depth: int) -> bool:
         """Whether null may stand at a place."""
-        found = merge_constraints(self._document, nodes)
-        if found.never or (found.kinds is not None and "null" not in found.kinds):
+        merged = merge_constraints(self._document, nodes)
+        if merged.never or (merged.kinds is not None and "null" not in merged.kinds):
             return False
-        if found.values is not None and None not in found.values:
+        if merged.values is not None and None not in merged.values:
             return False
         if depth >= CHOICES:
             return True
-        return all(any(self._null([one], depth + 1) for one in choice) for choice in found.choices)
+        return all(any(self._null([one], depth + 1) for one in choice) for choice in merged.choices)
 
-    def _words(self, found: MergedConstraints) -> tuple[str, ...]:
+    def _words(self, merged: MergedConstraints) -> tuple[str, ...]:
         """The texts that may stand here, where they are counted."""
-        values = found.values
+        values = merged.values
         return tuple(one for one in values if isinstance(one, str)) if values else ()

@@ -32,20 +32,20 @@ class EncodeDryRun:
 
     def to_json(self) -> str:
         """The result for machines: `fine`, the schema, reasons and problems, and `planned` by column."""
-        made: dict[str, Any] = {"fine": self.fine, **asdict(self)}
-        del made["plan"]
-        made["planned"] = (
+        result: dict[str, Any] = {"fine": self.fine, **asdict(self)}
+        del result["plan"]
+        result["planned"] = (
             [{"path": path, "step": step} for path, step in list_steps(self.plan.fit)] if self.plan else []
         )
-        return json.dumps(made, ensure_ascii=False)
+        return json.dumps(result, ensure_ascii=False)
 
     def explain(self) -> str:
         """The result as text for people."""
-        there = f"is a version already, id {self.schema_id}"
+        existing = f"is a version already, id {self.schema_id}"
         new = "would be registered" if self.registers else "is no version, and registering it was not asked for"
         lines = [
             f"Dry run for {self.subject} ({self.format or 'no schema'})",
-            f"  schema   {there if self.schema_id else new}",
+            f"  schema   {existing if self.schema_id else new}",
             *(f"  refused  {reason}" for reason in self.reasons),
             *(f"  problem  {problem}" for problem in self.problems),
         ]

@@ -35,11 +35,11 @@ def make_encode_plan(
     could be encoded, before anything is registered; `NotFound` for a version or schema that does not exist,
     `Incompatible` where a new one is refused, and `Unavailable`. `registry` may be the address of a server.
     """
-    with open_registry(registry) as known:
+    with open_registry(registry) as opened:
         place = subject_of(subject)
-        found = _find_schema(known, place, columns, options)
-        plan = compose(found, columns, options)
-        return _with_encoding(known, place, plan, (found.ordinal, options.codec)) if plan.framing == PRAVEGA else plan
+        schema = _find_schema(opened, place, columns, options)
+        plan = compose(schema, columns, options)
+        return _with_encoding(opened, place, plan, (schema.ordinal, options.codec)) if plan.framing == PRAVEGA else plan
 
 
 def _with_encoding(registry: Registry, group: Subject, plan: EncodePlan, pair: tuple[int, str]) -> EncodePlan:
@@ -65,13 +65,13 @@ def _find_schema(
         return registry_queries.find_version(registry, place, options.version)
     if options.register:
         compose(_candidate(registry, place, draft), columns, options)
-        found = registry.ask(Register(place, draft)).answer.version
+        version = registry.ask(Register(place, draft)).answer.version
     else:
-        found = registry.ask(Lookup(place, draft)).answer
-    known = registry_queries.find_schema(registry, found.schema_id, place.context)
-    if known is None:
-        raise PlanError(f"{place} has no schema with id {found.schema_id}")
-    return replace(known, subject=found.subject, version=found.number, ordinal=found.ordinal)
+        version = registry.ask(Lookup(place, draft)).answer
+    schema = registry_queries.find_schema(registry, version.schema_id, place.context)
+    if schema is None:
+        raise PlanError(f"{place} has no schema with id {version.schema_id}")
+    return replace(schema, subject=version.subject, version=version.number, ordinal=version.ordinal)
 
 
 def check_columns(
@@ -81,31 +81,31 @@ def check_columns(
 
     Raises `NotFound` for a version that does not exist, and `Unavailable`.
     """
-    with open_registry(registry) as known:
-        return _check_columns(known, subject, columns, options)
+    with open_registry(registry) as opened:
+        return _check_columns(opened, subject, columns, options)
 
 
 def _check_columns(registry: Registry, subject: str, columns: Sequence[Column], options: EncodeOptions) -> EncodeDryRun:
     place = subject_of(subject)
     try:
         draft = make_draft(registry, place, columns, options)
-    except PlanError as wrong:
-        return EncodeDryRun(subject, "", "", problems=(str(wrong),))
+    except PlanError as error:
+        return EncodeDryRun(subject, "", "", problems=(str(error),))
     if draft is None:
-        known = registry_queries.find_version(registry, place, options.version)
+        schema = registry_queries.find_version(registry, place, options.version)
         return _try_plan(
-            known, columns, options, EncodeDryRun(subject, known.format, _text(known), schema_id=known.schema_id)
+            schema, columns, options, EncodeDryRun(subject, schema.format, _text(schema), schema_id=schema.schema_id)
         )
     result = EncodeDryRun(subject, draft.format, draft.text)
     try:
-        found = registry.ask(Lookup(place, draft)).answer
-        result = replace(result, schema_id=found.schema_id)
+        version = registry.ask(Lookup(place, draft)).answer
+        result = replace(result, schema_id=version.schema_id)
     except (NotFound, Refusal):
         result = _check_draft(registry, place, draft, replace(result, registers=options.register))
     try:
         return _try_plan(_candidate(registry, place, draft), columns, options, result)
-    except InvalidSchemaError as wrong:
-        return replace(result, compatible=False, reasons=(str(wrong),))
+    except InvalidSchemaError as error:
+        return replace(result, compatible=False, reasons=(str(error),))
 
 
 def _check_draft(registry: Registry, place: Subject, draft: Draft, result: EncodeDryRun) -> EncodeDryRun:
@@ -115,19 +115,19 @@ def _check_draft(registry: Registry, place: Subject, draft: Draft, result: Encod
         return result
     except Refusal as refused:
         return replace(result, compatible=False, reasons=(str(refused),))
-    told = tuple(one.message(reader="the new schema", writer="the version before") for one in checked.findings)
+    messages = tuple(one.message(reader="the new schema", writer="the version before") for one in checked.findings)
     return replace(
-        result, compatible=checked.compatible, reasons=() if checked.compatible else told or checked.messages
+        result, compatible=checked.compatible, reasons=() if checked.compatible else messages or checked.messages
     )
 
 
 def _try_plan(
-    known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, result: EncodeDryRun
+    schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, result: EncodeDryRun
 ) -> EncodeDryRun:
     try:
-        return replace(result, plan=compose(known, columns, options))
-    except PlanError as wrong:
-        return replace(result, problems=(str(wrong),))
+        return replace(result, plan=compose(schema, columns, options))
+    except PlanError as error:
+        return replace(result, problems=(str(error),))
 
 
 def make_draft(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions) -> Draft | None:
@@ -146,10 +146,10 @@ def make_draft(registry: Registry, place: Subject, columns: Sequence[Column], op
 
 def _latest(registry: Registry, place: Subject) -> tuple[RegisteredSchema, tuple[Reference, ...]] | None:
     try:
-        found = registry.ask(GetVersion(place, LATEST)).answer
+        version = registry.ask(GetVersion(place, LATEST)).answer
     except NotFound:
         return None
-    return registry_queries.find_version(registry, place, found.number), found.references
+    return registry_queries.find_version(registry, place, version.number), version.references
 
 
 def _candidate(registry: Registry, place: Subject, draft: Draft) -> RegisteredSchema:
@@ -158,5 +158,5 @@ def _candidate(registry: Registry, place: Subject, draft: Draft) -> RegisteredSc
     return RegisteredSchema(0, str(place), 0, draft.format, registry_queries.parse_resolved(meaning), meaning=meaning)
 
 
-def _text(known: RegisteredSchema) -> str:
-    return known.meaning.text if known.meaning else ""
+def _text(schema: RegisteredSchema) -> str:
+    return schema.meaning.text if schema.meaning else ""

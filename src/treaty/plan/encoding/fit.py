@@ -102,10 +102,10 @@ class ColumnConversion:
 
     def steps(self) -> tuple[str, ...]:
         """What is done here, in words; empty where nothing is."""
-        done = [] if self.way in {"keep", "record", "items", "entries"} else [self._done()]
-        asked = [sentence(self, check).removeprefix(self.path).strip() for check in self.checks]
-        asked = [*(["is null"] if self.required else []), *asked]
-        return (*done, *([f"bad where it {' or '.join(asked)}"] if asked else []))
+        actions = [] if self.way in {"keep", "record", "items", "entries"} else [self._done()]
+        conditions = [sentence(self, check).removeprefix(self.path).strip() for check in self.checks]
+        conditions = [*(["is null"] if self.required else []), *conditions]
+        return (*actions, *([f"bad where it {' or '.join(conditions)}"] if conditions else []))
 
     def _done(self) -> str:
         if self.way == "cast":
@@ -116,9 +116,9 @@ class ColumnConversion:
 def sentence(fit: ColumnConversion, check: LossCheck) -> str:
     """The message of a bad row."""
     more = "" if len(check.args) <= SYMBOLS_SHOWN else ", …"
-    shown = ", ".join(check.args[:SYMBOLS_SHOWN]) + more
+    symbols = ", ".join(check.args[:SYMBOLS_SHOWN]) + more
     path = fit.path or "the value"
-    return CHECKS[check.name].format(path=path, type=fit.type, args=check.args, shown=shown)
+    return CHECKS[check.name].format(path=path, type=fit.type, args=check.args, shown=symbols)
 
 
 def read_conversion(parts: Mapping[str, Any]) -> ColumnConversion:

@@ -76,15 +76,15 @@ class _ProtobufTargets:
             return _TIMES[full]
         if full in KNOWN:
             return LeafTarget(Scalar("variant"))
-        if full == DECIMAL and (found := self._digits(written)) and found[0] <= DECIMAL_DIGITS:
-            return LeafTarget(Decimal(*found))
+        if full == DECIMAL and (digits := self._digits(written)) and digits[0] <= DECIMAL_DIGITS:
+            return LeafTarget(Decimal(*digits))
         return self.find_target(field.message_type)
 
     def _digits(self, field: FieldDescriptor) -> tuple[int, int] | None:
         """Precision and scale, which only the text says."""
         full = field.containing_type.full_name if field.containing_type else ""
-        for one in self._schema.files.values():
-            symbol = one.symbols.get(full)
+        for file in self._schema.files.values():
+            symbol = file.symbols.get(full)
             if symbol is not None and isinstance(symbol.node, Message):
                 return next(
                     (read_digits(each.options) for each in symbol.node.all_fields if each.name == field.name), None
@@ -99,7 +99,7 @@ def _members(message: Descriptor) -> Iterator[FieldTarget]:
 
 def leaf_of(kind: str) -> LeafTarget:
     """A scalar of Protobuf by its name."""
-    made = PLAIN[kind]
-    assert isinstance(made, Scalar | Decimal)
+    column_type = PLAIN[kind]
+    assert isinstance(column_type, Scalar | Decimal)
     low, high = RANGES.get(kind, (0, 0))
-    return LeafTarget(made, (LossCheck("range", (str(low), str(high))),) if high else ())
+    return LeafTarget(column_type, (LossCheck("range", (str(low), str(high))),) if high else ())

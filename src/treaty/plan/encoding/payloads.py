@@ -25,8 +25,8 @@ def derive_columns(form: Format[Any], schema: Any) -> Columns:
     assert form.columns is not None, "a format whose rows can be encoded has columns"
     try:
         return form.columns(schema)
-    except InvalidSchemaError as wrong:
-        raise PlanError(f"the schema has no columns: {wrong}") from wrong
+    except InvalidSchemaError as error:
+        raise PlanError(f"the schema has no columns: {error}") from error
 
 
 def make_targets(columns: Columns) -> tuple[FindTarget, ColumnType]:

@@ -28,45 +28,45 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.strictness import MEANT_FOR, PLUGINS
 
 
-def compose(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+def compose(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
     """The plan for rows of these columns under a schema. Raises `PlanError` with what does not go together."""
-    composer = _COMPOSERS.get(known.format, _payload)
-    if known.format in _COMPOSERS and options.encoding:
+    composer = _COMPOSERS.get(schema.format, _payload)
+    if schema.format in _COMPOSERS and options.encoding:
         raise PlanError(
-            f"encoding = {options.encoding!r} is for {PLUGINS}, and the rows to write are {known.format}; leave it out"
+            f"encoding = {options.encoding!r} is for {PLUGINS}, and the rows to write are {schema.format}; leave it out"
         )
-    if options.message and known.format != MEANT_FOR["message"]:
+    if options.message and schema.format != MEANT_FOR["message"]:
         raise PlanError(
-            f"message = {options.message!r} is for PROTOBUF, and the rows to write are {known.format}; leave it out"
+            f"message = {options.message!r} is for PROTOBUF, and the rows to write are {schema.format}; leave it out"
         )
-    if options.validate and known.format != MEANT_FOR["validate"]:
-        raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
-    made = composer(known, columns, options)
+    if options.validate and schema.format != MEANT_FOR["validate"]:
+        raise PlanError(f"{schema.format} is checked while it is written; only JSON is validated on request")
+    plan = composer(schema, columns, options)
     if options.codec and options.framing != PRAVEGA:
         raise PlanError(f"codec = {options.codec!r} is for the framing {PRAVEGA}, and it is {options.framing}")
-    return replace(made, head=_front(known, options).hex() + ("" if options.framing == PRAVEGA else made.head))
+    return replace(plan, head=_front(schema, options).hex() + ("" if options.framing == PRAVEGA else plan.head))
 
 
-def _front(known: RegisteredSchema, options: EncodeOptions) -> bytes:
+def _front(schema: RegisteredSchema, options: EncodeOptions) -> bytes:
     """What stands before payloads and says their schema; with Pravega's framing nothing, until the encoding is known."""
-    if options.framing in {PRAVEGA, "prefix"} or (options.framing == "header" and not known.guid):
-        return b"" if options.framing == PRAVEGA else encode_id(known.schema_id)
+    if options.framing in {PRAVEGA, "prefix"} or (options.framing == "header" and not schema.guid):
+        return b"" if options.framing == PRAVEGA else encode_id(schema.schema_id)
     if options.framing == "header":
-        return encode_guid(known.guid)
-    if not known.schema_id:
+        return encode_guid(schema.guid)
+    if not schema.schema_id:
         return b""  # a schema that is not registered yet
-    front = HEADS[options.framing](known)
+    front = HEADS[options.framing](schema)
     if front is None:
-        raise PlanError(f"the framing {options.framing} is for AVRO, and the rows to write are {known.format}")
+        raise PlanError(f"the framing {options.framing} is for AVRO, and the rows to write are {schema.format}")
     return front
 
 
-def _plan(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, **parts: object) -> EncodePlan:
+def _plan(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, **parts: object) -> EncodePlan:
     return EncodePlan(
-        subject=known.subject,
-        version=known.version,
-        schema_id=known.schema_id,
-        format=known.format,
+        subject=schema.subject,
+        version=schema.version,
+        schema_id=schema.schema_id,
+        format=schema.format,
         columns=tuple((one.name, type_ddl(one.type)) for one in columns),
         framing=options.framing,
         part=options.part,
@@ -75,42 +75,42 @@ def _plan(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOpt
     )
 
 
-def _avro(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
-    fit = pair_columns(columns, avro.make_targets(known.schema), known.schema.root, options.lossy)
-    return _plan(known, columns, options, text=print_schema(known.schema), fit=fit)
+def _avro(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+    fit = pair_columns(columns, avro.make_targets(schema.schema), schema.schema.root, options.lossy)
+    return _plan(schema, columns, options, text=print_schema(schema.schema), fit=fit)
 
 
-def _protobuf(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
-    paths = {name: path for path, name in messages(known.schema).items()}
+def _protobuf(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+    paths = {name: path for path, name in messages(schema.schema).items()}
     name = options.message.removeprefix(".") or next(iter(paths), "")
     if name not in paths:
         had = ", ".join(sorted(paths)[:20]) or "none"
         raise PlanError(f"the schema has no message {name!r}; it has {had}")
-    files = [one.SerializeToString(deterministic=True) for one in build_descriptor_set(known.schema).file]
+    files = [one.SerializeToString(deterministic=True) for one in build_descriptor_set(schema.schema).file]
     pool = DescriptorPool()
-    for one in files:
-        pool.AddSerializedFile(one)
-    fit = pair_columns(columns, protobuf.make_targets(known.schema), pool.FindMessageTypeByName(name), options.lossy)
+    for file in files:
+        pool.AddSerializedFile(file)
+    fit = pair_columns(columns, protobuf.make_targets(schema.schema), pool.FindMessageTypeByName(name), options.lossy)
     stored = tuple(base64.b64encode(one).decode() for one in files)
     return _plan(
-        known, columns, options, text="", fit=fit, message=name, files=stored, head=encode_path(paths[name]).hex()
+        schema, columns, options, text="", fit=fit, message=name, files=stored, head=encode_path(paths[name]).hex()
     )
 
 
-def _json(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
-    find_target, root = documents.make_targets(known.schema)
+def _json(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+    find_target, root = documents.make_targets(schema.schema)
     fit = pair_columns(columns, find_target, root, options.lossy)
-    return _plan(known, columns, options, text=JSON.show(known.schema, False).resolved, fit=fit)
+    return _plan(schema, columns, options, text=JSON.show(schema.schema, False).resolved, fit=fit)
 
 
-def _payload(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+def _payload(schema: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
     """By the columns of a plug-in's format and its way to write values."""
-    form = payloads.find_writable(known.format)
-    find_target, root = payloads.make_targets(payloads.derive_columns(form, known.schema))
+    form = payloads.find_writable(schema.format)
+    find_target, root = payloads.make_targets(payloads.derive_columns(form, schema.schema))
     fit = pair_columns(columns, find_target, root, options.lossy)
-    meaning = resolve_known(form, known)
+    meaning = resolve_known(form, schema)
     recipe = PayloadFormatPlan.make(choose_encoding(form, options.encoding), meaning, ())
-    return _plan(known, columns, options, text=meaning.text, fit=fit, recipe=recipe)
+    return _plan(schema, columns, options, text=meaning.text, fit=fit, recipe=recipe)
 
 
 _COMPOSERS: Mapping[str, Callable[[RegisteredSchema, Sequence[Column], EncodeOptions], EncodePlan]] = {

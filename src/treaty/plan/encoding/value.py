@@ -65,8 +65,8 @@ class EncodePlan:
         columns = tuple((name, kind) for name, kind in stored.pop("columns"))
         properties = tuple((name, value) for name, value in stored.pop("properties", ()))
         fit, files = read_conversion(stored.pop("fit")), tuple(stored.pop("files"))
-        kept = stored.pop("recipe", None)
-        recipe = PayloadFormatPlan.stored(kept) if kept else None
+        stored_recipe = stored.pop("recipe", None)
+        recipe = PayloadFormatPlan.stored(stored_recipe) if stored_recipe else None
         return EncodePlan(**stored, columns=columns, fit=fit, files=files, properties=properties, recipe=recipe)
 
     def explain(self) -> str:

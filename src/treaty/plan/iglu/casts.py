@@ -55,18 +55,18 @@ def _make_group(kind: ObjectType) -> Cast:
             return None
         if not isinstance(value, dict):
             raise CastError(f"{_show(value)} is no object")
-        made = {}
-        for name, member, others, inner, nullable in fields:
-            if others and member not in value:
-                member = next((one for one in others if one in value), member)  # noqa: PLW2901 (the member that is there)
-            found = value.get(member)
-            if found is None and not nullable:
+        members = {}
+        for name, member, other_members, inner, nullable in fields:
+            if other_members and member not in value:
+                member = next((one for one in other_members if one in value), member)  # noqa: PLW2901 (the member that is there)
+            member_value = value.get(member)
+            if member_value is None and not nullable:
                 raise CastError("the value is missing, and its column takes no null", f".{member}")
             try:
-                made[name] = inner(found)
+                members[name] = inner(member_value)
             except CastError as error:
                 raise CastError(str(error), f".{member}{error.path}") from None
-        return made
+        return members
 
     return cast
 
@@ -74,13 +74,13 @@ def _make_group(kind: ObjectType) -> Cast:
 def _cast_items(value: Any, inner: Cast) -> list[Any]:
     if not isinstance(value, list):
         raise CastError(f"{_show(value)} is no array")
-    made = []
-    for place, one in enumerate(value):
+    items = []
+    for place, item in enumerate(value):
         try:
-            made.append(inner(one))
+            items.append(inner(item))
         except CastError as error:
             raise CastError(str(error), f"[{place}]{error.path}") from None
-    return made
+    return items
 
 
 def _leaf(kind: str) -> Cast:
@@ -152,13 +152,13 @@ def _cast_timestamp(value: Any) -> datetime | None:
     if text is None:
         return None
     try:
-        made = datetime.fromisoformat(text.replace("z", "Z"))
+        time = datetime.fromisoformat(text.replace("z", "Z"))
     except ValueError:
         raise CastError(f"{_show(text)} is no time, such as 2026-01-31T10:00:00Z") from None
-    if made.tzinfo is None:
+    if time.tzinfo is None:
         raise CastError(f"{_show(text)} has no time zone")
     try:
-        return made.astimezone(UTC)
+        return time.astimezone(UTC)
     except OverflowError:
         raise CastError(f"{_show(text)} is out of the range of times") from None
 

@@ -81,18 +81,18 @@ def merge_types(old: FieldType, new: FieldType, path: str = "") -> FieldType:
 
 
 def _merge_fields(old: ObjectType, new: ObjectType, path: str) -> Iterator[EventField]:
-    others = {one.name: one for one in new.fields}
-    for one in old.fields:
-        other = others.pop(one.name, None)
+    new_fields = {one.name: one for one in new.fields}
+    for field in old.fields:
+        other = new_fields.pop(field.name, None)
         if other is None:
-            yield replace(one, nullable=True)
+            yield replace(field, nullable=True)
             continue
-        kind = merge_types(one.type, other.type, f"{path}.{one.name}" if path else one.name)
-        members = tuple(dict.fromkeys((*one.members, *other.members)))
-        yield EventField(one.name, kind, one.nullable or other.nullable, members)
-    for one in new.fields:
-        if one.name in others:
-            yield replace(one, nullable=True)
+        kind = merge_types(field.type, other.type, f"{path}.{field.name}" if path else field.name)
+        members = tuple(dict.fromkeys((*field.members, *other.members)))
+        yield EventField(field.name, kind, field.nullable or other.nullable, members)
+    for field in new.fields:
+        if field.name in new_fields:
+            yield replace(field, nullable=True)
 
 
 def show_type(kind: FieldType) -> str:
@@ -172,20 +172,20 @@ def _kind_of(value: Any) -> str:
 def _object(schema: Mapping[str, Any]) -> FieldType | None:
     properties = schema.get("properties")
     required = schema.get("required") or ()
-    made: dict[str, EventField] = {}
+    fields: dict[str, EventField] = {}
     for member, inner in properties.items() if isinstance(properties, Mapping) else ():
         kind = _type_of(inner)
         if kind is None:
             continue
         nullable = member not in required or _takes_null(inner)
-        one = EventField(column_name(member), kind, nullable, (member,))
-        twin = made.get(one.name)
+        field = EventField(column_name(member), kind, nullable, (member,))
+        twin = fields.get(field.name)
         if twin is not None:  # several members become one column
             shared = kind if twin.type == kind else LeafType(JSON)
-            one = EventField(one.name, shared, True, (*twin.members, member))
-        made[one.name] = one
-    if made:
-        return ObjectType(tuple(made.values()))
+            field = EventField(field.name, shared, True, (*twin.members, member))
+        fields[field.name] = field
+    if fields:
+        return ObjectType(tuple(fields.values()))
     return None if schema.get("additionalProperties") is False else LeafType(JSON)
 
 

@@ -94,34 +94,34 @@ class TooManySchemasError(RuntimeError):
 def resolve_schemas(
     resolver: Resolver,
     uris: Iterable[str],
-    known: ResolvedSchemas | None = None,
+    earlier: ResolvedSchemas | None = None,
     *,
     depth: int = IGLU_DEPTH,
     patience: float = 0.0,
 ) -> ResolvedSchemas:
     """Resolve the schemas that a batch names, each once. Texts that are no URI of a schema are left out.
 
-    What is `known` is kept and not asked again, but for what was unavailable. For `patience` seconds those that are
+    What is `earlier` is kept and not asked again, but for what was unavailable. For `patience` seconds those that are
     unavailable are asked again, as soon as the resolver asks its registries again. Raises `TooManySchemasError`.
     """
-    entries = {one.uri: one for one in known.entries if one.outcome != UNAVAILABLE} if known else {}
-    wanted = sorted(uri for uri in {*uris, *(known.by_uri if known else ())} - set(entries) if is_schema_uri(uri))
-    if len(entries) + len(wanted) > IGLU_BATCH_SCHEMAS:
-        raise TooManySchemasError(len(entries) + len(wanted))
+    entries = {one.uri: one for one in earlier.entries if one.outcome != UNAVAILABLE} if earlier else {}
+    missing = sorted(uri for uri in {*uris, *(earlier.by_uri if earlier else ())} - set(entries) if is_schema_uri(uri))
+    if len(entries) + len(missing) > IGLU_BATCH_SCHEMAS:
+        raise TooManySchemasError(len(entries) + len(missing))
     end = time.monotonic() + patience
     while True:
-        entries |= {uri: _resolve(resolver, uri) for uri in wanted}
-        wanted = [uri for uri in wanted if entries[uri].outcome == UNAVAILABLE]
-        if not wanted or time.monotonic() + WAIT_SECONDS > end:
+        entries |= {uri: _resolve(resolver, uri) for uri in missing}
+        missing = [uri for uri in missing if entries[uri].outcome == UNAVAILABLE]
+        if not missing or time.monotonic() + WAIT_SECONDS > end:
             break
         time.sleep(WAIT_SECONDS)
-    made = ResolvedSchemas(tuple(entries[uri] for uri in sorted(entries)), known.depth if known else depth)
-    return known if known is not None and made.entries == known.entries else made
+    resolved = ResolvedSchemas(tuple(entries[uri] for uri in sorted(entries)), earlier.depth if earlier else depth)
+    return earlier if earlier is not None and resolved.entries == earlier.entries else resolved
 
 
-def forget_unavailable(known: ResolvedSchemas) -> ResolvedSchemas:
+def forget_unavailable(earlier: ResolvedSchemas) -> ResolvedSchemas:
     """The same without what no registry could give."""
-    return replace(known, entries=tuple(one for one in known.entries if one.outcome != UNAVAILABLE))
+    return replace(earlier, entries=tuple(one for one in earlier.entries if one.outcome != UNAVAILABLE))
 
 
 def is_schema_uri(uri: str) -> bool:
@@ -135,13 +135,13 @@ def is_schema_uri(uri: str) -> bool:
 
 def _resolve(resolver: Resolver, uri: str) -> SchemaResolution:
     try:
-        found = resolver.lookup(uri, superseding=True)
+        lookup = resolver.lookup(uri, superseding=True)
     except IgluNotFoundError as error:
         return SchemaResolution(uri, NOT_FOUND, error=_compact(error.to_json()))
     except IgluUnavailableError as error:
         return SchemaResolution(uri, UNAVAILABLE, error=_compact(error.to_json()))
     return SchemaResolution(
-        uri, FOUND, str(found.used_key), found.registry, found.resolved_at, _compact(found.document)
+        uri, FOUND, str(lookup.used_key), lookup.registry, lookup.resolved_at, _compact(lookup.document)
     )
 
 

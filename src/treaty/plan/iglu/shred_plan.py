@@ -60,12 +60,12 @@ class ShredPlan:
     @cached_property
     def columns(self) -> tuple[ShredColumn, ...]:
         """The columns, by name."""
-        taken: set[str] = set()
-        made = []
-        for one in (column for family in self.families for column in _list_columns(family)):
-            made.append(replace(one, name=find_free_name(one.name, taken)))
-            taken.add(made[-1].name)
-        return tuple(sorted(made, key=lambda one: one.name))
+        used_names: set[str] = set()
+        columns = []
+        for derived in (column for family in self.families for column in _list_columns(family)):
+            columns.append(replace(derived, name=find_free_name(derived.name, used_names)))
+            used_names.add(columns[-1].name)
+        return tuple(sorted(columns, key=lambda one: one.name))
 
     @cached_property
     def by_version(self) -> Mapping[str, ShredColumn]:
@@ -87,9 +87,9 @@ class ShredPlan:
 
 
 def make_shred_plan(
-    resolver: Resolver, schemas: ResolvedSchemas, known: ShredPlan | None = None, *, without: Iterable[str] = ()
+    resolver: Resolver, schemas: ResolvedSchemas, earlier: ShredPlan | None = None, *, without: Iterable[str] = ()
 ) -> ShredPlan:
-    """Make the plan for the schemas of a batch, those of `known` included.
+    """Make the plan for the schemas of a batch, those of `earlier` included.
 
     The versions of a model before the newest one that is used are resolved too, so that a column does not depend on
     which of them a batch has. Schemas that a criterion in `without` matches (envelopes) get no column. Raises
@@ -97,11 +97,14 @@ def make_shred_plan(
     """
     skipped = [SchemaCriterion.parse(one) for one in without]
     models: dict[tuple[str, str, int], dict[IgluKey, str]] = {}
-    for uri, document in (*_list_used(schemas), *(pair for one in (known.families if known else ()) for pair in one)):
+    for uri, document in (
+        *_list_used(schemas),
+        *(pair for one in (earlier.families if earlier else ()) for pair in one),
+    ):
         key = IgluKey.parse(uri)
         if key.format == JSONSCHEMA and not any(one.matches(key) for one in skipped):
             models.setdefault((key.vendor, key.name, key.version.model), {})[key] = document
-    have = {one for family in (known.families if known else ()) for one, _ in family}
+    have = {one for family in (earlier.families if earlier else ()) for one, _ in family}
     for members in models.values():
         newest = max(members)
         if str(newest) not in have:
@@ -124,18 +127,18 @@ def _list_columns(family: tuple[tuple[str, str], ...]) -> list[ShredColumn]:
     broken: list[ShredColumn] = []
     for uri, document in family:
         derived = derive_type(json.loads(document))
-        kind, whole = _as_group(derived), derived is not None and not isinstance(derived, ObjectType)
+        kind, is_value = _as_group(derived), derived is not None and not isinstance(derived, ObjectType)
         try:
-            if versions and whole != holds_values:
+            if versions and is_value != holds_values:
                 raise TypeChangeError("", show_type(merged), show_type(kind))
-            holds_values = whole
+            holds_values = is_value
             merged = merge_types(merged, kind) if versions else kind
             versions.append(uri)
         except TypeChangeError as error:
             label = str(IgluKey.parse(uri).version).replace("-", "_")
             digest = hashlib.sha256(document.encode()).hexdigest()[:8]
             broken.append(
-                ShredColumn(f"{base}_{label}_recovered_{digest}", _with_version(kind), (uri,), str(error), whole)
+                ShredColumn(f"{base}_{label}_recovered_{digest}", _with_version(kind), (uri,), str(error), is_value)
             )
     assert isinstance(merged, ObjectType)
     return [

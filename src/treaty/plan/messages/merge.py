@@ -27,20 +27,20 @@ def merge_file(newest: FileDescriptorProto, older: FileDescriptorProto) -> None:
         if path not in newest.dependency:
             newest.dependency.append(path)
     _enums(newest.enum_type, older.enum_type)
-    known = {one.name: one for one in newest.message_type}
-    for one in older.message_type:
-        if one.name in known:
-            _message(known[one.name], one, f"{space}.{one.name}", newest.syntax)
+    by_name = {one.name: one for one in newest.message_type}
+    for message in older.message_type:
+        if message.name in by_name:
+            _message(by_name[message.name], message, f"{space}.{message.name}", newest.syntax)
         else:
-            newest.message_type.append(one)
+            newest.message_type.append(message)
 
 
 def keep_lists(merged: FileDescriptorProto, base: FileDescriptorProto) -> None:
     """Let fields of numbers that are lists in `base` be lists: a list reads a number alone, and no number reads a list."""
-    known = {one.name: one for one in merged.message_type}
-    for one in base.message_type:
-        if one.name in known:
-            _keep_lists(known[one.name], one)
+    by_name = {one.name: one for one in merged.message_type}
+    for message in base.message_type:
+        if message.name in by_name:
+            _keep_lists(by_name[message.name], message)
 
 
 def _keep_lists(merged: DescriptorProto, base: DescriptorProto) -> None:
@@ -51,10 +51,10 @@ def _keep_lists(merged: DescriptorProto, base: DescriptorProto) -> None:
             field.label = _REPEATED
             _leave_choice(merged, field)
             field.options.CopyFrom(older.options)
-    known = {one.name: one for one in merged.nested_type}
-    for one in base.nested_type:
-        if one.name in known and not one.options.map_entry:
-            _keep_lists(known[one.name], one)
+    by_name = {one.name: one for one in merged.nested_type}
+    for message in base.nested_type:
+        if message.name in by_name and not message.options.map_entry:
+            _keep_lists(by_name[message.name], message)
 
 
 def _leave_choice(message: DescriptorProto, field: FieldDescriptorProto) -> None:
@@ -67,9 +67,9 @@ def _leave_choice(message: DescriptorProto, field: FieldDescriptorProto) -> None
     if any(one.HasField("oneof_index") and one.oneof_index == place for one in message.field):
         return
     del message.oneof_decl[place]
-    for one in message.field:
-        if one.HasField("oneof_index") and one.oneof_index > place:
-            one.oneof_index -= 1
+    for other in message.field:
+        if other.HasField("oneof_index") and other.oneof_index > place:
+            other.oneof_index -= 1
 
 
 def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax: str) -> None:
@@ -83,14 +83,14 @@ def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax:
         elif not _is_extended(newest, field.number):
             entries.add(_add_field(newest, field, full, syntax))
     _enums(newest.enum_type, older.enum_type)
-    known = {one.name: one for one in newest.nested_type}
-    for one in older.nested_type:
-        if one.options.map_entry and one.name not in entries:
+    by_name = {one.name: one for one in newest.nested_type}
+    for message_type in older.nested_type:
+        if message_type.options.map_entry and message_type.name not in entries:
             continue
-        if one.name not in known:
-            newest.nested_type.append(one)
-        elif not one.options.map_entry:
-            _message(known[one.name], one, f"{full}.{one.name}", syntax)
+        if message_type.name not in by_name:
+            newest.nested_type.append(message_type)
+        elif not message_type.options.map_entry:
+            _message(by_name[message_type.name], message_type, f"{full}.{message_type.name}", syntax)
 
 
 def _widen(newest: FieldDescriptorProto, older: FieldDescriptorProto) -> None:
@@ -105,33 +105,33 @@ def _is_extended(message: DescriptorProto, number: int) -> bool:
 
 def _add_field(message: DescriptorProto, field: FieldDescriptorProto, full: str, syntax: str) -> str:
     """Add a field that the newest version has no more; returns the name of its type inside the message, or nothing."""
-    made = message.field.add()
-    made.CopyFrom(field)
-    taken = {one.name for one in message.field[:-1]} | {one.name for one in message.oneof_decl}
-    if made.name in taken:
-        made.name = f"{made.name}_{made.number}"
-    made.ClearField("json_name")
-    made.ClearField("oneof_index")
-    made.ClearField("proto3_optional")
-    if made.label != _REPEATED and made.type not in _MESSAGES and syntax == "proto3":
-        made.proto3_optional = True
-        made.oneof_index = len(message.oneof_decl)
-        message.oneof_decl.add(name=f"_{made.name}")
-    inside, _, last = made.type_name.rpartition(".")
+    added = message.field.add()
+    added.CopyFrom(field)
+    used_names = {one.name for one in message.field[:-1]} | {one.name for one in message.oneof_decl}
+    if added.name in used_names:
+        added.name = f"{added.name}_{added.number}"
+    added.ClearField("json_name")
+    added.ClearField("oneof_index")
+    added.ClearField("proto3_optional")
+    if added.label != _REPEATED and added.type not in _MESSAGES and syntax == "proto3":
+        added.proto3_optional = True
+        added.oneof_index = len(message.oneof_decl)
+        message.oneof_decl.add(name=f"_{added.name}")
+    inside, _, last = added.type_name.rpartition(".")
     return last if inside == full else ""
 
 
 def _enums(newest: Iterable[EnumDescriptorProto], older: Iterable[EnumDescriptorProto]) -> None:
-    known = {one.name: one for one in newest}
-    for one in older:
-        if one.name not in known:
-            newest.append(one)  # type: ignore[attr-defined]  # a repeated field, which its stubs call differently
+    by_name = {one.name: one for one in newest}
+    for enum in older:
+        if enum.name not in by_name:
+            newest.append(enum)  # type: ignore[attr-defined]  # a repeated field, which its stubs call differently
             continue
-        mine = known[one.name]
-        mine.ClearField("reserved_range")
-        mine.ClearField("reserved_name")
-        numbers, names = {v.number for v in mine.value}, {v.name for v in mine.value}
-        for value in one.value:
+        newest_enum = by_name[enum.name]
+        newest_enum.ClearField("reserved_range")
+        newest_enum.ClearField("reserved_name")
+        numbers, names = {v.number for v in newest_enum.value}, {v.name for v in newest_enum.value}
+        for value in enum.value:
             if value.number not in numbers:
                 name = f"{value.name}_{value.number}" if value.name in names else value.name
-                mine.value.add(name=name, number=value.number)
+                newest_enum.value.add(name=name, number=value.number)

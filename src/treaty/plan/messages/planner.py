@@ -39,38 +39,40 @@ MISREAD = frozenset(
 """Rules whose breach makes bytes mean something else. Other breaches leave fields out or make single rows invalid."""
 
 
-def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[ProtoSchema, list[RejectedSchema]]:
+def union(versions: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[ProtoSchema, list[RejectedSchema]]:
     """The newest version with what older ones had besides; versions that don't go together with it are left out. Lists of the
     reader of a plan before stay lists (see `find_base`).
     """
     del options
-    newest, losers = known[-1], []
+    newest, losers = versions[-1], []
     merged, schema = _copy_file(newest.schema), newest.schema
     bindings = {one.name: one for one in newest.meaning.bindings} if newest.meaning else {}
-    for one in reversed(known[:-1]):
+    for version in reversed(versions[:-1]):
         tried = FileDescriptorProto.FromString(merged.SerializeToString())
-        merge_file(tried, _copy_file(one.schema))
-        if one.schema_id == BASE:
-            keep_lists(tried, _copy_file(one.schema))
-        needed = {each.name: each for each in one.meaning.bindings} | bindings if one.meaning else bindings
+        merge_file(tried, _copy_file(version.schema))
+        if version.schema_id == BASE:
+            keep_lists(tried, _copy_file(version.schema))
+        needed = {each.name: each for each in version.meaning.bindings} | bindings if version.meaning else bindings
         text = base64.b64encode(tried.SerializeToString(deterministic=True)).decode()
         try:
             schema = PROTOBUF.parse(ResolvedSchema(PROTOBUF.name, text, tuple(needed.values())), False)
-        except InvalidSchemaError as wrong:
-            losers.append(reject_schema(one, wrong))
+        except InvalidSchemaError as error:
+            losers.append(reject_schema(version, error))
             continue
         merged, bindings = tried, needed
     return schema, losers
 
 
-def find_base(before: DecodePlan, known: Sequence[RegisteredSchema], options: DecodeOptions) -> list[RegisteredSchema]:
+def find_base(
+    before: DecodePlan, versions: Sequence[RegisteredSchema], options: DecodeOptions
+) -> list[RegisteredSchema]:
     """The reader of a plan of a union as its oldest version, where it is another one than the union of the versions that are
     still there: so numbers stay as wide, lists stay lists and fields stay, whatever was deleted. Nothing where a file that it
     imports is not among those of the versions.
     """
-    if known and PROTOBUF.show(union(known, options)[0], False).canonical == before.reader:
+    if versions and PROTOBUF.show(union(versions, options)[0], False).canonical == before.reader:
         return []
-    bindings = {each.name: each for one in known if one.meaning for each in one.meaning.bindings}
+    bindings = {each.name: each for one in versions if one.meaning for each in one.meaning.bindings}
     try:
         reader = PROTOBUF.parse(ResolvedSchema(PROTOBUF.name, before.reader, tuple(bindings.values())), False)
     except InvalidSchemaError:
@@ -83,7 +85,7 @@ def _copy_file(schema: ProtoSchema) -> FileDescriptorProto:
     return FileDescriptorProto.FromString(build_descriptor(schema).SerializeToString())
 
 
-def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions) -> DecodePlan:
+def compose(versions: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions) -> DecodePlan:
     """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read,
     `InvalidSchemaError` for a reader that Protobuf's runtime does not take.
     """
@@ -92,35 +94,41 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
     if name not in names.values():
         had = ", ".join(sorted(set(names.values()))[:20]) or "none"
         raise PlanError(f"the reader has no message {name!r}; it has {had}")
-    made, runtime = derive_columns(reader, name, options.depth), build_pool(reader).FindMessageTypeByName(name)
+    columns, runtime = derive_columns(reader, name, options.depth), build_pool(reader).FindMessageTypeByName(name)
     _require_short_defaults(runtime, options)
     paths = [path for path, each in names.items() if each == name]
     concerned = tuple(f"#/{each}/" for each in _list_reached(reader, name))
     writers, heads, rejected, own_file = [], [], [], _copy_file(reader)
-    for one in {one.schema_id: one for one in known}.values():
-        found = compare(reader, one.schema)
-        findings = [each for each in found if each.rule in MISREAD and each.path.startswith(concerned)]
-        own = messages(one.schema)
-        mine = [path for path, each in own.items() if each == name] or [path for path in paths if path in own]
+    for version in {one.schema_id: one for one in versions}.values():
+        all_findings = compare(reader, version.schema)
+        findings = [each for each in all_findings if each.rule in MISREAD and each.path.startswith(concerned)]
+        own = messages(version.schema)
+        own_paths = [path for path, each in own.items() if each == name] or [path for path in paths if path in own]
         narrow = next(
-            (each for each in cut(own_file, _copy_file(one.schema)) if f"#/{each[0]}".startswith(concerned)), None
+            (each for each in cut(own_file, _copy_file(version.schema)) if f"#/{each[0]}".startswith(concerned)), None
         )
         if findings:
-            rejected.append(refuse_schema(one, findings))
+            rejected.append(refuse_schema(version, findings))
         elif narrow is not None:
-            rejected.append(_cut_short(one, *narrow))
-        elif not mine:
+            rejected.append(_cut_short(version, *narrow))
+        elif not own_paths:
             had = ", ".join(sorted(set(own.values()))[:5]) or "none"
-            sentence = f"id {one.schema_id} ({one.subject} version {one.version}) has no message {name}; it has {had}"
-            rejected.append(RejectedSchema(one.schema_id, RESOLUTION, sentence))
+            sentence = f"id {version.schema_id} ({version.subject} version {version.version}) has no message {name}; it has {had}"
+            rejected.append(RejectedSchema(version.schema_id, RESOLUTION, sentence))
         else:
-            text = PROTOBUF.show(one.schema, False).canonical
-            writers.append(WriterSchema(one.schema_id, one.subject, one.version, text))
-            others = ((front, each) for path, each in own.items() if path not in mine for front in _fronts(path))
-            heads.append(MessageIndexes(one.schema_id, tuple(f for path in mine for f in _fronts(path)), tuple(others)))
+            text = PROTOBUF.show(version.schema, False).canonical
+            writers.append(WriterSchema(version.schema_id, version.subject, version.version, text))
+            other_heads = (
+                (front, each) for path, each in own.items() if path not in own_paths for front in _fronts(path)
+            )
+            heads.append(
+                MessageIndexes(
+                    version.schema_id, tuple(f for path in own_paths for f in _fronts(path)), tuple(other_heads)
+                )
+            )
     if not writers:
         raise nothing_readable(rejected)
-    columns_ = columns_ddl(made)
+    columns_ = columns_ddl(columns)
     unknown = find_free_name("unknown_fields", {each.lower() for each, _ in columns_}) if options.unknown else ""
     columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
     return DecodePlan(
@@ -133,20 +141,20 @@ def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: Dec
         writers=tuple(writers),
         rejected=tuple(rejected),
         recipe=ProtobufFormatPlan(_files(reader), name, tuple(heads), options.defaults, unknown),
-        engine="ptars" if not unknown and has_bare_fields(runtime, made) else "upb",
+        engine="ptars" if not unknown and has_bare_fields(runtime, columns) else "upb",
         depth=options.depth,
-        docs=tuple(list_docs(made)),
+        docs=tuple(list_docs(columns)),
     )
 
 
 def _require_short_defaults(message: Descriptor, options: DecodeOptions) -> None:
     """Raise `PlanError` where a message, and those inside it, have defaults of very many characters: each row may have them again."""
-    waiting, seen, total, longest = [message] if options.defaults else [], {message.full_name}, 0, (0, "")
+    waiting, visited, total, longest = [message] if options.defaults else [], {message.full_name}, 0, (0, "")
     while waiting:
         for field in waiting.pop().fields:
             inner = field.message_type
-            if inner is not None and inner.full_name not in seen:
-                seen.add(inner.full_name)
+            if inner is not None and inner.full_name not in visited:
+                visited.add(inner.full_name)
                 waiting.append(inner)
             if field.has_default_value and isinstance(field.default_value, str | bytes):
                 total += len(field.default_value)
@@ -159,13 +167,13 @@ def _require_short_defaults(message: Descriptor, options: DecodeOptions) -> None
         )
 
 
-def _cut_short(one: RegisteredSchema, path: str, reader: str, writer: str) -> RejectedSchema:
+def _cut_short(version: RegisteredSchema, path: str, reader: str, writer: str) -> RejectedSchema:
     """A writer whose numbers Protobuf's readers would cut to their low bits without a word."""
     sentence = (
-        f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {path} is {writer} there and {reader} in the reader, "
+        f"id {version.schema_id} ({version.subject} version {version.version}) cannot be read: {path} is {writer} there and {reader} in the reader, "
         f"which would cut its values; read with union, or let the reader have {writer}"
     )
-    return RejectedSchema(one.schema_id, RESOLUTION, sentence)
+    return RejectedSchema(version.schema_id, RESOLUTION, sentence)
 
 
 def _fronts(path: Path) -> Iterator[str]:
@@ -182,7 +190,7 @@ def _files(reader: ProtoSchema) -> tuple[str, ...]:
 
 def _list_reached(schema: ProtoSchema, name: str) -> Iterator[str]:
     """Messages of the reader's own file that can be inside the message, itself included, as a finding's path has them."""
-    waiting, seen = [name], {name}
+    waiting, visited = [name], {name}
     while waiting:
         full = waiting.pop()
         symbol = schema.symbols.get(full)
@@ -192,14 +200,14 @@ def _list_reached(schema: ProtoSchema, name: str) -> Iterator[str]:
         yield full.removeprefix(space if schema.file.package else "").replace(".", "/")
         for field in symbol.node.all_fields:
             inner = schema.resolve(full, field.type)
-            if inner is not None and inner.full not in seen:
-                seen.add(inner.full)
+            if inner is not None and inner.full not in visited:
+                visited.add(inner.full)
                 waiting.append(inner.full)
 
 
-def has_bare_fields(descriptor: Descriptor, made: Columns) -> bool:
+def has_bare_fields(descriptor: Descriptor, columns: Columns) -> bool:
     """Whether nothing in the columns of a message is a group, a message set or the bytes of a message."""
-    return _message(descriptor, Struct(made.columns))
+    return _message(descriptor, Struct(columns.columns))
 
 
 def _message(descriptor: Descriptor, kind: Struct) -> bool:

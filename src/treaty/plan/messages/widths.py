@@ -13,9 +13,9 @@ _WIDER = (
 """Types of one encoding, and the type that holds the values of them all."""
 
 
-def wider(one: FieldDescriptorProto, other: FieldDescriptorProto) -> FieldDescriptorProto.Type.ValueType:
+def wider(first: FieldDescriptorProto, other: FieldDescriptorProto) -> FieldDescriptorProto.Type.ValueType:
     """The type that holds the values of both fields; that of the first where there is none."""
-    return next((wide for kinds, wide in _WIDER if {one.type, other.type} <= kinds), one.type)
+    return next((wide for kinds, wide in _WIDER if {first.type, other.type} <= kinds), first.type)
 
 
 def cut(reader: FileDescriptorProto, writer: FileDescriptorProto) -> Iterator[tuple[str, str, str]]:
@@ -24,9 +24,9 @@ def cut(reader: FileDescriptorProto, writer: FileDescriptorProto) -> Iterator[tu
     A path begins with the message as the file has it (``Order/Line/count``).
     """
     theirs = {one.name: one for one in writer.message_type}
-    for one in reader.message_type:
-        if one.name in theirs:
-            yield from _cut(one, theirs[one.name], one.name)
+    for message in reader.message_type:
+        if message.name in theirs:
+            yield from _cut(message, theirs[message.name], message.name)
 
 
 def _cut(reader: DescriptorProto, writer: DescriptorProto, path: str) -> Iterator[tuple[str, str, str]]:
@@ -36,9 +36,9 @@ def _cut(reader: DescriptorProto, writer: DescriptorProto, path: str) -> Iterato
         if other is not None and other.type != field.type and wider(field, other) != field.type:
             yield f"{path}/{field.name}", _word(field), _word(other)
     theirs = {one.name: one for one in writer.nested_type}
-    for one in reader.nested_type:
-        if one.name in theirs:
-            yield from _cut(one, theirs[one.name], f"{path}/{one.name}")
+    for message in reader.nested_type:
+        if message.name in theirs:
+            yield from _cut(message, theirs[message.name], f"{path}/{message.name}")
 
 
 def _word(field: FieldDescriptorProto) -> str:

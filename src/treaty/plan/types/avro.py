@@ -38,12 +38,14 @@ WHOLE = "treaty.Types"
 """The record with a field for each type."""
 
 
-def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+def plan_types(
+    schemas: Sequence[RegisteredSchema], options: DecodeOptions
+) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each read as the union of its versions."""
     names: dict[str, NamedType] = {}
     fields, wrapped, kinds = [], [], []
     losers: list[RejectedSchema] = []
-    for place, group in enumerate(group_schemas(known, _names)):
+    for place, group in enumerate(group_schemas(schemas, _names)):
         own = [replace(one, schema=rename_types(one.schema, f"t{place}")) for one in group.known]
         merged, lost = union(own, options.lossy)
         losers += lost
@@ -57,14 +59,14 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
     names[WHOLE] = AvroRecord(WHOLE, tuple(fields))
     plan = compose(wrapped, AvroSchema(AvroReference(WHOLE), names), options.depth, options.lossy)
-    texts = {one.schema_id: print_schema(one.schema) for one in known}
+    texts = {one.schema_id: print_schema(one.schema) for one in schemas}
     writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
     return replace(plan, writers=writers, rejected=drop_twins((*losers, *plan.rejected))), tuple(kinds)
 
 
-def _names(one: RegisteredSchema) -> tuple[str, ...]:
+def _names(schema: RegisteredSchema) -> tuple[str, ...]:
     """The full name of a schema's root, and its aliases; what has no name is called as its kind."""
-    root = one.schema.resolve(one.schema.root)
+    root = schema.schema.resolve(schema.schema.root)
     return (root.full, *root.aliases) if isinstance(root, AvroRecord | AvroEnum | AvroFixed) else (root.kind,)
 
 
@@ -95,8 +97,8 @@ def rename_types(schema: AvroSchema, prefix: str) -> AvroSchema:
 
     names: dict[str, NamedType] = {}
     for full, old in schema.names.items():
-        made = replace(old, full=f"{prefix}.{full}", aliases=tuple(f"{prefix}.{one}" for one in old.aliases))
-        if isinstance(made, AvroRecord):
-            made = replace(made, fields=tuple(replace(one, type=node(one.type)) for one in made.fields))
-        names[made.full] = made
+        renamed = replace(old, full=f"{prefix}.{full}", aliases=tuple(f"{prefix}.{one}" for one in old.aliases))
+        if isinstance(renamed, AvroRecord):
+            renamed = replace(renamed, fields=tuple(replace(one, type=node(one.type)) for one in renamed.fields))
+        names[renamed.full] = renamed
     return AvroSchema(node(schema.root), names)

@@ -13,7 +13,9 @@ from treaty.plan.types.groups import RecordGroup, group_schemas
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
-def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+def plan_types(
+    schemas: Sequence[RegisteredSchema], options: DecodeOptions
+) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each with the columns of all its versions."""
     kinds: list[JsonKind] = []
     types: list[RecordType] = []
@@ -25,11 +27,11 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
     plain: list[int] = []
     if options.rest:
         raise PlanError("rest is for documents of one record type; leave it out, or read one type")
-    for group in group_schemas(known, _names):
+    for group in group_schemas(schemas, _names):
         try:
             last = _compose_group(group, options)
-        except PlanError as wrong:
-            rejected += [RejectedSchema(one.schema_id, "RESOLUTION", str(wrong)) for one in group.known]
+        except PlanError as error:
+            rejected += [RejectedSchema(one.schema_id, "RESOLUTION", str(error)) for one in group.known]
             continue
         engines.add(last.engine)
         rejected += last.rejected
@@ -64,8 +66,10 @@ def _compose_group(group: RecordGroup, options: DecodeOptions) -> DecodePlan:
     return replace(plan, writers=left, rejected=(*losers, *plan.rejected))
 
 
-def _names(one: RegisteredSchema) -> tuple[str, ...]:
+def _names(schema: RegisteredSchema) -> tuple[str, ...]:
     """The title of a schema, or the subject without its ending where it has none."""
-    value = one.schema.root.value
+    value = schema.schema.root.value
     title = value.get("title") if isinstance(value, dict) else None
-    return (title,) if isinstance(title, str) and title else (one.subject.removesuffix("-value").removesuffix("-key"),)
+    return (
+        (title,) if isinstance(title, str) and title else (schema.subject.removesuffix("-value").removesuffix("-key"),)
+    )

@@ -20,7 +20,7 @@ class RecordGroup:
 
 
 def group_schemas(
-    known: Sequence[RegisteredSchema], names_of: Callable[[RegisteredSchema], tuple[str, ...]]
+    schemas: Sequence[RegisteredSchema], names_of: Callable[[RegisteredSchema], tuple[str, ...]]
 ) -> tuple[RecordGroup, ...]:
     """Group schemas by name, the oldest type first.
 
@@ -28,14 +28,14 @@ def group_schemas(
     continues it.
     """
     groups: list[tuple[set[str], list[RegisteredSchema]]] = []
-    for one in {one.schema_id: one for one in sorted(known, key=lambda one: one.schema_id)}.values():
-        names = names_of(one)
-        found = next((group for group in groups if group[0] & set(names)), None)
-        if found is None:
-            groups.append((set(names), [one]))
+    for schema in {one.schema_id: one for one in sorted(schemas, key=lambda one: one.schema_id)}.values():
+        names = names_of(schema)
+        same_group = next((group for group in groups if group[0] & set(names)), None)
+        if same_group is None:
+            groups.append((set(names), [schema]))
         else:
-            found[0].update(names)
-            found[1].append(one)
+            same_group[0].update(names)
+            same_group[1].append(schema)
     newest = [names_of(members[-1])[0] for _, members in groups]
     columns = columns_of(newest)
     return tuple(
@@ -48,12 +48,12 @@ def columns_of(names: Sequence[str]) -> tuple[str, ...]:
     """A column for each full name: its last part, or the whole where two have that; other signs become underscores."""
     simple = [PLAIN.sub("_", name.rpartition(".")[2]) for name in names]
     lowered = [one.lower() for one in simple]
-    made = [
+    columns = [
         one if lowered.count(one.lower()) == 1 else PLAIN.sub("_", full)
         for one, full in zip(simple, names, strict=True)
     ]
-    taken: set[str] = set()
-    for place, one in enumerate(made):
-        made[place] = find_free_name(one or "value", taken)
-        taken.add(made[place].lower())
-    return tuple(made)
+    used_names: set[str] = set()
+    for place, column in enumerate(columns):
+        columns[place] = find_free_name(column or "value", used_names)
+        used_names.add(columns[place].lower())
+    return tuple(columns)

@@ -34,38 +34,44 @@ class _Part:
     recipe: ProtobufFormatPlan
 
 
-def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+def plan_types(
+    schemas: Sequence[RegisteredSchema], options: DecodeOptions
+) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the messages of all files, or those that the options names (with commas between)."""
     if options.unknown:
         raise PlanError("unknown fields are kept for one message; leave unknown out, or read one message")
     rejected: list[RejectedSchema] = []
     parts: list[_Part] = []
     files: dict[str, str] = {}
-    for subject in dict.fromkeys(one.subject for one in known):
-        mine = [one for one in known if one.subject == subject]
-        reader, losers = union(mine, options)
+    for subject in dict.fromkeys(one.subject for one in schemas):
+        own = [one for one in schemas if one.subject == subject]
+        reader, losers = union(own, options)
         rejected += losers
-        found = [_rename_apart(one, files, len(parts)) for one in _parts(mine, reader, options, rejected)]
-        clash = next((one for one in found if not _fits(files, one, parts)), None)
+        subject_parts = [_rename_apart(one, files, len(parts)) for one in _parts(own, reader, options, rejected)]
+        clash = next((one for one in subject_parts if not _fits(files, one, parts)), None)
         if clash is not None:
             sentence = f"what {clash.name} of {subject} needs is defined in another way by another subject"
-            rejected += [RejectedSchema(one.schema_id, RESOLUTION, sentence) for one in mine]
+            rejected += [RejectedSchema(one.schema_id, RESOLUTION, sentence) for one in own]
             continue
-        for one in found:
-            files |= {_file(text).name: text for text in one.recipe.files}
-        parts += found
+        for subject_part in subject_parts:
+            files |= {_file(text).name: text for text in subject_part.recipe.files}
+        parts += subject_parts
     if not parts:
         raise nothing_readable(rejected)
     columns = columns_of([one.name for one in parts])
     kinds = tuple(RecordType(column, one.name, one.plan.type) for column, one in zip(columns, parts, strict=True))
-    made = tuple((one.column, one.type) for one in kinds)
-    heads, writers = tuple(_heads(parts, known)), {one.schema_id: one for part in parts for one in part.plan.writers}
+    type_columns = tuple((one.column, one.type) for one in kinds)
+    heads, writers = tuple(_heads(parts, schemas)), {one.schema_id: one for part in parts for one in part.plan.writers}
     rejected += [each for part in parts for each in part.plan.rejected]
     recipe = ProtobufFormatPlan(
         (*files.values(), _whole(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, options.defaults
     )
     return _plan(
-        parts[0].plan, made, writers, drop_twins(one for one in rejected if one.schema_id not in writers), recipe
+        parts[0].plan,
+        type_columns,
+        writers,
+        drop_twins(one for one in rejected if one.schema_id not in writers),
+        recipe,
     ), kinds
 
 
@@ -88,40 +94,42 @@ def _plan(
 
 
 def _parts(
-    known: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions, rejected: list[RejectedSchema]
+    schemas: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions, rejected: list[RejectedSchema]
 ) -> Iterator[_Part]:
     """The plan of each message that is wanted and that some version can be read as."""
-    wanted = {one.strip().removeprefix(".") for one in options.message.split(",") if one.strip()}
-    names = [name for path, name in messages(reader).items() if name in wanted or (not wanted and len(path) == 1)]
+    named = {one.strip().removeprefix(".") for one in options.message.split(",") if one.strip()}
+    names = [name for path, name in messages(reader).items() if name in named or (not named and len(path) == 1)]
     for name in dict.fromkeys(names):
         try:
-            plan = compose(known, reader, replace(options, message=name))
-        except PlanError as wrong:
-            rejected += [RejectedSchema(one.schema_id, RESOLUTION, str(wrong)) for one in known]
+            plan = compose(schemas, reader, replace(options, message=name))
+        except PlanError as error:
+            rejected += [RejectedSchema(one.schema_id, RESOLUTION, str(error)) for one in schemas]
             continue
         assert isinstance(plan.recipe, ProtobufFormatPlan), "a plan for Protobuf has its recipe"
         yield _Part(name, plan, plan.recipe)
 
 
-def _rename_apart(one: _Part, files: dict[str, str], place: int) -> _Part:
+def _rename_apart(part: _Part, files: dict[str, str], place: int) -> _Part:
     """The part with another name for its own file, where that of another subject has its name: no path distinguishes
     them.
     """
-    own = _file(one.recipe.files[-1])
-    if files.get(own.name, one.recipe.files[-1]) == one.recipe.files[-1]:
-        return one
+    own = _file(part.recipe.files[-1])
+    if files.get(own.name, part.recipe.files[-1]) == part.recipe.files[-1]:
+        return part
     own.name = f"{PACKAGE}/{place}/{own.name}"
     text = base64.b64encode(own.SerializeToString(deterministic=True)).decode()
-    return replace(one, recipe=replace(one.recipe, files=(*one.recipe.files[:-1], text)))
+    return replace(part, recipe=replace(part.recipe, files=(*part.recipe.files[:-1], text)))
 
 
-def _fits(files: dict[str, str], one: _Part, parts: Sequence[_Part]) -> bool:
+def _fits(files: dict[str, str], part: _Part, parts: Sequence[_Part]) -> bool:
     """Whether the files of a part can stand beside those that are there: one file has one text, one name one file."""
-    mine = {_file(text).name: text for text in one.recipe.files}
-    if one.name in {each.name for each in parts} or any(files.get(name, text) != text for name, text in mine.items()):
+    own_files = {_file(text).name: text for text in part.recipe.files}
+    if part.name in {each.name for each in parts} or any(
+        files.get(name, text) != text for name, text in own_files.items()
+    ):
         return False
-    there = {name for path, text in files.items() if path not in mine for name in _list_defined(text)}
-    return not any(there.intersection(_list_defined(text)) for text in mine.values())
+    defined = {name for path, text in files.items() if path not in own_files for name in _list_defined(text)}
+    return not any(defined.intersection(_list_defined(text)) for text in own_files.values())
 
 
 def _list_defined(text: str) -> set[str]:
@@ -140,30 +148,32 @@ def _whole(parts: Sequence[_Part], columns: Sequence[str]) -> str:
     file = FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
     file.dependency.extend(dict.fromkeys(_file(one.recipe.files[-1]).name for one in parts))
     message = file.message_type.add(name=WHOLE)
-    for number, (one, column) in enumerate(zip(parts, columns, strict=True), 1):
+    for number, (part, column) in enumerate(zip(parts, columns, strict=True), 1):
         message.field.add(
             name=column,
             number=number,
             label=FieldDescriptorProto.LABEL_OPTIONAL,
             type=FieldDescriptorProto.TYPE_MESSAGE,
-            type_name=f".{one.name}",
+            type_name=f".{part.name}",
         )
     return base64.b64encode(file.SerializeToString(deterministic=True)).decode()
 
 
-def _heads(parts: Sequence[_Part], known: Sequence[RegisteredSchema]) -> Iterator[MessageIndexes]:
+def _heads(parts: Sequence[_Part], schemas: Sequence[RegisteredSchema]) -> Iterator[MessageIndexes]:
     """For each id that some part reads: the field of each message index, by the message's name in that version."""
     read: dict[int, dict[str, int]] = {}
     for number, part in enumerate(parts, 1):
         for writer in part.plan.writers:
             read.setdefault(writer.schema_id, {})[part.name] = number
-    for one in {one.schema_id: one for one in known}.values():
-        if one.schema_id not in read:
+    for schema in {one.schema_id: one for one in schemas}.values():
+        if schema.schema_id not in read:
             continue
-        names = {front: name for path, name in messages(one.schema).items() for front in _fronts(path)}
-        mine = {front: read[one.schema_id][name] for front, name in names.items() if name in read[one.schema_id]}
-        others = tuple((front, name) for front, name in names.items() if front not in mine)
-        yield MessageIndexes(one.schema_id, tuple(mine), others, tuple(mine.items()))
+        names = {front: name for path, name in messages(schema.schema).items() for front in _fronts(path)}
+        own_fields = {
+            front: read[schema.schema_id][name] for front, name in names.items() if name in read[schema.schema_id]
+        }
+        other_heads = tuple((front, name) for front, name in names.items() if front not in own_fields)
+        yield MessageIndexes(schema.schema_id, tuple(own_fields), other_heads, tuple(own_fields.items()))
 
 
 def _fronts(path: Path) -> Iterator[str]:

@@ -16,25 +16,27 @@ from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
 def plan_types(
-    form: Format[Any], known: Sequence[RegisteredSchema], options: DecodeOptions
+    form: Format[Any], schemas: Sequence[RegisteredSchema], options: DecodeOptions
 ) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each with the columns of all its versions. A type has the name that the
     format says, else that of its subject. Raises `PlanError` without a writer.
     """
 
-    def list_names(one: RegisteredSchema) -> tuple[str, ...]:
-        return (form.show(one.schema, False).type_name or one.subject.removesuffix("-value").removesuffix("-key"),)
+    def list_names(schema: RegisteredSchema) -> tuple[str, ...]:
+        return (
+            form.show(schema.schema, False).type_name or schema.subject.removesuffix("-value").removesuffix("-key"),
+        )
 
     kinds: list[tuple[int, str]] = []
     types: list[RecordType] = []
     writers: list[WriterSchema] = []
     rejected: list[RejectedSchema] = []
     last: DecodePlan | None = None
-    for group in group_schemas(known, list_names):
+    for group in group_schemas(schemas, list_names):
         try:
             last = _compose_group(form, group, options)
-        except PlanError as wrong:
-            rejected += [RejectedSchema(one.schema_id, RESOLUTION, str(wrong)) for one in group.known]
+        except PlanError as error:
+            rejected += [RejectedSchema(one.schema_id, RESOLUTION, str(error)) for one in group.known]
             continue
         rejected += last.rejected
         writers += last.writers
@@ -43,7 +45,7 @@ def plan_types(
     if last is None:
         raise nothing_readable(rejected)
     read = {one.schema_id for one in writers}
-    recipe = plan_format(form, [one for one in known if one.schema_id in read], None, options)
+    recipe = plan_format(form, [one for one in schemas if one.schema_id in read], None, options)
     columns = tuple((one.column, one.type) for one in types)
     plan = replace(
         last,

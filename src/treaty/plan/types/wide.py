@@ -19,36 +19,40 @@ class WideColumn:
     sources: tuple[tuple[str, str], ...]
 
 
-def widen_columns(kinds: Sequence[RecordType], taken: str) -> tuple[WideColumn, ...]:
-    """The columns of all record types; the name `taken` is in use.
+def widen_columns(kinds: Sequence[RecordType], marker: str) -> tuple[WideColumn, ...]:
+    """The columns of all record types; the name `marker` is in use.
 
     Fields of one name share a column where their types agree or one grows to the other. Where they do not, the field
     of a later type has the name of its type behind its own, so that no column changes when a type is added.
     """
-    made: dict[str, WideColumn] = {}
+    by_name: dict[str, WideColumn] = {}
     for kind in kinds:
         for field, type_ in _fields(kind):
             source = (kind.column, field)
             name = field or kind.column
-            there = made.get(name.lower())
-            wider = _agree_types(there.type, type_) if there else None
-            if there is not None and wider is not None and all(column != kind.column for column, _ in there.sources):
-                made[name.lower()] = WideColumn(there.name, wider, (*there.sources, source))
+            existing = by_name.get(name.lower())
+            wider = _agree_types(existing.type, type_) if existing else None
+            if (
+                existing is not None
+                and wider is not None
+                and all(column != kind.column for column, _ in existing.sources)
+            ):
+                by_name[name.lower()] = WideColumn(existing.name, wider, (*existing.sources, source))
                 continue
-            used = {*made, taken.lower()}
+            used = {*by_name, marker.lower()}
             own = name if name.lower() not in used else find_free_name(f"{name}_{kind.column}", used)
-            made[own.lower()] = WideColumn(own, type_, (source,))
-    return tuple(made.values())
+            by_name[own.lower()] = WideColumn(own, type_, (source,))
+    return tuple(by_name.values())
 
 
 def _fields(kind: RecordType) -> Iterator[tuple[str, str]]:
-    made = parse_type(kind.type)
-    if not isinstance(made, Struct):
+    column_type = parse_type(kind.type)
+    if not isinstance(column_type, Struct):
         yield "", kind.type
         return
-    for one in made.columns:
-        yield one.name, type_ddl(one.type)
+    for column in column_type.columns:
+        yield column.name, type_ddl(column.type)
 
 
-def _agree_types(one: str, other: str) -> str | None:
-    return one if one == other else WIDER.get(frozenset((one, other)))
+def _agree_types(first: str, other: str) -> str | None:
+    return first if first == other else WIDER.get(frozenset((first, other)))

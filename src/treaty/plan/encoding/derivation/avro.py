@@ -58,8 +58,8 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
         raise PlanError(f"the latest version is {root.kind}, and a frame's rows are records")
     full = options.name or (root.full if root else name)
     maker = _AvroSchemaBuilder(old, space_of(full))
-    made = maker.record(Struct(tuple(columns)), full, root, "")
-    return json.dumps(json.loads(print_schema(AvroSchema(made, maker.names))), ensure_ascii=False)
+    record = maker.record(Struct(tuple(columns)), full, root, "")
+    return json.dumps(json.loads(print_schema(AvroSchema(record, maker.names))), ensure_ascii=False)
 
 
 class _AvroSchemaBuilder:
@@ -75,16 +75,16 @@ class _AvroSchemaBuilder:
 
     def record(self, have: Struct, full: str, old: AvroRecord | None, path: str) -> AvroReference:
         """A record with the old one's fields that hold or need no column, and with the columns."""
-        there = {one.name: one for one in have.columns}
+        by_name = {one.name: one for one in have.columns}
         fields = []
         for field in old.fields if old else ():
-            source = next((name for name in (field.name, *field.aliases) if name in there), None)
+            source = next((name for name in (field.name, *field.aliases) if name in by_name), None)
             if source is None:
                 if field.default is not ABSENT:
                     fields.append(field)
                 continue
-            fields.append(self._grown(there.pop(source), field, full, f"{path}/{field.name}"))
-        fields += [self._new(one, full, f"{path}/{one.name}") for one in there.values()]
+            fields.append(self._grown(by_name.pop(source), field, full, f"{path}/{field.name}"))
+        fields += [self._new(one, full, f"{path}/{one.name}") for one in by_name.values()]
         self.names[full] = replace(old, fields=tuple(fields)) if old else AvroRecord(full, tuple(fields))
         return AvroReference(full)
 
@@ -113,8 +113,8 @@ class _AvroSchemaBuilder:
         was = self._old.resolve(old) if old is not None and self._old is not None else None
         match have:
             case Struct():
-                mine = was if isinstance(was, AvroRecord) else None
-                return self.record(have, mine.full if mine else self._free(full), mine, path)
+                record = was if isinstance(was, AvroRecord) else None
+                return self.record(have, record.full if record else self._free(full), record, path)
             case List(element, nullable):
                 item = was.items if isinstance(was, AvroArray) else None
                 return AvroArray(self._part(element, full, item, path, nullable=nullable))

@@ -12,7 +12,7 @@ LOSSES = frozenset({"fits", "exact", "overflow", "digits", "clock", "text", "utf
 def is_held(find_target: FindTarget, handle: Handle, column: Column) -> bool:
     """Whether values of the column can be written there as they are, or widened."""
     try:
-        found = pair_column(column, find_target, handle)
+        conversion = pair_column(column, find_target, handle)
     except PlanError:
         return False
-    return all(check.name not in LOSSES for one in found.walked() for check in one.checks)
+    return all(check.name not in LOSSES for one in conversion.walked() for check in one.checks)

@@ -43,8 +43,8 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
     find_target, root = make_targets(latest.schema)
     if not isinstance(old, dict) or not isinstance(find_target(root), RecordTarget):
         raise PlanError("the latest version is not about objects, and a frame's rows are objects")
-    made = maker.grown(have, old, find_target, root, "")
-    return json.dumps({**made, "title": options.name} if options.name else made, ensure_ascii=False)
+    schema = maker.grown(have, old, find_target, root, "")
+    return json.dumps({**schema, "title": options.name} if options.name else schema, ensure_ascii=False)
 
 
 class _JsonSchemaBuilder:
@@ -57,13 +57,13 @@ class _JsonSchemaBuilder:
 
     def object(self, have: Struct, path: str) -> dict[str, Any]:
         """The schema of a struct."""
-        made: dict[str, Any] = {
+        schema: dict[str, Any] = {
             "type": "object",
             "properties": {one.name: self._property(one, f"{path}/{one.name}") for one in have.columns},
         }
         if required := [one.name for one in have.columns if not one.nullable]:
-            made["required"] = required
-        return made if self._wish.open_content else {**made, "additionalProperties": False}
+            schema["required"] = required
+        return schema if self._wish.open_content else {**schema, "additionalProperties": False}
 
     def grown(
         self, have: Struct, old: dict[str, Any], find_target: FindTarget, handle: Handle, path: str
@@ -71,10 +71,10 @@ class _JsonSchemaBuilder:
         """The schema of an object of the latest version: its properties that hold or need no column, and the columns."""
         target = find_target(handle)
         members = {one.name: one.handle for one in target.members} if isinstance(target, RecordTarget) else {}
-        there = {one.name: one for one in have.columns}
+        by_name = {one.name: one for one in have.columns}
         properties = dict(old.get("properties", {}))
-        required = [name for name in old.get("required", ()) if name in there]
-        for name, column in there.items():
+        required = [name for name in old.get("required", ()) if name in by_name]
+        for name, column in by_name.items():
             at = f"{path}/{name}"
             inner = properties.get(name)
             if name in members and is_held(find_target, members[name], column):
@@ -85,14 +85,14 @@ class _JsonSchemaBuilder:
             properties[name] = self._property(column, at)
             if name not in members and not column.nullable:
                 required.append(name)
-        made = {**old, "properties": properties, "required": required}
+        schema = {**old, "properties": properties, "required": required}
         if not required:
-            del made["required"]
-        return made
+            del schema["required"]
+        return schema
 
     def _property(self, column: Column, path: str) -> dict[str, Any]:
-        made = self._type(column.type, path)
-        return {**made, "description": column.doc} if column.doc else made
+        schema = self._type(column.type, path)
+        return {**schema, "description": column.doc} if column.doc else schema
 
     def _type(self, have: ColumnType, path: str) -> dict[str, Any]:
         match have:
@@ -112,7 +112,7 @@ class _JsonSchemaBuilder:
         raise PlanError(f"{path} is a timestamp without a time zone, which JSON Schema has no format for: cast it")
 
     def _part(self, have: ColumnType, path: str, *, nullable: bool) -> dict[str, Any]:
-        made = self._type(have, path)
-        if not nullable or not made:
-            return made
-        return {**made, "type": [made["type"], "null"]}
+        schema = self._type(have, path)
+        if not nullable or not schema:
+            return schema
+        return {**schema, "type": [schema["type"], "null"]}

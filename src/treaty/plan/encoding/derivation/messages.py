@@ -71,21 +71,21 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
             _ProtoFileBuilder(file, make_targets(latest.schema), wraps=options.wrappers),
             f".{file.package}" if file.package else "",
         )
-        found = [one for one in file.message_type if not options.name or one.name == short]
-        if not found:
+        messages = [one for one in file.message_type if not options.name or one.name == short]
+        if not messages:
             raise PlanError(f"the latest version has no message {options.name or 'at all'}")
-        full = f"{space}.{found[0].name}"
+        full = f"{space}.{messages[0].name}"
         before = file.SerializeToString(deterministic=True)
         runtime = build_pool(latest.schema).FindMessageTypeByName(full[1:])
-        maker.message(found[0], have, full, runtime, "")
+        maker.message(messages[0], have, full, runtime, "")
         if latest.meaning and file.SerializeToString(deterministic=True) == before:
             return latest.meaning.text
     bindings = latest.meaning.bindings if latest and latest.meaning else ()
     packed = base64.b64encode(file.SerializeToString(deterministic=True)).decode()
     try:
         return FORMAT.show(FORMAT.parse(ResolvedSchema(FORMAT.name, packed, bindings), False), False).canonical
-    except InvalidSchemaError as wrong:
-        raise PlanError(f"the columns make no valid file: {wrong}") from wrong
+    except InvalidSchemaError as error:
+        raise PlanError(f"the columns make no valid file: {error}") from error
 
 
 class _ProtoFileBuilder:
@@ -99,28 +99,28 @@ class _ProtoFileBuilder:
         self._find_target = find_target
         self._names: dict[str, set[str]] = {}
 
-    def message(self, made: DescriptorProto, have: Struct, full: str, old: Descriptor | None, path: str) -> None:
+    def message(self, proto: DescriptorProto, have: Struct, full: str, old: Descriptor | None, path: str) -> None:
         """Add the columns that a message has no field for; `old` is the message as it was."""
-        known = {one.name: one for one in old.fields} if old is not None else {}
-        self._names[full] = {one.name for one in have.columns} | known.keys()
+        fields = {one.name: one for one in old.fields} if old is not None else {}
+        self._names[full] = {one.name for one in have.columns} | fields.keys()
         for column in have.columns:
             at = f"{path}/{column.name}"
-            field = known.get(column.name)
+            field = fields.get(column.name)
             if field is None:
-                self._add(made, column, full, at)
+                self._add(proto, column, full, at)
             elif self._find_target is None or not is_held(self._find_target, field, column):
                 inner = field.message_type
                 kind = column.type.element if isinstance(column.type, List) else column.type
-                nested = next((one for one in made.nested_type if inner and inner.name == one.name), None)
+                nested = next((one for one in proto.nested_type if inner and inner.name == one.name), None)
                 if not isinstance(kind, Struct) or inner is None or nested is None:
                     had = f"the field {column.name} of the latest version"
                     raise PlanError(f"{at} does not fit into {had}, and a field keeps its type: rename the column")
                 self.message(nested, kind, f"{full}.{nested.name}", inner, at)
 
-    def _add(self, made: DescriptorProto, column: Column, full: str, path: str) -> None:
+    def _add(self, proto: DescriptorProto, column: Column, full: str, path: str) -> None:
         if not NAME.fullmatch(column.name):
             raise PlanError(f"{path} is no name in Protobuf: letters, digits and underscores are; rename the column")
-        field = made.field.add(name=column.name, number=_free(made), label=Field.LABEL_OPTIONAL)
+        field = proto.field.add(name=column.name, number=_free(proto), label=Field.LABEL_OPTIONAL)
         kind = column.type
         if isinstance(kind, List | Map):
             field.label = Field.LABEL_REPEATED
@@ -128,36 +128,36 @@ class _ProtoFileBuilder:
         if isinstance(part, Map):
             if isinstance(kind, List):
                 raise PlanError(f"{path} is a list of maps, which Protobuf does not have: put a struct around the map")
-            self._map(made, field, part, full, path)
+            self._map(proto, field, part, full, path)
             return
         if self._wraps and column.nullable and isinstance(kind, Scalar) and kind.name in WRAPPERS:
             self._refer(field, f"google.protobuf.{WRAPPERS[kind.name]}", WRAPPERS_FILE)
             return
-        self._typed(made, field, part, (full, path, field.name))
+        self._typed(proto, field, part, (full, path, field.name))
         scalar = field.type != Field.TYPE_MESSAGE and field.label != Field.LABEL_REPEATED
         if column.nullable and scalar and self._file.syntax == "proto3":
             field.proto3_optional = True
-            field.oneof_index = len(made.oneof_decl)
-            made.oneof_decl.add(name=f"_{column.name}")
+            field.oneof_index = len(proto.oneof_decl)
+            proto.oneof_decl.add(name=f"_{column.name}")
 
-    def _map(self, made: DescriptorProto, field: FieldDescriptorProto, kind: Map, full: str, path: str) -> None:
+    def _map(self, proto: DescriptorProto, field: FieldDescriptorProto, kind: Map, full: str, path: str) -> None:
         if not isinstance(kind.key, Scalar) or kind.key.name not in KEYS:
             raise PlanError(f"{path} is a map whose keys are no strings, whole numbers or booleans: cast them")
         if isinstance(kind.value, List | Map):
             raise PlanError(f"{path} is a map of lists or maps, which Protobuf does not have: put a struct around them")
         name = "".join(word[:1].upper() + word[1:] for word in field.name.split("_")) + "Entry"
-        entry = made.nested_type.add(name=name)
+        entry = proto.nested_type.add(name=name)
         entry.options.map_entry = True
         key = entry.field.add(name="key", number=1, label=Field.LABEL_OPTIONAL, type=TYPES[kind.key.name])
         value = entry.field.add(name="value", number=2, label=Field.LABEL_OPTIONAL)
         del key
-        self._typed(made, value, kind.value, (full, path, field.name))
+        self._typed(proto, value, kind.value, (full, path, field.name))
         field.options.MergeFrom(value.options)  # what is said about the values stands at the map
         value.ClearField("options")
         field.type, field.type_name = Field.TYPE_MESSAGE, f"{full}.{name}"
 
     def _typed(
-        self, made: DescriptorProto, field: FieldDescriptorProto, kind: ColumnType, spot: tuple[str, str, str]
+        self, proto: DescriptorProto, field: FieldDescriptorProto, kind: ColumnType, spot: tuple[str, str, str]
     ) -> None:
         """Say the type of a field; `spot` is the message's full name, the path of the column, and what a new message is named after."""
         full, path, own = spot
@@ -170,46 +170,46 @@ class _ProtoFileBuilder:
             return
         field.type = Field.TYPE_MESSAGE
         if isinstance(kind, Struct):
-            name = _type_name(made, own, self._names[full])
+            name = _type_name(proto, own, self._names[full])
             field.type_name = name
-            self.message(made.nested_type.add(name=name), kind, f"{full}.{name}", None, path)
+            self.message(proto.nested_type.add(name=name), kind, f"{full}.{name}", None, path)
             return
         if isinstance(kind, Decimal):
-            known, home = DECIMAL
+            type_name, home = DECIMAL
             self._import(META_FILE)
             field.options.MergeFromString(_meta({"precision": str(kind.precision), "scale": str(kind.scale)}))
         elif kind.name in MESSAGES:
-            known, home = MESSAGES[kind.name]
+            type_name, home = MESSAGES[kind.name]
         else:
             raise PlanError(
                 f"{path} is {kind.name}, which Protobuf has no type for: cast it, a local time to a timestamp"
             )
-        self._refer(field, known, home)
+        self._refer(field, type_name, home)
 
-    def _refer(self, field: FieldDescriptorProto, known: str, home: str) -> None:
+    def _refer(self, field: FieldDescriptorProto, type_name: str, home: str) -> None:
         """Let a field have a message of another file."""
         self._import(home)
         shadowed = any(word in self._file.package.split(".") for word in ("google", "confluent"))
         field.type = Field.TYPE_MESSAGE
-        field.type_name = f".{known}" if shadowed else known
+        field.type_name = f".{type_name}" if shadowed else type_name
 
     def _import(self, path: str) -> None:
         if path not in self._file.dependency:
             self._file.dependency.append(path)
 
 
-def _free(made: DescriptorProto) -> int:
+def _free(proto: DescriptorProto) -> int:
     """A number above all that are or were used."""
-    taken = [one.number for one in made.field] + [one.end - 1 for one in made.reserved_range]
-    taken += [one.end - 1 for one in made.extension_range if one.end < RESERVED.start]
-    number = max(taken, default=0) + 1
+    numbers = [one.number for one in proto.field] + [one.end - 1 for one in proto.reserved_range]
+    numbers += [one.end - 1 for one in proto.extension_range if one.end < RESERVED.start]
+    number = max(numbers, default=0) + 1
     return RESERVED.stop if number in RESERVED else number
 
 
-def _type_name(made: DescriptorProto, field: str, fields: set[str]) -> str:
+def _type_name(proto: DescriptorProto, field: str, fields: set[str]) -> str:
     name = "".join(word[:1].upper() + word[1:] for word in field.split("_")) or "Part"
-    taken = {one.name for one in made.nested_type} | {one.name for one in made.enum_type} | {made.name} | fields
-    while name in taken:
+    names = {one.name for one in proto.nested_type} | {one.name for one in proto.enum_type} | {proto.name} | fields
+    while name in names:
         name += "_"
     return name
 

@@ -37,13 +37,13 @@ def derive_text(
         raise PlanError(f"no schema of {format_} is derived; of {', '.join(sorted(DERIVERS))} they are")
     try:
         text = deriver(columns, options.name or _name(subject.name), options, latest)
-    except InvalidSchemaError as wrong:
-        raise PlanError(f"the columns make no valid schema of {format_}: {wrong}") from wrong
+    except InvalidSchemaError as error:
+        raise PlanError(f"the columns make no valid schema of {format_}: {error}") from error
     return Draft(text, format_, references if latest else ())
 
 
 def _name(subject: str) -> str:
     """A name for records: ``flight-delays-value`` becomes ``FlightDelays``."""
     words = re.findall(r"[A-Za-z0-9]+", re.sub(r"-(key|value)$", "", subject))
-    made = "".join(word[0].upper() + word[1:] for word in words) or "Row"
-    return made if made[0].isalpha() else f"Row{made}"
+    record_name = "".join(word[0].upper() + word[1:] for word in words) or "Row"
+    return record_name if record_name[0].isalpha() else f"Row{record_name}"
