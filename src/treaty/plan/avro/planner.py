@@ -88,9 +88,8 @@ def compose(
             rejected.append(refuse_schema(version, findings))
         else:
             partly += [(version.schema_id, refuse_value(version, findings))] if findings else []
-            writers.append(
-                WriterSchema(version.schema_id, version.subject, version.version, print_schema(version.schema))
-            )
+            text = print_schema(version.schema)
+            writers.append(WriterSchema(version.schema_id, version.subject, version.version, text))
             branches.append(shapes.place(writer, fitted))
     if not writers:
         raise nothing_readable(rejected)

@@ -1,7 +1,7 @@
 """From Protobuf writers and a reader to a plan: which ids the reader's message can read, and by which indexes."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -118,14 +118,7 @@ def compose(versions: Sequence[RegisteredSchema], reader: ProtoSchema, options: 
         else:
             text = PROTOBUF.show(version.schema, False).canonical
             writers.append(WriterSchema(version.schema_id, version.subject, version.version, text))
-            other_heads = (
-                (front, each) for path, each in own.items() if path not in own_paths for front in _fronts(path)
-            )
-            heads.append(
-                MessageIndexes(
-                    version.schema_id, tuple(f for path in own_paths for f in _fronts(path)), tuple(other_heads)
-                )
-            )
+            heads.append(_read_indexes(version.schema_id, own, own_paths))
     if not writers:
         raise nothing_readable(rejected)
     columns_ = columns_ddl(columns)
@@ -145,6 +138,12 @@ def compose(versions: Sequence[RegisteredSchema], reader: ProtoSchema, options: 
         depth=options.depth,
         docs=tuple(list_docs(columns)),
     )
+
+
+def _read_indexes(schema_id: int, names: Mapping[Path, str], read_paths: Sequence[Path]) -> MessageIndexes:
+    """The message indexes of a version's frames: those of the message to be read, and the names behind all others."""
+    others = ((front, name) for path, name in names.items() if path not in read_paths for front in _fronts(path))
+    return MessageIndexes(schema_id, tuple(front for path in read_paths for front in _fronts(path)), tuple(others))
 
 
 def _require_short_defaults(message: Descriptor, options: DecodeOptions) -> None:
