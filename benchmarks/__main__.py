@@ -26,6 +26,7 @@ MODULES = {
     "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
     "abuse": "requests served and the longest turn of the event loop while hostile clients are at work, beside the quiet server",
     "loop": "the longest turn of the event loop: all routes with 100,000 subjects, and schemas that are made to cost much",
+    "search": "the search index: schemas indexed for each second of CPU, bytes for each, and searches of few and of very many hits",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",

@@ -70,6 +70,7 @@ NEEDS_NONE = (
     "openapi",
     "check {folder}/e.avsc {folder}/e.avsc",
     "diff {folder}/e.avsc {folder}/e.avsc",
+    "diff e@1 {folder}/e.avsc --registry {registry}",
     "lint {folder}/e.avsc",
     "canonical {folder}/e.avsc",
     "fingerprint {folder}/e.avsc",
@@ -159,6 +160,7 @@ def test_every_command_has_a_line() -> None:
         "decode",
         "encoding",
         "promote",
+        "search",
         "sql",
     }  # these ask a registry and nothing else
     spark = {one for one in walk(group, "") if one.split()[0] in {"pipeline", "table", "spark"}}

@@ -150,7 +150,7 @@ ELSEWHERE = {
     "add-codec", "assign-encoding", "list-codecs", "get-encoding", "list-encodings",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
     "get-ordinal", "get-named-version", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
-    "check-reading", "get-pin", "compare-versions", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
+    "check-reading", "get-pin", "compare-versions", "search", "create-policy", "change-policy", "delete-policy", "get-policy", "list-policies", "publish", "delete-published", "put-draft", "get-published", "list-published", "get-draft", "add-api-keys", "remove-api-key", "list-api-keys",
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
     "create-source", "change-source", "set-source-state", "drop-source", "undrop-source", "create-type", "drop-type",
     "describe-source", "get-destination", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",

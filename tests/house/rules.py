@@ -46,7 +46,7 @@ HOMES: dict[str, frozenset[str]] = {
     "pygments": frozenset({"web"}),
     "pytest": frozenset({"testing"}),
     "rich": frozenset({"cli"}),
-    "sqlite3": frozenset({"log"}),
+    "sqlite3": frozenset({"log", "web"}),
     "starlette": frozenset({"api", "assemble", "web"}),
     "typing_extensions": frozenset({"client"}),  # for type checkers alone, which have it
     "urllib3": frozenset({"client"}),

@@ -6,6 +6,7 @@ from treaty.core.schema_engine import (
     CompareSchemas,
     DescribeDifferences,
     DescribeValidators,
+    FindEntries,
     FindTags,
     InspectSchema,
     NameVersion,
@@ -37,6 +38,8 @@ def key_by_guid(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]
             return (policy, _guid(reader), _guid(writer), ())
         case DescribeDifferences(old, new, sent):
             return (f"differences {sent}", _guid(old), _guid(new), ())
+        case FindEntries():
+            return ("search", repr(question).encode(), b"", ())
         case DescribeValidators(validators):
             return ("validators", b"", b"", validators)
         case InspectSchema(meaning, validators):

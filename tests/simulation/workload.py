@@ -20,6 +20,7 @@ from treaty.core.messages import associations as tied
 from treaty.core.messages import encodings as packed
 from treaty.core.messages.differences import CompareVersions, ComparisonSide
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.search import Search
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
@@ -257,6 +258,10 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.GetVersion: (6, get_version),
     GetPin: (1, get_pin),
     CompareVersions: (1, compare_versions),
+    Search: (
+        0.3,
+        lambda a: Search(a.chance.choice(["field:a", "orders", "nosuch:a", "", '""']), a.chance.choice(["", "", "x"])),
+    ),
     asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
     asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
     asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),

@@ -22,6 +22,7 @@ from treaty.api.dialects.router import build_routes
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, print_failure
 from treaty.api.request_scope import ROUTE
 from treaty.core.messages.differences import CompareVersions
+from treaty.core.messages.search import Search
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
@@ -32,6 +33,8 @@ from treaty.wire.confluent.headers import ALWAYS, POSITION, negotiate, readable
 from treaty.wire.differences import PATH as DIFF_PATH
 from treaty.wire.differences import CompareBody, ComparedBody, compare_request, compared_body, side_of
 from treaty.wire.native import MEDIA, PATH, answer_bytes, request_from
+from treaty.wire.search import PATH as SEARCH_PATH
+from treaty.wire.search import SearchBody, read_limit, search_body
 
 
 @dataclass(slots=True)
@@ -83,6 +86,15 @@ def _decode_comparison(data: bytes) -> CompareBody:
         raise Invalid.of("BODY", f"The body can't be read: {why}", new=why, allowed=allowed) from None
 
 
+async def search(x: NativeExchange) -> object:
+    """Subjects by their fields, types, tags, documentation and names, and sources and queries by names and columns. `q` is
+    words and terms, such as `field:carrier type:string tag:PII`; all of them must hold. Hits, counts and facets are of what
+    the caller may read. The index may be some seconds old.
+    """
+    request = Search(x.query.get("q", ""), x.query.get("after", ""), read_limit(x.query.get("limit", "")))
+    return search_body(await x.registry.ask(request))
+
+
 class AskBody(Struct, forbid_unknown_fields=True):
     """An operation and its request."""
 
@@ -110,6 +122,18 @@ TABLE: Table = {
             sent_example={"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": True}},
             errors=tuple(sorted({line.code for line in errors.TABLE})),
             writes=True,
+        )
+    },
+    SEARCH_PATH: {
+        "GET": ApiOperation(
+            search,
+            "server",
+            ApiAnswer("A page of hits, with facets", SearchBody, media=MEDIA),
+            query=(
+                ApiParameter("q", "The search", example="field:carrier type:string tag:PII"),
+                ApiParameter("limit", "Hits of a page", "integer", default=20),
+                ApiParameter("after", "`next` of the page before"),
+            ),
         )
     },
     DIFF_PATH: {

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -22,6 +23,7 @@ from treaty.client.connection import Connection
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.registry import AsyncRegistry, CallOptions, Registry
+from treaty.core.schema_engine import SearchIndex
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, list_log_topics, open_log
 from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
@@ -113,12 +115,13 @@ async def open_node(
     terms: LogOptions = DEFAULT_OPTIONS,
     transport: PeerTransport | None = None,
     alone: bool = False,
+    index: SearchIndex | None = None,
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
     It reads the state file, and with `writes_state` has a new one written when much has changed.
     Sensitive metadata is sealed with the keys of a file, if there is one.
-    The log is opened on `terms`; a `transport` reaches other nodes, unless this one is `alone`.
+    Searches are answered by `index`, if there is one. The log is opened on `terms`; a `transport` reaches other nodes, unless this one is `alone`.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
     `KeyFileError` where the file of keys can't be, `PeeringError` where other nodes must be reached and can't be.
     """
@@ -135,7 +138,7 @@ async def open_node(
     state_files = StateFileManager(state, tables, writer, waits=state is not None)
     state_files.open()
     node = Node(
-        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport,
+        log, replace(make_process_service(), index=index), real_environment(), tables, state_files, cipher=cipher, transport=transport,
         log_topics=list_log_topics(url),
     )  # fmt: skip
     await node.start()

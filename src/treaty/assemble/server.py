@@ -27,6 +27,7 @@ from treaty.assemble.page_settings import DEFAULT_PAGES, LatePages, PageSettings
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
+from treaty.assemble.search import keep_index, place_index
 from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.core.kafka import KafkaCluster
 from treaty.core.registry import AsyncRegistry
@@ -104,6 +105,8 @@ class ServerOptions:
     project: ProjectStart | None = None
     """What the server applies to the metastore before it listens."""
     pages: PageSettings = DEFAULT_PAGES
+    search: bool = True
+    """Whether there is a search index."""
 
 
 DEFAULT_OPTIONS = ServerOptions()
@@ -159,6 +162,7 @@ async def serve(
     own = 0 if listening.own is None else listening.own.getsockname()[1]
     peering, tls = manner.peering, listening.tls
     authenticator = authenticator_of(peering)
+    indexed = place_index(state, sharing.board, sharing.worker, enabled=manner.search)
     opened = open_node(
         url,
         state=state,
@@ -167,9 +171,15 @@ async def serve(
         terms=replace(terms, address=address_of(peering, place, tls, own)),
         transport=transport_of(peering, tls),
         alone=sharing.board is None and is_loopback(place[0]),
+        index=None if indexed is None else indexed.file,
     )
     destination = RecordDestinations(dict(manner.clusters), manner.files)
-    async with open_protection(protection) as active, opened as node, _applied_project(manner.project, node):
+    async with (
+        open_protection(protection) as active,
+        opened as node,
+        _applied_project(manner.project, node),
+        keep_index(indexed, node),
+    ):
         metrics = ServerMetrics(sharing.board, sharing.worker)
         internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         hosts = allowed_hosts(listening, protection, peering)

@@ -1,4 +1,4 @@
-"""Options about where the records of sources are: Kafka clusters by name, and the root of folders of files."""
+"""Options about where the records of sources are, Kafka clusters by name and the root of folders of files; and about search."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -28,6 +28,12 @@ OPTIONS = (
         metavar="ROOT",
         help="The folder below which sources with CONNECTOR = 'files' are.",
     ),
+    click.option(
+        "--no-search",
+        envvar="TREATY_NO_SEARCH",
+        is_flag=True,
+        help="Keep no search index. By default it is a file beside the state file, safe to delete.",
+    ),
 )
 
 
@@ -55,9 +61,11 @@ def open_destinations(words: Sequence[str], files: Path | None) -> "RecordDestin
     return RecordDestinations(read_clusters(words), files)
 
 
-def cluster_flags(words: Sequence[str], files: Path | None) -> Iterator[str]:
+def cluster_flags(words: Sequence[str], files: Path | None, *, search: bool) -> Iterator[str]:
     """The same as arguments of a worker."""
     for word in words:
         yield from ("--cluster", word)
     if files is not None:
         yield from ("--files", str(files))
+    if not search:
+        yield "--no-search"

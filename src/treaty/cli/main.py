@@ -33,6 +33,7 @@ COMMANDS = {
     "fingerprint": CommandEntry("treaty.cli.schemas.fingerprint", "Print the guid and the fingerprints of a schema."),
     "validate": CommandEntry("treaty.cli.schemas.validate", "Validate JSON values against a schema."),
     "example": CommandEntry("treaty.cli.schemas.example", "Print example values of a schema."),
+    "search": CommandEntry("treaty.cli.registry.search", "Find schemas by fields, types, tags and names."),
     "subject": CommandEntry("treaty.cli.registry.subject", "List, show and delete subjects."),
     "group": CommandEntry(
         "treaty.cli.registry.group", "Create, show, change and remove groups: subjects with settings."

@@ -120,6 +120,7 @@ class ServeOptions(TypedDict):
     iglu_patches: bool
     clusters: tuple[str, ...]
     files: Path | None
+    no_search: bool
     apply_path: Path | None
     variables: tuple[str, ...]
     ddl: str
@@ -268,7 +269,7 @@ def _read_manner(options: ServeOptions, start: StartOptions) -> ServerOptions:
     iglu = IgluSettings(options["iglu_body_bytes"], options["iglu_depth"], options["iglu_patches"])
     manner = ServerOptions(
         int(options["incompatible_code"]), options["metadata_key_file"], peering, iglu, tuple(read_clusters(options["clusters"]).items()),
-        options["files"], pages=PageSettings(options["pages"], options["session_key_file"]),
+        options["files"], search=not options["no_search"], pages=PageSettings(options["pages"], options["session_key_file"]),
     )  # fmt: skip
     if start.path is not None and not (options["worker"] and options["worker"][0]):
         manner = replace(manner, project=read_project(start))
@@ -344,7 +345,10 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
             flags += serving.start.flags(is_first=index == 0)
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
             command += ["--host", serving.host, *peer_flags(peering), *iglu_flags(serving.manner.iglu)]
-            command += [*cluster_flags(serving.clusters, serving.manner.files), *page_flags(pages)]
+            command += [
+                *cluster_flags(serving.clusters, serving.manner.files, search=serving.manner.search),
+                *page_flags(pages),
+            ]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(format_banner(serving, listener), err=True)

@@ -121,6 +121,7 @@ class AsyncConnection(Generic[M_co]):
     check = _as_coroutine(exchanges.check)
     diff = _as_coroutine(comparison_exchanges.diff)
     try_change = _as_coroutine(comparison_exchanges.try_change)
+    search = _as_coroutine(comparison_exchanges.search)
     version = _as_coroutine(exchanges.version)
     named_version = _as_coroutine(exchanges.named_version)
     find = _as_coroutine(exchanges.find)

@@ -1,7 +1,9 @@
 """Methods of a connection that compare and search; exchanges as in `exchanges`."""
 
 from treaty.client.exchanges import Exchange, as_draft, request_answer
+from treaty.core.limits import SEARCH_PAGE
 from treaty.core.messages.differences import CompareVersions, ComparisonSide, SchemasCompared
+from treaty.core.messages.search import Search, SearchResults
 from treaty.core.names import subject_of
 from treaty.core.schema import Draft
 from treaty.wire.differences import as_side
@@ -26,3 +28,11 @@ def try_change(
     home = subject_of(subject)
     new = ComparisonSide(draft=as_draft(schema))
     return (yield from request_answer(CompareVersions(new, side, home, normalize)))
+
+
+def search(text: str, *, after: str = "", limit: int = SEARCH_PAGE) -> Exchange[SearchResults]:
+    """Return a page of what fits a search such as ``field:carrier type:string tag:PII``; `after` is `last` of the page before.
+
+    Raises `NotOffered` where the registry keeps no index, as one in this process, and `Unavailable` while it is built.
+    """
+    return (yield from request_answer(Search(text, after, limit)))

@@ -101,6 +101,7 @@ class Connection(Generic[M_co]):
     check = _blocking(exchanges.check)
     diff = _blocking(comparison_exchanges.diff)
     try_change = _blocking(comparison_exchanges.try_change)
+    search = _blocking(comparison_exchanges.search)
     version = _blocking(exchanges.version)
     named_version = _blocking(exchanges.named_version)
     find = _blocking(exchanges.find)

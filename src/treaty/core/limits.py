@@ -53,13 +53,17 @@ FINDINGS = 1_000
 FINDINGS_CHARACTERS = 524_288
 """Characters of the findings that one comparison lists; further findings are left out. The first one is always listed."""
 SHOWN_CHARACTERS = 4_194_304
-"""Characters of a schema text that is laid out in lines to be shown; past it the text is shown as it is stored."""
-PLACED_CHARACTERS = 33_554_432
-"""Characters that one comparison reads to find the places of its differences; further ones are listed without a place."""
+"""Characters of a schema text that is laid out in lines; past it the text is shown as it is stored. Eight times as many are read to find places of differences."""
 TOUCHED = 1_000
-"""Subjects, sources and queries that a tried change lists."""
-TOUCHED_VERSIONS = 1_000
-"""Newest versions of a subject whose users a tried change looks for."""
+"""Subjects, sources and queries that a tried change lists, and newest versions of a subject whose users it looks for."""
+SEARCH_TERMS = 20
+"""Terms of a search."""
+SEARCH_PAGE = 100
+"""Hits in one page of a search."""
+SEARCH_COUNTED = 1_000
+"""Hits of a search that are counted; a count and facets say that there are more."""
+SEARCH_SCANNED = 20_000
+"""Entries of the search index that one search looks at, those that the caller may not read and former versions among them."""
 FAULTS = 20
 """Diagnostics reported for one schema; later ones appear once these are corrected."""
 FAULT_CHARACTERS = 2_000

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from treaty.core.access.rights import Access
 from treaty.core.finding import FINDING_FORM, Diagnostic, ExplainedDifference, Finding, LevelResult
 from treaty.core.large_texts import refuse_large_text
+from treaty.core.limits import SEARCH_PAGE
+from treaty.core.messages.search import FacetCount, SearchHit, SearchTerm
 from treaty.core.schema import Pairs, TaggedPath
 
 # -------------------------------------------------------------------------------------------------- resolved schemas
@@ -177,6 +180,16 @@ class DescribeDifferences:
 
 
 @dataclass(frozen=True, slots=True)
+class FindEntries:
+    """Find entries of the search index for which all terms hold and that a caller may read, after a place in the index."""
+
+    terms: tuple[SearchTerm, ...]
+    access: Access | None = None
+    after: int = -1
+    limit: int = SEARCH_PAGE
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedSchema:
     """A valid schema.
 
@@ -280,6 +293,21 @@ class DifferencesDescribed:
     levels: tuple[LevelResult, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class EntriesFound:
+    """Hits of a search, in the order of the index, only those that the caller may read.
+
+    `last` is the place of the last one in the index, -1 if no other follows. `count` hits were counted, at least that if `more`.
+    """
+
+    hits: tuple[SearchHit, ...] = ()
+    count: int = 0
+    more: bool = False
+    facets: tuple[FacetCount, ...] = ()
+    last: int = -1
+    sequence: int = 0
+
+
 Question = (
     ParseSchema
     | CompareSchemas
@@ -290,6 +318,7 @@ Question = (
     | NameVersion
     | ValidateValue
     | DescribeDifferences
+    | FindEntries
 )
 Answer = (
     ParsedSchema
@@ -302,8 +331,17 @@ Answer = (
     | VersionNames
     | ValueValidated
     | DifferencesDescribed
+    | EntriesFound
 )
 Answers = Mapping[Question, Answer]
+
+
+class SearchIndex(Protocol):
+    """The search index of a server."""
+
+    def find(self, question: FindEntries) -> EntriesFound:
+        """Return entries, on any thread. Raises `Unavailable` while there is no index."""
+        ...
 
 
 class SchemaEngine(Protocol):

@@ -18,6 +18,7 @@ from treaty.core.schema_engine import (
     DescribeDifferences,
     DescribeValidators,
     DifferencesDescribed,
+    FindEntries,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -123,6 +124,8 @@ class FormatEngine:
                     return self._compared(question)
                 case DescribeDifferences():
                     return self._differing(question)
+                case FindEntries():
+                    raise AssertionError("a search is asked of the index")
                 case InspectSchema():
                     return self._inspected(question)
                 case DescribeValidators():

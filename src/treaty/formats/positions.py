@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.finding import TextPlace
-from treaty.core.limits import PLACED_CHARACTERS
+from treaty.core.limits import SHOWN_CHARACTERS
 from treaty.formats.format import Format
 from treaty.formats.json_pointer import escape_step, find_positions, split_pointer
 from treaty.formats.registry import find_formats
@@ -100,9 +100,9 @@ class PlaceFinder:
                 self.has_value = False
 
     def find(self, paths: Sequence[str]) -> list[TextPlace | None]:
-        """Return the places of paths into this text, in their order; None where there is none, or past PLACED_CHARACTERS."""
+        """Return the places of paths into this text, in their order; None where there is none, or past eight times SHOWN_CHARACTERS of work."""
         if self.form.locate is not None:
-            max_places = PLACED_CHARACTERS // (2 * len(self.text) + 1)
+            max_places = 8 * SHOWN_CHARACTERS // (2 * len(self.text) + 1)
             return [self._locate(path) if at < max_places else None for at, path in enumerate(paths)]
         if not self.has_value:
             return [self._place((1, 1), exact=True) for _ in paths]

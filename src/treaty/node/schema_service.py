@@ -19,7 +19,7 @@ from treaty.core.limits import (
     POOL_PROCESSES,
     VALUE_INLINE_WEIGHT,
 )
-from treaty.core.refusals import TooLarge, Unavailable
+from treaty.core.refusals import NotOffered, TooLarge, Unavailable
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
@@ -27,6 +27,8 @@ from treaty.core.schema_engine import (
     DescribeDifferences,
     DescribeValidators,
     DifferencesDescribed,
+    EntriesFound,
+    FindEntries,
     FindTags,
     InspectionResult,
     InspectSchema,
@@ -37,6 +39,7 @@ from treaty.core.schema_engine import (
     Question,
     RetaggedSchema,
     RetagSchema,
+    SearchIndex,
     TagsFound,
     ValidateValue,
     ValidatorsDescribed,
@@ -71,6 +74,8 @@ def key_of(question: Question) -> Key:
         case DescribeDifferences(old, new, sent):
             text = hashlib.sha256(sent.encode("utf-8", "backslashreplace")).hexdigest() if sent else ""
             return (f"differences {text}", old.digest, new.digest, ())
+        case FindEntries():
+            return ("search", hashlib.sha256(repr(question).encode("utf-8", "backslashreplace")).digest(), b"", ())
         case InspectSchema(meaning, validators, metadata, versions):
             beside = repr((metadata, [(one.number, one.meaning.digest, one.metadata) for one in versions]))
             rest = hashlib.sha256(beside.encode("utf-8", "backslashreplace")).digest() if metadata or versions else b""
@@ -97,7 +102,7 @@ def weight(question: Question) -> int:
         return 3 * (reach(question.old) + reach(question.new)) + len(
             question.sent
         )  # each is compared under every policy
-    if isinstance(question, DescribeValidators):
+    if isinstance(question, DescribeValidators | FindEntries):
         return 0
     if isinstance(question, InspectSchema):
         return reach(question.meaning) + sum(reach(one.meaning) for one in question.versions)
@@ -119,6 +124,8 @@ def _size(answer: Answer) -> int:
         case DifferencesDescribed():
             sizes = sum(map(_difference_size, answer.differences))
             return ENTRY_BYTES * (1 + len(answer.levels)) + len(answer.old_text) + len(answer.new_text) + sizes
+        case EntriesFound():
+            return ENTRY_BYTES * (1 + len(answer.hits))
         case TagsFound():
             return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
         case RetaggedSchema():
@@ -164,6 +171,8 @@ class SchemaService:
     id_schemes: Mapping[str, str] = field(default_factory=dict)
     """Id schemes, each with its package."""
     workers: int = 1
+    index: SearchIndex | None = None
+    """Answers searches; None: they are not offered."""
     queue: QuestionQueue = field(init=False, repr=False)
     """The queue of open questions; equal ones share an answer."""
     _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
@@ -188,6 +197,9 @@ class SchemaService:
                 allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
             )
         session.begin_round()
+        for search in (each for each in questions if isinstance(each, FindEntries)):
+            session.pinned[key_of(search)] = await self._search(search)
+        questions = tuple(each for each in questions if not isinstance(each, FindEntries))
         if session.rounds > DECISION_ROUNDS:
             message = (
                 f"the subject changed {DECISION_ROUNDS} times while its schemas were compared; nothing was written"
@@ -204,6 +216,15 @@ class SchemaService:
         for (key, question), answer in zip(fresh.items(), new_answers, strict=True):
             self.keep(question, answer)
             session.pinned[key] = answer
+
+    async def _search(self, question: FindEntries) -> EntriesFound:
+        """Ask the search index on a thread. Raises `NotOffered` where there is none, `Unavailable` while it is built."""
+        if self.index is None:
+            message = (
+                "search is not available here: this registry keeps no search index; ask a server that runs with one"
+            )
+            raise NotOffered(message)
+        return await asyncio.to_thread(self.index.find, question)
 
     async def validate_value(self, question: ValidateValue, principal: str = "") -> ValueValidated:
         """Validate a value: on a thread, or in the pool if value and schema together weigh more than VALUE_INLINE_WEIGHT.
@@ -292,6 +313,8 @@ class SchemaSession:
     def ask(self, question: Question) -> Answer | None:
         """Return the answer if it is cached or small; characters and steps in the event loop are bounded."""
         answer = self.recall(question)
+        if answer is None and isinstance(question, FindEntries):
+            return None
         if answer is None:
             size = weight(question)
             if self._read + size > self.service.inline_bytes:

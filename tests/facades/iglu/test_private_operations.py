@@ -28,6 +28,7 @@ from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
+from treaty.core.messages.search import Search
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
 from treaty.core.registry import CallOptions
@@ -117,6 +118,7 @@ def queries() -> Iterator[Request[Any]]:
     yield from (q.GetSchema(1, max_id=True), s.GetDraft(OPEN, 7), q.ReferencedBy(OPEN, 1, deleted=True))
     yield from (q.GetVersion(FREE, 1), q.GetConfig(Scope(*FREE)), g.FindSameSchema(".", TEXT))
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
+    yield Search("secret")
     yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
     yield m.GetDestination("opened")

@@ -156,6 +156,12 @@ def anywhere(*permissions: Permission) -> Callable[[Any], Required]:
     return lambda _request: required
 
 
+def anything_at_all(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on some subject or some source."""
+    required = (RequiredPermission((permission,), ANYTHING_AT_ALL, None),)
+    return lambda _request: required
+
+
 def everywhere(permission: Permission) -> Callable[[Any], Required]:
     """Require a permission on all contexts."""
     required = (on_context(permission, EVERYWHERE),)

@@ -8,10 +8,11 @@ from treaty.core import requests as q
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
 from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
-from treaty.core.handlers.comparison import differences
+from treaty.core.handlers.comparison import differences, search
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
 from treaty.core.messages import names as n
+from treaty.core.messages import search as find
 
 ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
     lambda request: request.of.subject if isinstance(request.of, t.OfSubject) else None,
@@ -29,8 +30,12 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
     Operation(
         "compare-versions", d.CompareVersions, d.SchemasCompared, differences.compare_versions, permissions.of_compare,
-        (*DRAFT_LIMITS, "FINDINGS", "FINDINGS_CHARACTERS", "SHOWN_CHARACTERS", "PLACED_CHARACTERS", "TOUCHED", "TOUCHED_VERSIONS"),
+        (*DRAFT_LIMITS, "FINDINGS", "FINDINGS_CHARACTERS", "SHOWN_CHARACTERS", "TOUCHED"),
         alias=TRIED_SUBJECT,
+    ),
+    Operation(
+        "search", find.Search, find.SearchResults, search.search, permissions.anything_at_all("read"),
+        ("NAME_LENGTH", "SEARCH_TERMS", "SEARCH_PAGE", "SEARCH_COUNTED", "SEARCH_SCANNED"),
     ),
     Operation(
         "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),

@@ -47,6 +47,7 @@ from treaty.core.messages import names as n
 from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.refusals import Refusal
 
@@ -122,6 +123,7 @@ RULES: Mapping[type, Rule] = {
     q.Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
     q.Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
     d.CompareVersions: Rule(differing.compare_versions, rights.of_compare, follows_alias=True),
+    find.Search: Rule(differing.search, rights.of_search),
     q.GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
     q.FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
     q.ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),

@@ -23,11 +23,29 @@ from tests.simulation.judging.model.selecting import select
 from tests.simulation.texts import FORMATS, answer
 from treaty.core import requests as q
 from treaty.core.finding import Finding
+from treaty.core.limits import NAME_LENGTH
 from treaty.core.messages import differences as d
+from treaty.core.messages.search import Search
 from treaty.core.names import Subject, subject_of
 from treaty.core.policy import Level
 from treaty.core.refusals import Forbidden, Invalid, InvalidSchema, SchemaNotFound
 from treaty.core.schema_engine import DescribeDifferences, DifferencesDescribed, InvalidText, ResolvedSchema
+
+FINDABLE = ("field", "type", "tag", "doc", "owner", "subject", "format", "context", "origin", "state", "kind")
+"""Terms of a search."""
+
+
+def search(past: Past, asking: Asking, request: Search) -> Yes:
+    """What a search without an index comes to: what is wrong with it; a good one is never answered."""
+    words = [one for one in request.text.split() if one.strip('":*')]
+    if len(request.text) > NAME_LENGTH:
+        raise No(Invalid, "NAME_LENGTH")
+    if any(one.partition(":")[0] not in FINDABLE for one in words if ":" in one):
+        raise No(Invalid, "SEARCH_TERM", path="/text")
+    if not words:
+        raise No(Invalid, "SEARCH_EMPTY", path="/text")
+    raise No(Invalid, "SEARCH_AFTER", path="/after")
+
 
 Side = tuple[d.ComparedSchema, ResolvedSchema, str]
 """What is told of a side, what it means, and its text as it was sent."""

@@ -10,7 +10,7 @@ from treaty.core.access.rights import Access
 from treaty.core.handlers.metastore.closure import walk_closure
 from treaty.core.handlers.uses import GoingRows, referrers, users_of, versions_of
 from treaty.core.handlers.versions import STATES, newest_first, subject_of_key
-from treaty.core.limits import CLOSURE, TOUCHED, TOUCHED_VERSIONS
+from treaty.core.limits import CLOSURE, TOUCHED
 from treaty.core.messages.differences import QUERY_TOUCHED, SOURCE_TOUCHED, SUBJECT_TOUCHED, TouchedResource
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
@@ -32,7 +32,7 @@ class TouchedFound:
 def find_touched(view: View, access: Access | None, subject: Subject) -> TouchedFound:
     """Return who uses a subject, the nearest first, at most `TOUCHED` of them.
 
-    The newest `TOUCHED_VERSIONS` versions of each subject are looked at. A subject that may not be read is missing, as it is
+    The newest `TOUCHED` versions of each subject are looked at. A subject that may not be read is missing, as it is
     in every other answer.
     """
     subjects = list(islice(_find_subjects(view, subject), TOUCHED + 1))
@@ -57,7 +57,7 @@ def _find_subjects(view: View, start: Subject) -> Iterator[ReferringSubject]:
     seen, waiting = {start}, deque([(start, 0)])
     while waiting:
         subject, depth = waiting.popleft()
-        for key, version in islice(newest_first(view, subject), TOUCHED_VERSIONS):
+        for key, version in islice(newest_first(view, subject), TOUCHED):
             for schema in referrers(view, key, "live"):
                 for user, _ in versions_of(view, schema, STATES["live"]):
                     home = subject_of_key(user)
@@ -75,7 +75,7 @@ def _find_sources(
     found: dict[str, TouchedResource] = {}
     hidden: set[str] = set()
     for subject, depth in homes:
-        for key, version in islice(newest_first(view, subject), TOUCHED_VERSIONS):
+        for key, version in islice(newest_first(view, subject), TOUCHED):
             for _, user in users_of(base, VERSION, key, "warns", GoingRows()):
                 pinned = f"{subject} version {version.number}"
                 for name, needs, further in _with_users(base, user, pinned):

@@ -1,0 +1,83 @@
+"""Maintenance of an index: it is brought up to date beside a node, in slices that leave the event loop to requests."""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from treaty.core.limits import LOOP_BYTES
+from treaty.core.state.view import Tables
+from treaty.web.index.extraction import SchemaContents
+from treaty.web.index.storage import open_for_writing, remove_index
+from treaty.web.index.update import IndexUpdate, stamp_of
+
+log = logging.getLogger("treaty.web")
+
+LOOK_SECONDS = 0.5
+"""Seconds between two looks at the position of the node."""
+SLICE_SECONDS = 0.002
+"""Seconds of work between two pauses."""
+PAUSE = 3.0
+"""How many times as long as its work a pause is."""
+REST = 20.0
+"""How many times as long as the last update took the next one waits: an update looks at all subjects."""
+AGAIN_SECONDS = 30.0
+"""Seconds before another try after an error."""
+
+
+class IndexMaintainer:
+    """Brings one index file up to date for a node; one of the workers of a machine does."""
+
+    def __init__(self, path: Path, tables: Tables, is_ready: Callable[[], bool]) -> None:
+        """Do nothing yet. `is_ready` says whether the tables show the log."""
+        self._path = path
+        self._tables = tables
+        self._is_ready = is_ready
+
+    async def run(self) -> None:
+        """Bring the index up to date, for ever."""
+        while True:
+            try:
+                await self._run()
+            except (sqlite3.Error, OSError) as error:
+                log.exception("the search index %s could not be brought up to date; trying again", self._path)
+                if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+                    remove_index(self._path)  # it is damaged
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _run(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = open_for_writing(self._path)
+        try:
+            while True:
+                rest = LOOK_SECONDS
+                if self._is_ready() and not self._is_current(connection):
+                    rest = max(rest, REST * await self._update(connection))
+                await asyncio.sleep(rest)
+        finally:
+            connection.close()
+
+    def _is_current(self, connection: sqlite3.Connection) -> bool:
+        position = self._tables.position
+        return stamp_of(connection) == (position.identity.hex(), position.sequence)
+
+    async def _update(self, connection: sqlite3.Connection) -> float:
+        """Bring the index up to date; returns the seconds of work that took."""
+        steps = IndexUpdate(connection, self._tables).run()
+        spent, begun = 0.0, time.perf_counter()
+        contents: SchemaContents | None = None
+        try:
+            while True:
+                work = next(steps) if contents is None else steps.send(contents)
+                contents = await asyncio.to_thread(work.do) if work.size > LOOP_BYTES else work.do()
+                took = time.perf_counter() - begun
+                if took > SLICE_SECONDS:
+                    spent += took
+                    await asyncio.sleep(took * PAUSE)
+                    begun = time.perf_counter()
+        except StopIteration:
+            return spent + time.perf_counter() - begun
+        finally:
+            connection.rollback()

@@ -1,0 +1,126 @@
+"""Search over HTTP and in the terminal: a server keeps the index, and shows of it what the caller may read."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from tests.facades.doors import Door, basic, door, write_passwords
+from treaty import connect
+from treaty.api.protection import ProtectionSettings
+from treaty.assemble.search import keep_index, place_index
+from treaty.cli.main import group
+from treaty.core import requests as q
+from treaty.core.messages import metastore as m
+from treaty.core.names import Subject
+from treaty.core.schema import Draft
+from treaty.core.sources import SourceColumn
+from treaty.node.node import Node
+
+RULES = """[basic]
+file = "passwords"
+[[rule]]
+who = "user:all"
+may = "admin"
+contexts = "*"
+private = true
+[[rule]]
+who = "user:some"
+may = "read"
+subjects = "?pen*"
+sources = ["clicks"]
+"""
+PATH = "/treaty/v1/search"
+
+
+def draft(name: str) -> Draft:
+    return Draft(json.dumps({"type": "record", "name": name, "fields": [{"name": "email", "type": "string"}]}))
+
+
+def node_of(it: Door) -> Node:
+    node = it.app.node
+    assert isinstance(node, Node)
+    return node
+
+
+async def furnish(it: Door) -> None:
+    ask = it.app.node.ask
+    for name in ("open-a", "open-b", "shut-a"):
+        await ask(q.Register(Subject(".", name), draft("R" + name[-1])))
+    secret = q.Register(Subject(".", "open-secret"), draft("S"), create_with=q.SubjectCreation(private=True))
+    await ask(secret)
+    for name in ("clicks", "hidden"):
+        await ask(m.CreateSource(m.SourceDefinition(name, "STREAM", "", (SourceColumn("email", "STRING"),))))
+
+
+async def found(it: Door, query: str, who: dict[str, str]) -> Any:
+    """The answer of a search, once the index has what was written."""
+    end = time.monotonic() + 30
+    while True:
+        status, told = await it.ask("GET", f"{PATH}?{query}", who)
+        if status != 503 and (status != 200 or told["sequence"] >= node_of(it).follower.position.sequence):
+            return told
+        assert time.monotonic() < end, told
+        await asyncio.sleep(0.1)
+
+
+def names_of(told: Any) -> list[str]:
+    return sorted(one["name"] for one in told["hits"])
+
+
+def test_hits_counts_and_facets_are_of_what_the_caller_may_read(tmp_path: Path) -> None:
+    write_passwords(tmp_path / "passwords", all="secret", some="secret", none="secret")
+    (tmp_path / "rights.toml").write_text(RULES)
+    indexed = place_index(tmp_path / "state", None, 0, enabled=True)
+    assert indexed is not None
+
+    async def run() -> None:
+        async with door(ProtectionSettings(tmp_path / "rights.toml")) as it:
+            node_of(it)._schemas.index = indexed.file
+            async with keep_index(indexed, node_of(it)):
+                await furnish(it)
+                every = await found(it, "q=field:email", basic("all"))
+                some = await found(it, "q=field:email", basic("some"))
+                assert names_of(every) == ["clicks", "hidden", "open-a", "open-b", "open-secret", "shut-a"]
+                assert names_of(some) == ["clicks", "open-a", "open-b"]
+                assert (every["count"], some["count"]) == (6, 3)
+                assert some["facets"] == {
+                    "kind": {"subject": 2, "source": 1},
+                    "format": {"AVRO": 2},
+                    "context": {".": 2},
+                    "origin": {"confluent": 2},
+                }
+                for query in ("q=secret", "q=shut", "q=subject:shut", "q=hidden", "q=kind:source+hidden"):
+                    nothing = await found(it, query, basic("some"))
+                    assert (nothing["hits"], nothing["count"], nothing["facets"]) == ([], 0, {}), query
+                page = await found(it, "q=email&limit=1", basic("some"))
+                following = await found(it, f"q=email&limit=1&after={page['next']}", basic("some"))
+                assert sorted(names_of(page) + names_of(following)) == ["open-a", "open-b"]
+                assert await it.code("GET", f"{PATH}?q=email", basic("none")) == 40301
+                assert await it.code("GET", f"{PATH}?q=nosuch:x", basic("all")) == 400
+                assert await it.code("GET", f"{PATH}?q=x&limit=0", basic("all")) == 400
+                await it.app.node.ask(q.DeleteSubject(Subject(".", "open-a")))
+                told = await it.ask("GET", f"{PATH}?q=field:email", basic("some"))
+                assert "open-a" not in names_of(told[1])
+
+    asyncio.run(run())
+    assert oct((tmp_path / "state-index").stat().st_mode)[-3:] == "600"
+
+
+def test_without_an_index_a_search_is_refused_by_name(tmp_path: Path) -> None:
+    assert place_index(tmp_path / "state", None, 0, enabled=False) is None
+
+    async def run() -> None:
+        async with door(ProtectionSettings()) as it:
+            status, told = await it.ask("GET", f"{PATH}?q=a")
+            assert status == 503
+            assert "keeps no search index" in told["message"]
+
+    asyncio.run(run())
+    connect(f"sqlite:///{tmp_path}/log.db").close()
+    result = CliRunner().invoke(group, ["search", "a", "--registry", f"sqlite:///{tmp_path}/log.db"])
+    assert result.exit_code == 2
+    assert "keeps no search index" in result.stderr

@@ -1,0 +1,243 @@
+"""The search index finds what a reading of all schemas finds, of the readable subjects alone, after any changes."""
+
+import json
+import random
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.laws.holder import access
+from tests.laws.toy import Bench
+from treaty.core.access.rights import Access
+from treaty.core.messages.search import parse_terms
+from treaty.core.names import Subject
+from treaty.core.refusals import Invalid, Unavailable
+from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register
+from treaty.core.schema import Draft, Metadata
+from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, Question, ResolvedSchema
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import find_formats
+from treaty.web.index.extraction import extract
+from treaty.web.index.lookup import IndexFile
+from treaty.web.index.storage import as_token, open_for_writing
+from treaty.web.index.update import IndexUpdate
+
+NAMES = ("id", "carrier", "e-mail", "mail_to", "größe", "zip")
+TYPES = ("string", "int", "long")
+WORDS = ("address", "customer", "unused")
+
+
+class RealEngine:
+    """The real formats, which answer everything at once."""
+
+    formats = ("AVRO", "JSON")
+    validators: frozenset[str] = frozenset()
+    id_schemes: Mapping[str, str] = {}
+    _engine = FormatEngine(find_formats())
+
+    def ask(self, question: Question) -> Answer | None:
+        return self._engine.answer(question)
+
+
+def new_bench() -> Bench:
+    it = Bench()
+    it.engine = RealEngine()
+    return it
+
+
+def bring_up_to_date(path: Path, it: Bench) -> int:
+    """Bring an index up to date; returns how many schemas were read for it."""
+    connection, read = open_for_writing(path), 0
+    steps, contents = IndexUpdate(connection, it.tables).run(), None
+    try:
+        while True:
+            work = next(steps) if contents is None else steps.send(contents)
+            contents, read = work.do(), read + 1
+    except StopIteration:
+        return read
+    finally:
+        connection.close()
+
+
+def find(path: Path, text: str, access: Access | None = None, after: int = -1, limit: int = 100) -> EntriesFound:
+    file = IndexFile(path)
+    try:
+        return file.find(FindEntries(parse_terms(text), access, after, limit))
+    finally:
+        file.close()
+
+
+Fields = dict[str, str]
+
+
+def as_draft(fields: Fields, word: str, tag: str, format_: str) -> Draft:
+    metadata = Metadata(tags=(("a", (tag,)),), properties=(("owner", tag.lower()),))
+    if format_ == "JSON":
+        kinds = {"string": "string", "int": "integer", "long": "number"}
+        properties = {name: {"type": kinds[kind]} for name, kind in fields.items()}
+        text = {
+            "type": "object",
+            "description": word,
+            "properties": {"inner": {"type": "object", "properties": properties}},
+        }
+        return Draft(json.dumps(text), "JSON", metadata=metadata)
+    inner = [{"name": as_avro(name), "type": kind} for name, kind in fields.items()]
+    nested: Any = {"type": "record", "name": "Inner", "doc": word, "fields": inner}
+    outer = {"type": "record", "name": "Outer", "fields": [{"name": "inner", "type": [nested]}]}
+    return Draft(json.dumps(outer), metadata=metadata)
+
+
+def as_avro(name: str) -> str:
+    return name.replace("-", "_")
+
+
+Life = tuple[Bench, dict[Subject, tuple[Fields, str, str, str]]]
+
+
+def grow(it: Bench, there: dict[Subject, tuple[Fields, str, str, str]], chance: random.Random, steps: int) -> None:
+    """Register and delete at random; `there` has the latest live version of each subject."""
+    for _ in range(steps):
+        subject = Subject(chance.choice([".", ".team"]), chance.choice(["orders-value", "users", "open-a", "shut_b"]))
+        if subject in there and chance.random() < 0.2:
+            it.do(DeleteSubject(subject))
+            del there[subject]
+            continue
+        fields = {name: chance.choice(TYPES) for name in chance.sample(NAMES, chance.randint(1, 4))}
+        facts = fields, chance.choice(WORDS), chance.choice(["PII", "Public"]), chance.choice(["AVRO", "JSON"])
+        it.do(Register(subject, as_draft(*facts), force=ForceReason("", "")))
+        there[subject] = facts
+
+
+def fits(subject: Subject, facts: tuple[Fields, str, str, str], name: str, kind: str) -> bool:
+    fields, _, _, format_ = facts
+    kinds = {"string": "string", "int": "integer", "long": "number"}
+    told = {
+        as_avro(one) if format_ == "AVRO" else one: kinds[each] if format_ == "JSON" else each
+        for one, each in fields.items()
+    }
+    return name in told and (not kind or told[name] == kind)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_finds_what_reading_everything_finds(seed: int, tmp_path: Path) -> None:
+    chance, it, there = random.Random(seed), new_bench(), dict[Subject, tuple[Fields, str, str, str]]()
+    path = tmp_path / "index"
+    for _ in range(4):
+        grow(it, there, chance, 12)
+        bring_up_to_date(path, it)
+        for rights in (None, access("read", subjects=("open*", "users")), access("read", contexts=(".team",))):
+            readable = {one: facts for one, facts in there.items() if rights is None or rights.may("read", one)}
+            for name, kind in product((*NAMES, "e_mail"), ("", "string", "int", "integer")):
+                text = f"field:{name}" + (f" type:{kind}" if kind else "")
+                expected = sorted(str(one) for one, facts in readable.items() if fits(one, facts, name, kind))
+                found = find(path, text, rights)
+                assert sorted(one.name for one in found.hits) == expected, (text, rights)
+                assert found.count == len(expected)
+            for word in WORDS:
+                expected = sorted(str(one) for one, facts in readable.items() if facts[1] == word)
+                assert sorted(one.name for one in find(path, f"doc:{word}", rights).hits) == expected
+            tagged = {str(one) for one, facts in readable.items() if facts[2] == "PII" and facts[3] == "AVRO"}
+            found = find(path, "tag:PII owner:pii format:AVRO", rights)
+            assert {one.name for one in found.hits} == tagged
+            named = {str(one) for one in readable if "rs" in one.name}
+            assert {one.name for one in find(path, "subject:rs", rights).hits} == named
+            counted = {(one.facet, one.value): one.count for one in find(path, "field:inner", rights).facets}
+            assert counted.get(("format", "AVRO"), 0) == sum(facts[3] == "AVRO" for facts in readable.values())
+            assert counted.get(("context", ".team"), 0) == sum(one.context == ".team" for one in readable)
+
+
+def test_a_schema_is_read_once_and_an_index_of_another_log_is_made_again(tmp_path: Path) -> None:
+    chance, it, there = random.Random(7), new_bench(), dict[Subject, tuple[Fields, str, str, str]]()
+    path = tmp_path / "index"
+    grow(it, there, chance, 20)
+    first = bring_up_to_date(path, it)
+    assert first > 5
+    assert bring_up_to_date(path, it) == 0
+    grow(it, there, chance, 3)
+    assert bring_up_to_date(path, it) <= 3
+    other = new_bench()
+    other.clock = 1_000
+    other.do(Register(Subject(".", "alone"), as_draft({"id": "int"}, "x", "y", "AVRO")))
+    assert bring_up_to_date(path, other) == 1
+    assert [one.name for one in find(path, "field:id").hits] == ["alone"]
+    path.write_bytes(b"no index")
+    assert bring_up_to_date(path, other) == 1
+    assert find(path, "alone").sequence == other.tables.sequence
+
+
+def test_pages_are_whole_and_disjoint(tmp_path: Path) -> None:
+    it, path = new_bench(), tmp_path / "index"
+    for at in range(25):
+        it.do(Register(Subject(".", f"s{at}"), as_draft({"id": TYPES[at % 3]}, WORDS[at % 3], "PII", "AVRO")))
+    bring_up_to_date(path, it)
+    seen: list[str] = []
+    after = -1
+    while True:
+        page = find(path, "field:id", after=after, limit=7)
+        seen += [one.name for one in page.hits]
+        after = page.last
+        assert page.count == 25
+        if after < 0:
+            break
+    assert sorted(seen) == sorted(f"s{at}" for at in range(25))
+
+
+def test_former_and_deleted_versions_are_found_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    it, path, home = new_bench(), tmp_path / "index", Subject(".", "s")
+    for name in ("id", "zip"):
+        draft = as_draft({name: "int"}, "x", "y", "AVRO")
+        it.do(Register(home, draft, force=ForceReason("", "")))
+    bring_up_to_date(path, it)
+    assert not find(path, "field:id").hits
+    assert [one.number for one in find(path, "field:zip").hits] == [2]
+    it.do(DeleteVersion(home, 2))
+    bring_up_to_date(path, it)
+    assert [one.number for one in find(path, "field:id").hits] == [1]
+    assert [one.number for one in find(path, "field:zip state:deleted").hits] == [2]
+    assert not find(path, "field:zip").hits
+
+
+def test_parts_of_names_are_found_and_odd_ones_are_whole_tokens(tmp_path: Path) -> None:
+    it, path = new_bench(), tmp_path / "index"
+    it.do(Register(Subject(".", "S"), as_draft({"e-mail": "string", "größe": "int"}, "x", "y", "JSON")))
+    it.do(Register(Subject(".", "t%_\\"), as_draft({"id": "string"}, "x", "y", "JSON")))
+    bring_up_to_date(path, it)
+    for text in ("field:e-mail", "field:*mail", "field:GRÖSSE", "field:inner.e-mail", "field:*r*sse", "ma"):
+        assert [one.name for one in find(path, text).hits] == ["S"], text
+    assert [one.name for one in find(path, "subject:%_").hits] == ["t%_\\"]
+    assert not find(path, 'field:"e OR mail"').hits
+    assert not find(path, "field:*nothing*").hits
+    assert as_token("a b|c") == "a_20_b|c"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("", "SEARCH_EMPTY"), ("nosuch:x", "SEARCH_TERM"), ("a" * 4_097, "NAME_LENGTH"), ("a " * 21, "SEARCH_TERMS")],
+)
+def test_a_wrong_search_is_refused_by_name(text: str, rule: str) -> None:
+    with pytest.raises(Invalid) as wrong:
+        parse_terms(text)
+    assert wrong.value.reason.rule == rule
+
+
+def test_there_is_no_answer_before_the_first_whole_index(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="is being built"):
+        find(tmp_path / "none", "a")
+    open_for_writing(tmp_path / "empty").close()
+    with pytest.raises(Unavailable, match="is being built"):
+        find(tmp_path / "empty", "a")
+
+
+def test_a_text_that_is_deep_or_refers_to_itself_ends(tmp_path: Path) -> None:
+    loop = {"$ref": "#/definitions/a", "definitions": {"a": {"properties": {"x": {"$ref": "#/definitions/a"}}}}}
+    deep: object = {"properties": {"end": {"type": "string"}}}
+    for _ in range(150):
+        deep = {"properties": {"x": deep}}
+    for value, name in ((loop, "x"), (deep, "end")):
+        contents = extract(ResolvedSchema("JSON", json.dumps(value)))
+        assert any(path.rpartition(".")[2] == name for path, _ in contents.fields)
+    assert extract(ResolvedSchema("JSON", "[" * 100_000)).fields == []
+    assert extract(ResolvedSchema("AVRO", "{")).fields == []
