@@ -15,7 +15,7 @@ from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.consumer import ReadRange, read_records
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
-from treaty.metastore.ksqldb.importer import LEFT, ImportReport, import_state
+from treaty.metastore.ksqldb.importer import LEFT, UNCHANGED, ImportReport, import_state
 from treaty.metastore.metastore import Metastore
 
 INCOMPLETE = 1
@@ -80,8 +80,8 @@ def _import_topic(
             for record in records:
                 if record is not None and record.offset > last:
                     state.take(CommandRecord(record.offset, record.key, record.value))
-                    report = import_state(metastore, state, dry_run=dry_run)
-                    _say_changes(report, record.offset)
+                    before, report = report, import_state(metastore, state, dry_run=dry_run)
+                    _say_changes(before, report, record.offset)
     except KeyboardInterrupt:
         screen.say("stopped", "yellow", err=True)
     return report
@@ -131,7 +131,10 @@ def _say(report: ImportReport, *, as_json: bool) -> None:
     )
 
 
-def _say_changes(report: ImportReport, offset: int) -> None:
+def _say_changes(before: ImportReport, report: ImportReport, offset: int) -> None:
+    """Print what a command has changed, and what is left because of it."""
     for line in report.lines:
-        if line.outcome != "unchanged":
+        if line.outcome != UNCHANGED and (line.outcome != LEFT or line not in before.lines):
             screen.say(f"{offset}: {line.kind} {line.name} {line.outcome} {line.reason}".rstrip())
+    for record in report.passed[len(before.passed) :]:
+        screen.say(f"passed over, {record.place}: {record.reason}", "yellow", err=True)

@@ -1,0 +1,73 @@
+"""The command topic of a ksqlDB is followed while its servers still write: KLIP-18, R45."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka import Producer
+
+from tests.servers.kafka import Kafka
+from treaty import connect
+from treaty.metastore import Metastore
+
+FORMATS = {"keyFormat": {"format": "KAFKA"}, "valueFormat": {"format": "AVRO"}}
+
+
+def produce(kafka: Kafka, topic: str, *commands: dict[str, Any]) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    for ddl in commands:
+        value = {"statement": "a statement", "plan": {"ddlCommand": ddl}, "version": 18}
+        producer.produce(topic, json.dumps(value), b'"a/label"')
+    assert producer.flush(30) == 0
+
+
+def stream(name: str) -> dict[str, Any]:
+    return {
+        "@type": "createStreamV1", "sourceName": f"`{name}`", "schema": "`V` INTEGER", "topicName": name.lower(), "formats": FORMATS,
+    }  # fmt: skip
+
+
+def names(url: str) -> list[object]:
+    with connect(url) as connection:
+        return [row[0] for row in Metastore(connection.registry).run("SHOW STREAMS")[0].rows]
+
+
+def test_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: Kafka, tmp_path: Path) -> None:
+    topic = kafka.topic(f"_confluent-ksql-{uuid4().hex}_command_topic")
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    produce(kafka, topic, stream("S0"), stream("S1"))
+    command = [
+        sys.executable, "-m", "treaty.cli.main", "metastore", "import", "--from", f"kafka://{kafka.bootstrap}/{topic}", "--follow",
+        "--registry", url,
+    ]  # fmt: skip
+    with (tmp_path / "stdout").open("wb") as out:
+        process = subprocess.Popen(
+            command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+    try:
+        wait_for(tmp_path / "stdout", "following")
+        for number in range(2, 12):
+            produce(kafka, topic, stream(f"S{number}"))
+        produce(kafka, topic, {"@type": "dropSourceV1", "sourceName": "`S0`"})
+        wait_for(tmp_path / "stdout", "STREAM S0 dropped")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    assert names(url) == sorted(f"S{number}" for number in range(1, 12))
+    said = (tmp_path / "stdout").read_text("utf-8")
+    assert [said.count(f"STREAM S{number} taken") for number in range(2, 12)] == [1] * 10
+
+
+def wait_for(path: Path, words: str) -> None:
+    """Return when a program has printed these words."""
+    for _ in range(600):
+        if words in path.read_text("utf-8"):
+            return
+        time.sleep(0.1)
+    raise AssertionError(path.read_text("utf-8"))
