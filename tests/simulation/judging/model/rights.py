@@ -243,10 +243,6 @@ def of_drafted(request: q.Lookup | q.Check | g.FindSameVersion | g.CheckReading)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
 
 
-def of_search(_request: object) -> list[Need]:
-    return [Need(("read",), anything=True)]
-
-
 def of_compare(request: d.CompareVersions) -> list[Need]:
     needed = [Need(("read",))]
     if request.subject is not None:
