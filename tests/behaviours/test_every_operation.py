@@ -24,6 +24,7 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.query_feed import ListQueries
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import ALL, LATEST, LEVELS, Level
@@ -266,6 +267,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     m.DescribeSource: (described_source, (("counts",), ("clicks-value", 0))),
     m.GetDestination: (lambda it: it.ask(m.GetDestination("Clicks")).answer.source.place, "clicks"),
     m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
+    ListQueries: (lambda it: [one.source.name for one in it.ask(ListQueries()).answer.queries], ["counts"]),
     m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
     m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
     m.ListDependents: (
@@ -297,7 +299,7 @@ WITHOUT_CONFLUENT = {
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
-    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan,
+    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -154,7 +154,7 @@ ELSEWHERE = {
     "export-versions", "export-subjects", "import-version", "import-subject", "import-encoding",
     "create-source", "change-source", "set-source-state", "drop-source", "undrop-source", "create-type", "drop-type",
     "describe-source", "get-destination", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
-    "request-plan", "take-planning-job", "finish-planning-job", "withdraw-plan", "get-plan", "list-planning-jobs",
+    "request-plan", "take-planning-job", "finish-planning-job", "withdraw-plan", "get-plan", "list-planning-jobs", "list-queries",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

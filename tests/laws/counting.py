@@ -24,6 +24,10 @@ class Counting:
     def sequence(self) -> int:
         return self.base.sequence
 
+    @property
+    def roots(self) -> Any:
+        return getattr(self.base, "roots", {})
+
     def _taken(self, keys: Iterable[K]) -> Iterator[K]:
         for key in keys:
             self.work += 1

@@ -12,6 +12,7 @@ from treaty.core import requests as q
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
+from treaty.core.messages.query_feed import ListQueries
 from treaty.core.refusals import Reason
 from treaty.core.requests import Request
 from treaty.core.sources import PlanningJob
@@ -75,6 +76,11 @@ COMMANDS: Sequence[tuple[float, type, Made]] = (
 """What writes: how often, and what."""
 QUERIES: Sequence[tuple[float, type, Made]] = (
     *sources.QUERIES,
+    (
+        1,
+        ListQueries,
+        lambda a: ListQueries("", 0, a.chance.choice(["", "", "a", "b"]), a.chance.choice([0, 1, 2, 1_000])),
+    ),
     (1, p.GetPlan, lambda a: of_a_statement(a, p.GetPlan)),
     (1, p.ListPlanningJobs, lambda a: p.ListPlanningJobs(a.often(0.5), a.chance.choice([0, 1, 3]))),
 )

@@ -281,6 +281,12 @@ class DecryptedView:
         """Sequence of the last commit shown."""
         return self._base.sequence
 
+    @property
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root, as stored."""
+        roots: Mapping[str, int] = getattr(self._base, "roots", {})
+        return roots
+
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, decrypted, or None."""
         return self._cipher.decrypt(self._base.get(table, key))

@@ -28,6 +28,7 @@ from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
+from treaty.core.messages.query_feed import ListQueries
 from treaty.core.messages.search import Search
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
@@ -123,7 +124,7 @@ def queries() -> Iterator[Request[Any]]:
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
     yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
-    yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"))
+    yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"), ListQueries())
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
 

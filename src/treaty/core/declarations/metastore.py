@@ -17,6 +17,7 @@ from treaty.core.handlers.metastore import (
 )
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
+from treaty.core.messages import query_feed as f
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
 
@@ -82,6 +83,10 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),
     Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
+    Operation(
+        "list-queries", f.ListQueries, f.QueryFeed, queries.list_queries, permissions.any_source("read"),
+        ("SOURCES_PAGE", "LONG_POLL_SECONDS"), pauses=True, waits=lambda request, answer: 0 if answer.changed else request.wait,
+    ),
     Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
     Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),
     Operation("list-types", m.ListTypes, m.Types, types.list_types, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS")),

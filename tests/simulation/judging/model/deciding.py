@@ -49,6 +49,7 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.query_feed import ListQueries
 from treaty.core.refusals import Refusal
 
 
@@ -154,6 +155,7 @@ RULES: Mapping[type, Rule] = {
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
     m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),
+    ListQueries: Rule(telling.list_queries, rights.some_source("read")),
     m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
     m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),
     m.ListTypes: Rule(telling.list_types, rights.some_source("read")),

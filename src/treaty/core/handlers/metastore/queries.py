@@ -1,7 +1,8 @@
 """Sources are described and listed, with what depends on them. A caller sees the sources that they may read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from treaty.core import limits
@@ -23,12 +24,13 @@ from treaty.core.messages.metastore import (
     SourceFound,
     Sources,
 )
+from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries, QueryFeed
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Source
+from treaty.core.sources import PARTS, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
-from treaty.core.state.metastore.keys import TypeKey
-from treaty.core.state.metastore.tables import DROPPED, SOURCE, TYPE
+from treaty.core.state.metastore.keys import AssignmentKey, TypeKey
+from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, RUNNER, SOURCE, TYPE
 from treaty.core.state.state_tables import VERSION, AnyTable, VersionKey
 from treaty.core.state.table import K, Table, V
 from treaty.core.state.view import ALL_KEYS, View, after
@@ -68,6 +70,43 @@ def list_dropped(
         for gone in found
     )
     return Decision((), DroppedSources(listed, last))
+
+
+FED = (SOURCE.name, TYPE.name, ASSIGNMENT.name, RUNNER.name)
+"""Tables whose rows the feed of queries depends on."""
+
+
+def list_queries(view: View, command: Command[ListQueries], engine: SchemaEngine) -> PausingWork[Decision[QueryFeed]]:
+    """Return what is run, or that nothing has changed since a token."""
+    request, base = command.request, without_filter(view)[0]
+    token = _feed_token(base)
+    if request.token == token and not request.after:
+        return Decision((), QueryFeed(token, changed=False))
+    found, last = yield from _page(base, SOURCE, command, lambda one: one.query is not None or bool(one.origin))
+    queries = tuple(FedQuery(replace(source, extra=()), tuple(_assigned(base, source))) for source in found)
+    runners = () if request.after else tuple(_runners(base))
+    return Decision((), QueryFeed(token, True, queries, runners, last))
+
+
+def _feed_token(base: View) -> str:
+    """Return a digest of the rows that the feed depends on: of what they add to the state root."""
+    roots: Mapping[str, int] = getattr(base, "roots", {})
+    text = " ".join(str(roots.get(name, 0)) for name in FED)
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _assigned(base: View, source: Source) -> Iterator[AssignedPart]:
+    for part in PARTS:
+        there = base.get(ASSIGNMENT, AssignmentKey(part, source.generation))
+        if there is not None:
+            yield AssignedPart(part, there.runner, there.epoch)
+
+
+def _runners(base: View) -> Iterator[FedRunner]:
+    for key in base.walk(RUNNER, *ALL_KEYS):
+        runner = base.get(RUNNER, key)
+        if runner is not None:
+            yield FedRunner(key.runner, runner.epoch, runner.holder, runner.address)
 
 
 def _page(

@@ -5,6 +5,7 @@ from typing import Any
 
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
+from treaty.core.messages.query_feed import QueryFeed
 
 
 def as_compared(answer: Any) -> Any:
@@ -18,6 +19,8 @@ def as_compared(answer: Any) -> Any:
         refused = answer.refusal and (answer.refusal.kind, answer.refusal.reason.rule)
         stored = answer.stored and as_compared(answer.stored)
         return replace(answer, refusal=None, stored=None), refused, stored
+    if isinstance(answer, QueryFeed):
+        return replace(answer, token="")
     if isinstance(answer, m.SourceFound):
         return replace(answer, readers=tuple(sorted(answer.readers)))
     if isinstance(answer, m.TypeFound):

@@ -22,6 +22,7 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import may, may_bind, may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
+from treaty.core.messages import query_feed as f
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, InvalidSource, TypeNotFound
 from treaty.core.sources import Source, StoredType
@@ -70,6 +71,13 @@ def list_sources(past: Past, asking: Asking, request: m.ListSources) -> Yes:
     }
     page, last = _page(asking, there, request.after, request.limit)
     return Yes((), m.Sources(tuple(there[key] for key in page), last))
+
+
+def list_queries(past: Past, asking: Asking, request: f.ListQueries) -> Yes:
+    """What is run. Nothing assigns parts here, and there are no runners; the token is not the model's."""
+    there = {key: source for key, source in sources(past).items() if source.query is not None or source.origin}
+    page, last = _page(asking, there, request.after, request.limit)
+    return Yes((), f.QueryFeed("", queries=tuple(f.FedQuery(there[key]) for key in page), last=last))
 
 
 def list_dropped(past: Past, asking: Asking, request: m.ListDropped) -> Yes:
