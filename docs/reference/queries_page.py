@@ -9,7 +9,7 @@ from treaty.spark.planner.settings import PINNED
 
 HEAD = """# Queries
 
-What the body of a `CREATE … AS` may call, what is refused, and the settings that it runs with. A body is
+What the body of a `CREATE … AS` may call, what is refused, and the settings that it runs with. [Queries in SQL](../howto/queries.md) shows how to write one. A body is
 Spark's SQL. It is checked before anything is looked up or run: what is not on these lists is refused.
 """
 

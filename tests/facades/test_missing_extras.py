@@ -61,6 +61,7 @@ NEEDS = {
     "table create e --table {folder}/t --sql --registry {registry}": "spark",
     "table diff e --table {folder}/t --registry {registry}": "spark",
     "table evolve e --table {folder}/t --registry {registry}": "spark",
+    "planner --registry {registry}": "spark",
     "runner --once --files {folder} --registry {registry}": "spark",
     "test {folder}": "spark",
     "spark packages": "spark",

@@ -9,7 +9,7 @@ import pytest
 
 from tests.query_bodies import make_body
 from treaty.spark.planner.questions import BodyRefusedError, PlannerEndedError
-from treaty.spark.planner.supervisor import PlannerProcess
+from treaty.spark.planner.service.supervisor import PlannerProcess
 
 pytestmark = pytest.mark.jvm
 COUNT = make_body("SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier", "TABLE")

@@ -142,7 +142,7 @@ def test_every_function_of_the_lists_is_one_of_spark(spark: SparkSession) -> Non
 
 def test_every_code_of_a_refusal_is_on_the_page() -> None:
     folder = Path(planner_room.__file__).parent
-    texts = [one.read_text() for one in folder.glob("*.py") if one.name != "codes.py"]
+    texts = [one.read_text() for one in folder.rglob("*.py") if one.name != "codes.py"]
     raised = {code for text in texts for code in re.findall(r'BodyRefusedError\(\s*"([A-Z_]+)"', text)}
     assert raised | {one.code for one in list_refused()} <= set(BODY_CODES)
     assert [code for code in BODY_CODES if not any(f'"{code}"' in text for text in texts)] == []

@@ -69,6 +69,7 @@ COMMANDS = {
     "completion": CommandEntry("treaty.cli.completion", "Print the completion script for your shell."),
     "pipeline": CommandEntry("treaty.cli.pipeline.group", "Run Spark pipelines from Kafka topics into tables."),
     "table": CommandEntry("treaty.cli.table", "Create, evolve and compare lake tables of subjects."),
+    "planner": CommandEntry("treaty.cli.metastore.planner", "Plan the queries of CREATE … AS for a registry."),
     "test": CommandEntry("treaty.cli.metastore.sql_tests", "Run the tests of queries in files of SQL."),
     "runner": CommandEntry("treaty.cli.metastore.runner", "Run the queries of a registry on Spark, over files."),
     "spark": CommandEntry("treaty.cli.spark", "Print packages and settings for Spark sessions."),

@@ -34,7 +34,7 @@ def open_body_planner(project: SqlProject, bodies: bool | None) -> Iterator[Plan
         yield None
         return
     from treaty.spark.planner.questions import BodyRefusedError, PlannerEndedError  # noqa: PLC0415 (an extra)
-    from treaty.spark.planner.supervisor import PlannerProcess  # noqa: PLC0415
+    from treaty.spark.planner.service.supervisor import PlannerProcess  # noqa: PLC0415
 
     planner = PlannerProcess()
 

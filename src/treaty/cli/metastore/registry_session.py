@@ -9,8 +9,11 @@ from treaty.cli.cluster_options import open_destinations
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.connection import open_registry
+from treaty.cli.spark import is_verbose, needs_spark
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
+from treaty.metastore.execution.planner import Planner
 from treaty.metastore.execution.results import diagnostic_bodies, result_body
 from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, with_warnings
 from treaty.metastore.sql.printer import print_statement
@@ -23,12 +26,18 @@ from treaty.wire.statements import StatementResultBody
 class RegistrySession:
     """Statements over a connection, which is open until the session is closed."""
 
-    def __init__(self, url: str, clusters: Sequence[str] = (), files: Path | None = None) -> None:
-        """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`."""
+    def __init__(
+        self, url: str, clusters: Sequence[str] = (), files: Path | None = None, *, is_planner: bool = False
+    ) -> None:
+        """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`.
+
+        With `is_planner` a JVM of this program plans the queries.
+        """
         self._open = ExitStack()
         destination = self._open.enter_context(closing(open_destinations(clusters, files)))
         connection = self._open.enter_context(open_registry(url, "create"))
-        self._metastore = Metastore(connection.registry, destination=destination)
+        planning = PlanningOptions(_start_planner(self._open)) if is_planner else ASK_PLANNERS
+        self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
 
     def run(
         self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
@@ -63,3 +72,11 @@ class RegistrySession:
         confirm(going.names)
         confirmed = replace(drop, digest=going.digest)
         return replace(parsed, value=confirmed, head=print_statement(confirmed))
+
+
+def _start_planner(stack: ExitStack) -> Planner:
+    """A planner whose JVM starts with the first query, and ends with the stack."""
+    with needs_spark():
+        from treaty.spark.planner.service.statements import StatementPlanner  # noqa: PLC0415 (these load Spark)
+        from treaty.spark.planner.service.supervisor import PlannerProcess  # noqa: PLC0415
+    return StatementPlanner(stack.enter_context(closing(PlannerProcess(verbose=is_verbose()))))

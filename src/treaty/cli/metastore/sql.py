@@ -40,6 +40,13 @@ class SqlOptions:
         click.confirm("Drop them?", abort=True, err=True)
 
 
+_PLANNER = "treaty.sql.planner"
+
+
+def _set_planner(context: click.Context, _option: click.Parameter, value: str) -> None:
+    context.meta[_PLANNER] = value
+
+
 @click.command("sql")
 @click.option("-e", "--execute", "texts", multiple=True, metavar="SQL", help="Statements. Repeatable.")
 @click.option(
@@ -51,6 +58,8 @@ class SqlOptions:
     help="A file of statements. Repeatable; - is standard input.",
 )
 @click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Replaces ${NAME}. Repeatable.")
+@click.option("--planner", type=click.Choice(["registry", "local"]), default="registry", show_default=True, expose_value=False, callback=_set_planner,
+              help="What plans queries: any planner of the registry, or a JVM that this command starts and ends.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
 @click.option("--from", "start", type=StartPlace(), default=None, metavar="PLACE", help="Where PRINT and SELECT … FROM STREAM begin: earliest, latest, or a time such as 2026-02-28T10:00Z (default: latest for PRINT, earliest for SELECT).")  # fmt: skip
 @add_cluster_options
@@ -93,7 +102,13 @@ def command(
         scripts = [read_text("-", "REQUEST_BYTES")]
     records = RecordSettings(registry, clusters, files, start, as_json)
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
-    session = RecordSession(open_session(registry, () if is_server else clusters, files), records)
+    statements = open_session(
+        registry,
+        () if is_server else clusters,
+        files,
+        is_planner=click.get_current_context().meta.get(_PLANNER) == "local",
+    )
+    session = RecordSession(statements, records)
     try:
         if is_typed:
             import_module("treaty.cli.metastore.shell").SqlShell(session, settings, registry).run()

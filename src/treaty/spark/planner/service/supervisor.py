@@ -19,7 +19,7 @@ START_SECONDS = 120
 """Seconds in which a planner is ready; a busy machine needs a few of them."""
 LOOK_SECONDS = 0.5
 """Seconds after which a wait looks whether the program is to end."""
-PROGRAM = (sys.executable, "-m", "treaty.spark.planner.process")
+PROGRAM = (sys.executable, "-m", "treaty.spark.planner.service.process")
 _SMALLER = "a smaller query; several queries, each reading the one before"
 
 

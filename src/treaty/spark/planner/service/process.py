@@ -1,6 +1,6 @@
 """The process that plans bodies: a program with a JVM of its own, which answers lines of JSON and may end at any time.
 
-``python -m treaty.spark.planner.process`` reads questions from standard input and writes an answer to standard output for each. Its first
+``python -m treaty.spark.planner.service.process`` reads questions from standard input and writes an answer to standard output for each. Its first
 line says that it is ready, or why it can't be. It ends with its input.
 """
 

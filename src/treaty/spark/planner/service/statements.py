@@ -1,0 +1,129 @@
+"""Statements with a query planned: what a body reads is looked up in a registry, and what comes out becomes a plan of the metastore."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from treaty.client.exchanges import Exchange
+from treaty.core.column_types import lower_name, parse_column_type, print_column_type
+from treaty.core.refusals import Invalid, Unavailable
+from treaty.core.sources import SourceColumn
+from treaty.metastore.execution.planner import PlannedQuery
+from treaty.metastore.execution.results import InvalidStatementError
+from treaty.metastore.sql.diagnostics import LineIndex, SqlDiagnostic
+from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.metastore.sql.values import HeadColumn
+from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, PlannerEndedError, QueryBody, ReadableSource
+from treaty.spark.planner.registry_sources import find_readable_source
+
+
+class AnswersBodies(Protocol):
+    """What plans bodies: `BodyPlanner` in this process, or `PlannerProcess`."""
+
+    def list_reads(self, body: str) -> Sequence[str]:
+        """Return the names that a body reads."""
+        ...
+
+    def plan(self, query: QueryBody) -> BodyPlan:
+        """Return the plan of a body."""
+        ...
+
+
+class StatementPlanner:
+    """Plans statements; it is a `Planner` of the metastore."""
+
+    def __init__(self, bodies: AnswersBodies) -> None:
+        """Plan bodies by `bodies`."""
+        self._bodies = bodies
+
+    def plan(self, statement: CreateSourceStatement) -> Exchange[PlannedQuery]:
+        """Return the plan of the query of a statement.
+
+        Raises `InvalidStatementError` with the places of errors in the body, `Unavailable` where the planner does not start, and what
+        the registry refuses.
+        """
+        try:
+            names = self._bodies.list_reads(statement.body)
+            sources = []
+            for name in names:
+                if (found := (yield from find_readable_source(name))) is not None:
+                    sources.append(found)
+            planned = self._bodies.plan(_query_of(statement, tuple(sources)))
+        except BodyRefusedError as refused:
+            raise InvalidStatementError.by([_diagnostic(refused, statement.body)]) from None
+        except PlannerEndedError as ended:
+            raise Unavailable(str(ended)) from None
+        reads = tuple(replace(one, source=lower_name(one.source)) for one in planned.plan.reads)
+        columns = _head_columns(statement, planned)
+        there = (yield from find_readable_source(statement.name)) if statement.or_replace else None
+        if there is not None:
+            columns = _loosen_new(columns, there)
+        return PlannedQuery(replace(planned.plan, reads=reads), columns, planned.notes)
+
+
+def _query_of(statement: CreateSourceStatement, sources: tuple[ReadableSource, ...]) -> QueryBody:
+    key = tuple(one.name for one in statement.columns if one.role == "key")
+    unbounded = statement.property("ALLOW_UNBOUNDED_STATE") == "true"
+    kind = statement.kind or "STREAM"
+    return QueryBody(statement.name, kind, statement.body, sources, key, statement.final, unbounded)
+
+
+def _head_columns(statement: CreateSourceStatement, planned: BodyPlan) -> tuple[HeadColumn, ...]:
+    """The columns that come out, with the roles and comments that the head declares for them.
+
+    Raises `Invalid` where the head declares what does not come out, or comes out otherwise.
+    """
+    declared = {lower_name(one.name): one for one in statement.columns}
+    _refuse_other_columns(statement, planned)
+    columns = []
+    for one in planned.columns:
+        own = declared.get(lower_name(one.name))
+        role = one.role if own is None or own.role == "value" else own.role
+        comment = one.comment if own is None else own.comment or one.comment
+        columns.append(HeadColumn(one.name, parse_column_type(one.type), role, nullable=one.nullable, comment=comment))
+    return tuple(columns)
+
+
+def _loosen_new(columns: tuple[HeadColumn, ...], there: ReadableSource) -> tuple[HeadColumn, ...]:
+    """The columns of a replacing query: those that the source has not yet may be null, as records before them have none."""
+    old = {lower_name(one.name) for one in there.columns}
+    return tuple(one if lower_name(one.name) in old else replace(one, nullable=True) for one in columns)
+
+
+def _refuse_other_columns(statement: CreateSourceStatement, planned: BodyPlan) -> None:
+    there: dict[str, SourceColumn] = {lower_name(one.name): one for one in planned.columns}
+    for one in statement.columns:
+        found = there.get(lower_name(one.name))
+        if found is None:
+            message = f"the head has a column {one.name}, and the query gives {', '.join(one.name for one in planned.columns)}"
+            raise Invalid.of("COLUMN_ABSENT", message, path="/sql", new=one.name, allowed=f"{one.name} in SELECT")
+        wanted = print_column_type(one.type)
+        if wanted != found.type:
+            message = f"the head has {one.name} as {wanted}, and the query gives {found.type}"
+            raise Invalid.of(
+                "COLUMN_CLASH",
+                message,
+                path="/sql",
+                old=found.type,
+                new=wanted,
+                allowed=f"CAST({one.name} AS {wanted}) in the query",
+            )
+    key = tuple(lower_name(one.name) for one in statement.columns if one.role == "key")
+    grouped = tuple(map(lower_name, planned.plan.key))
+    if key and grouped and set(key) != set(grouped):
+        message = f"the head has the key {', '.join(key)}, and the query has rows by {', '.join(planned.plan.key)}"
+        raise Invalid.of(
+            "KEY_DIFFERS",
+            message,
+            path="/sql",
+            old=", ".join(grouped),
+            new=", ".join(key),
+            allowed="the key of the query, or no key in the head",
+        )
+
+
+def _diagnostic(refused: BodyRefusedError, body: str) -> SqlDiagnostic:
+    """The error of a body with its place; one without a place is about all of it."""
+    start, end = (refused.start, max(refused.end, refused.start + 1)) if refused.start >= 0 else (0, len(body))
+    line, column = LineIndex(body).find(start)
+    return SqlDiagnostic(refused.code, refused.message, start, end, line, column, hint=refused.hint)
