@@ -10,7 +10,7 @@ _FILES = (
 )
 _ONE_NAMESPACE = "all sources share one namespace: leave it out"
 _CLUSTERS = "addresses and connectors are no statements: `treaty serve --cluster NAME=FILE` names a Kafka cluster"
-_RIGHTS = "who may do what stands in the rights file of the server"
+_RIGHTS = "the rights file of the server says who may do what"
 _FUNCTIONS = "functions are those of Spark"
 _ONE_COMMIT = "each statement is one commit: leave it out"
 _NOTHING = "leave it out: there is nothing to do"
@@ -93,7 +93,7 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
         "ROLE": _RIGHTS,
         "INDEX": "leave it out: a table is found by its key",
         "TOPIC": "CREATE STREAM name (columns) WITH (KAFKA_TOPIC = 'topic', PARTITIONS = 6, …)",
-        "DEFAULT": "a default stands in the schema: register one, and leave the columns out",
+        "DEFAULT": "a default is part of the schema: register one, and leave the columns out",
         "GENERATED": "a column that is computed belongs into a query: CREATE STREAM … AS SELECT …",
         "METADATA": "_timestamp, _partition, _offset and _headers are columns of every stream: leave it out",
         "CHECK": "a rule of values belongs into the schema",
