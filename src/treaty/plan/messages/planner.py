@@ -142,8 +142,10 @@ def compose(versions: Sequence[RegisteredSchema], reader: ProtoSchema, options: 
 
 def _read_indexes(schema_id: int, names: Mapping[Path, str], read_paths: Sequence[Path]) -> MessageIndexes:
     """The message indexes of a version's frames: those of the message to be read, and the names behind all others."""
-    others = ((front, name) for path, name in names.items() if path not in read_paths for front in _fronts(path))
-    return MessageIndexes(schema_id, tuple(front for path in read_paths for front in _fronts(path)), tuple(others))
+    other_fronts = ((front, name) for path, name in names.items() if path not in read_paths for front in _fronts(path))
+    return MessageIndexes(
+        schema_id, tuple(front for path in read_paths for front in _fronts(path)), tuple(other_fronts)
+    )
 
 
 def _require_short_defaults(message: Descriptor, options: DecodeOptions) -> None:
