@@ -5,7 +5,13 @@ import pytest
 from tests.pages.browser import BROWSER, PageBrowser, open_pages
 from tests.pages.conftest import Tell
 from tests.pages.registry import ADDRESSES, SQL, list_registrations
+from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.transfers import ImportSubject, ImportVersion
+from treaty.core.names import subject_of
+from treaty.core.requests import Draft, Scope, SetMode
 from treaty.web.pages.application import PAGES
+
+LEGACY = '{"type": "record", "name": "L", "fields": [{"name": "a", "type": "int"}]}'
 
 
 async def fill(browser: PageBrowser) -> None:
@@ -150,5 +156,22 @@ def test_what_is_not_there_says_so_and_what_would_be_allowed(tell: Tell) -> None
             page = await browser.follow(address)
             assert page.status == status, address
             assert words in page.text
+
+    tell(story)
+
+
+def test_a_source_leads_to_the_version_that_it_is_bound_to_whatever_its_number(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        subject = subject_of("legacy-value")
+        await browser.registry.ask(SetMode(Scope(subject.context), "IMPORT", force=True))
+        await browser.registry.ask(ImportSubject(subject, GroupSettings("confluent")))
+        await browser.registry.ask(ImportVersion(subject, Draft(LEGACY), 3, 41))
+        await browser.registry.ask(SetMode(Scope(subject.context), "READWRITE"))
+        sql = "CREATE STREAM legacy WITH (TOPIC='legacy', VALUE_FORMAT='AVRO', VALUE_SUBJECT='legacy-value')"
+        await browser.post("/metastore/v1/statements", {"sql": sql})
+        page = await browser.see("source", name="legacy")
+        (link,) = [one for one in page.links if one.startswith("schema?")]
+        assert "version=41" in link
+        assert (await browser.follow(link)).status == 200
 
     tell(story)

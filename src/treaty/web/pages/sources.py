@@ -8,7 +8,9 @@ from treaty.core.messages.metastore import (
     ListSources,
     ListTypes,
 )
+from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.refusals import Refusal
+from treaty.core.sources import SourcePart
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
 from treaty.web.pages.subject import pin_place
 from treaty.web.pages.templates import link_to, mark_all_unseen
@@ -50,13 +52,26 @@ async def show_source(request: PageRequest) -> WebPage:
         "statement": show_text("SQL", source.statement, mark_all_unseen),
         "body": show_text("SQL", source.query.plan.body, mark_all_unseen) if source.query else None,
         "pins": [
-            (side, part, str(pin_place(part) or ""))
+            (side, part, str(pin_place(part) or ""), await _find_pinned_number(request, part))
             for side, part in (("key", source.key), ("value", source.value))
             if part
         ],
         "may_pause": request.viewer.may_source("pause", key),
     }
     return WebPage("source.html", source.name, values, "sources")
+
+
+async def _find_pinned_number(request: PageRequest, part: SourcePart) -> int:
+    """Return the number of the version that a side of a source is bound to; 0 without a pin, and where nobody may see it.
+
+    A number is no ordinal + 1: an import gives versions the numbers that they had.
+    """
+    subject = pin_place(part)
+    if part.pin is None or subject is None:
+        return 0
+    named = GetNamedVersion(subject, str(part.pin.ordinal + 1), SEQUENCE)
+    version = await request.ask_or_none(named, Refusal)
+    return version.number if version else 0
 
 
 async def show_types(request: PageRequest) -> WebPage:
