@@ -8,7 +8,8 @@ from tests.pages.registry import ADDRESSES, SQL, list_registrations
 from treaty.core.messages.groups import GroupSettings
 from treaty.core.messages.transfers import ImportSubject, ImportVersion
 from treaty.core.names import subject_of
-from treaty.core.requests import Draft, Scope, SetMode
+from treaty.core.requests import Scope, SetMode
+from treaty.core.schema import Draft
 from treaty.web.pages.application import PAGES
 
 LEGACY = '{"type": "record", "name": "L", "fields": [{"name": "a", "type": "int"}]}'
