@@ -28,6 +28,8 @@ OPTIONS = (
         metavar="ROOT",
         help="The folder below which sources with CONNECTOR = 'files' are.",
     ),
+)
+SEARCH = (
     click.option(
         "--no-search",
         envvar="TREATY_NO_SEARCH",
@@ -35,6 +37,11 @@ OPTIONS = (
         help="Keep no search index. By default it is a file beside the state file, safe to delete.",
     ),
 )
+
+
+def add_server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a server's command, that of its search index too."""
+    return add_cluster_options(SEARCH[0](command))
 
 
 def add_cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ from treaty.assemble.server import (
     serve,
 )
 from treaty.cli import logging_setup
-from treaty.cli.cluster_options import add_cluster_options, cluster_flags, read_clusters
+from treaty.cli.cluster_options import add_server_options, cluster_flags, read_clusters
 from treaty.cli.iglu_options import add_iglu_options, iglu_flags
 from treaty.cli.listener import find_client_url, open_listener
 from treaty.cli.metastore.start_options import (
@@ -175,7 +175,7 @@ class ServeOptions(TypedDict):
 @add_security_options
 @add_peer_options
 @add_iglu_options
-@add_cluster_options
+@add_server_options
 @add_start_options
 @add_page_options
 @click.option(
