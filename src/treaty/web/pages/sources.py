@@ -62,7 +62,7 @@ async def show_source(request: PageRequest) -> WebPage:
 
 
 async def _find_pinned_number(request: PageRequest, part: SourcePart) -> int:
-    """Return the number of the version that a side of a source is bound to; 0 without a pin, and where nobody may see it.
+    """Return the number of the version that a side of a source is bound to; 0 without a pin, and where the caller may not see it.
 
     A number is no ordinal + 1: an import gives versions the numbers that they had.
     """
