@@ -83,7 +83,7 @@ def list_queries(view: View, command: Command[ListQueries], engine: SchemaEngine
     if request.token == token and not request.after:
         return Decision((), QueryFeed(token, changed=False))
     found, last = yield from _page(base, SOURCE, command, lambda one: one.query is not None or bool(one.origin))
-    queries = tuple(FedQuery(replace(source, extra=()), tuple(_list_list_assignments(base, source))) for source in found)
+    queries = tuple(FedQuery(replace(source, extra=()), tuple(_list_assigned(base, source))) for source in found)
     runners = () if request.after else tuple(_list_runners(base))
     return Decision((), QueryFeed(token, True, queries, runners, last))
 
@@ -95,7 +95,7 @@ def _feed_token(base: View) -> str:
     return sha256(text.encode()).hexdigest()[:32]
 
 
-def _list_list_assignments(base: View, source: Source) -> Iterator[AssignedPart]:
+def _list_assigned(base: View, source: Source) -> Iterator[AssignedPart]:
     for part in PARTS:
         there = base.get(ASSIGNMENT, AssignmentKey(part, source.generation))
         if there is not None:
