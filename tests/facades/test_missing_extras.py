@@ -1,5 +1,6 @@
 """Every command in an environment without the extras: one line with the command that installs what is missing, never a traceback."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -145,18 +146,32 @@ def test_no_command_ends_with_a_traceback(places: dict[str, str]) -> None:
     assert wrong == [], "\n".join(map(str, wrong))
 
 
-def test_every_command_has_a_line() -> None:
-    def walk(command: click.Command, path: str) -> Iterator[str]:
-        if not isinstance(command, click.Group):
-            yield path.strip()
-            return
-        for name in command.list_commands(click.Context(command)):
-            inner = command.get_command(click.Context(command), name)
-            assert inner is not None
-            yield from walk(inner, f"{path} {name}")
+def walk_commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path.strip(), command
+        return
+    for name in command.list_commands(click.Context(command)):
+        inner = command.get_command(click.Context(command), name)
+        assert inner is not None
+        yield from walk_commands(inner, f"{path} {name}")
 
+
+def test_every_option_is_an_argument_of_its_command() -> None:
+    """An option that its function does not take ends every call of the command with a traceback."""
+    wrong: dict[str, set[str]] = {}
+    for path, command in walk_commands(group):
+        assert command.callback is not None, path
+        arguments = inspect.signature(command.callback, follow_wrapped=False).parameters
+        if all(argument.kind is not argument.VAR_KEYWORD for argument in arguments.values()):
+            options = {option.name for option in command.params if option.expose_value}
+            wrong |= {path: options ^ set(arguments)} if options != set(arguments) else {}
+    assert wrong == {}
+
+
+def test_every_command_has_a_line() -> None:
+    paths = [path for path, _ in walk_commands(group)]
     lines = [*NEEDS, *NEEDS_NONE]
-    nouns = {name.split()[0] for name in walk(group, "")}
+    nouns = {name.split()[0] for name in paths}
     assert nouns - {line.split()[0] for line in lines} == {
         "decode",
         "encoding",
@@ -164,5 +179,5 @@ def test_every_command_has_a_line() -> None:
         "search",
         "sql",
     }  # these ask a registry and nothing else
-    spark = {one for one in walk(group, "") if one.split()[0] in {"pipeline", "table", "spark"}}
+    spark = {one for one in paths if one.split()[0] in {"pipeline", "table", "spark"}}
     assert all(any(line.startswith(one) for line in NEEDS) for one in spark)
