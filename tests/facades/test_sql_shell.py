@@ -78,7 +78,9 @@ def test_statements_are_typed_over_lines_and_errors_show_their_place(typed: Type
     os.write(typed.near, b"DROP STREAM flights CASCADE;\n")
     typed.read_until("Drop them? [y/N]: ")
     assert "flights dropped" in typed.answer("y")
-    os.write(typed.near, b"\\q\n")
+    assert "streams and tables" in typed.answer("help")
+    assert "streams and tables" in typed.answer("?")
+    os.write(typed.near, b"CREATE STREAM forgotten (\n\\q\n")
     assert typed.process.wait(60) == 0
     history = tmp_path / "treaty" / "sql_history"
     assert (

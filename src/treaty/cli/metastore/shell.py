@@ -24,12 +24,13 @@ PROMPT, MORE = "treaty> ", "   ...> "
 LISTING = "SELECT name, kind, connector, place, value_format, comment FROM treaty.sources ORDER BY name;"
 """What ``\\d`` stands for."""
 _LEAVE = frozenset({"\\q", "exit", "quit"})
+_ASK = frozenset({"help", "?"})
 _CHANGES_NAMES = frozenset({"CREATE", "ALTER", "DROP", "UNDROP"})
 _HELP = (
     ("\\d", "streams and tables"),
     ("\\d NAME", "columns of a stream, table or type; \\d+ NAME has all facts"),
     ("\\h", "words with which statements begin; \\h WORD has the forms of a statement"),
-    ("\\q", "leave, as Ctrl-D does"),
+    ("\\q", "leave, as Ctrl-D, exit and quit do; also within a statement, which is forgotten"),
     ("Ctrl-C", "forget what is typed; while a statement runs, wait for it no more"),
     ("tabulator", "complete a keyword, a name or a property"),
 )
@@ -103,8 +104,11 @@ class SqlShell:
             except EOFError:
                 click.echo("", err=True)
                 return
-            if not lines and line.strip().rstrip(";").lower() in _LEAVE:
+            word = line.strip().rstrip("; ").lower()
+            if word == "\\q" or (not lines and word in _LEAVE):
                 return
+            if not lines and word in _ASK:
+                line = "\\?"
             lines.append(line)
             text = "\n".join(lines)
             is_short = len(lines) == 1 and line.lstrip().startswith("\\")

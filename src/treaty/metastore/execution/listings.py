@@ -6,6 +6,9 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents
+from treaty.core.messages.names import SEQUENCE, GetNamedVersion
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
@@ -147,7 +150,8 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
         role = f"header {column.header}" if column.header else column.role
         listing.add(column.name, column.type, role, column.nullable, column.comment)
     if statement.extended:
-        for name, text in _facts(found.source):
+        pins = yield from _name_pins(found.source)
+        for name, text in _facts(found.source, pins):
             listing.add(name, text, "", None, "")
         listing.add("read by", ", ".join(found.readers), "", None, "")
         if found.hidden_readers:
@@ -155,8 +159,22 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
     return listing
 
 
-def _facts(source: Source) -> list[tuple[str, str]]:
-    pins = ", ".join(f"{pin.subject} ordinal {pin.ordinal} (id {pin.schema_id})" for pin in pins_of(source))
+def _name_pins(source: Source) -> Exchange[str]:
+    """Return the versions that a source is bound to by their numbers; by schema id alone those that the caller may not see."""
+    names = []
+    for pin in pins_of(source):
+        # A number is no ordinal + 1: an import gives versions the numbers that they had.
+        subject = Subject(pin.context, pin.subject)
+        named = GetNamedVersion(subject, str(pin.ordinal + 1), SEQUENCE)
+        try:
+            number = f" version {(yield from request_answer(named)).number}"
+        except Refusal:
+            number = ""
+        names.append(f"{subject}{number} (id {pin.schema_id})")
+    return ", ".join(names)
+
+
+def _facts(source: Source, pins: str) -> list[tuple[str, str]]:
     facts = [
         ("kind", source.kind), ("generation", str(source.generation)), ("revision", str(source.revision)),
         ("connector", source.connector), ("cluster", source.cluster), ("place", source.place), ("pins", pins),

@@ -95,7 +95,7 @@ def _wait_for_plan(request: RequestPlan) -> Exchange[SourceStored]:
     reason = (
         "no planner took the statement" if not outcome.planner else f"planner {outcome.planner} did not end in time"
     )
-    message = f"planner unavailable: {reason} within {request.seconds} s, and {request.name} is not created"
+    message = f"planner unavailable: {reason} within {request.seconds} s, and {request.name} is not created; `treaty planner` plans for all who ask this registry, `treaty sql --planner local` for one command"
     raise Unavailable(message)
 
 

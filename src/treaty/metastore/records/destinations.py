@@ -15,6 +15,9 @@ from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.distribution import install_command
 
+SERVERS = "`treaty serve`, or `treaty sql` over a log,"
+"""The programs that write records of statements."""
+
 
 class RecordsUncertainError(OutcomeUnknown):
     """Records may have been written: no acknowledgement came in time."""
@@ -111,7 +114,9 @@ class RecordDestinations:
 
     def _folder(self, place: str) -> Path:
         if self.files is None:
-            raise NotOffered("no root of files is named; start with --files ROOT, and PATH is a folder below it")
+            raise NotOffered(
+                f"no root of files is named; start {SERVERS} with --files ROOT, and PATH is a folder below it"
+            )
         root = self.files.resolve()
         folder = (root / place.lstrip("/")).resolve()
         if folder == root or not folder.is_relative_to(root):
@@ -122,10 +127,13 @@ class RecordDestinations:
         return folder
 
 
-def missing_cluster(name: str, known: Mapping[str, KafkaCluster]) -> str:
-    """Return the sentence about a cluster that no setting names."""
+def missing_cluster(name: str, known: Mapping[str, KafkaCluster], program: str = SERVERS) -> str:
+    """Return the sentence about a cluster that no setting of a program names."""
     there = f"; known here: {', '.join(sorted(known))}" if known else ""
-    return f"the addresses of the Kafka cluster {name} are not known here{there}; start with --cluster {name}=FILE, a properties file"
+    return (
+        f"the addresses of the Kafka cluster {name} are not known here{there}; "
+        f"start {program} with --cluster {name}=FILE, a properties file"
+    )
 
 
 def _lines(source: Source, records: Sequence[OutgoingRecord]) -> list[bytes]:

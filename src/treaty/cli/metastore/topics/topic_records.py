@@ -58,7 +58,7 @@ def open_topic(parsed: ParsedStatement, settings: RecordSettings) -> "TopicState
         name = MAIN if source is None else source.cluster
         clusters = read_clusters(settings.clusters)
         if name not in clusters:
-            message = missing_cluster(name, clusters).replace("start with", "run `treaty sql` with")
+            message = missing_cluster(name, clusters, "`treaty sql`")
             raise UnusableError(message, "CLUSTER_UNKNOWN")
         topic = statement.name if source is None else source.place
         read = TopicStatement(
