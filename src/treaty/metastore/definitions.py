@@ -8,7 +8,7 @@ from treaty.core.column_types import ColumnTypeError, SqlType, expand_type, list
 from treaty.core.handlers.metastore.names import source_exists
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceDefinition, SourceStored
 from treaty.core.names import subject_of
-from treaty.core.refusals import Invalid, NotFound
+from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
 from treaty.core.requests import Register
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
@@ -129,7 +129,7 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     """Return key and value as the source has them; none of a lake table, whose rows are columns."""
     if connector_of(statement) in TABLES:
         return {}
-    value = yield from settle_side(side_request(statement, "value", types))
+    value = yield from _settle_value(statement, types)
     key = side_request(statement, "key", types)
     named = key.schema_id >= 0 or bool(statement.property("KEY_SUBJECT"))
     format_ = choose_key_format(key.format, key.columns, names_schema=named)
@@ -138,6 +138,22 @@ def _settle_sides(statement: CreateSourceStatement, types: Mapping[str, SqlType]
     refuse_bad_headers(headers)
     refuse_shared_names(settled, value, [column for column, _ in headers])
     return {"key": settled, "value": value}
+
+
+def _settle_value(statement: CreateSourceStatement, types: Mapping[str, SqlType]) -> Exchange[SettledSide]:
+    wanted = side_request(statement, "value", types)
+    try:
+        return (yield from settle_side(wanted))
+    except SubjectNotFound as missing:
+        if not statement.columns:
+            raise
+        raise SubjectNotFound.of(
+            "SUBJECT_NOT_FOUND",
+            f"{statement.name} has no column of the value: those that it has belong to keys and headers. So the columns of the value come from a schema, "
+            f"and {wanted.subject} has none here",
+            subject=str(wanted.subject),
+            allowed=f"a column that is no key and no header; or a schema in {wanted.subject}",
+        ) from missing
 
 
 def side_request(statement: CreateSourceStatement, side: Side, types: Mapping[str, SqlType]) -> SideRequest:
