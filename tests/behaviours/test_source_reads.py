@@ -124,6 +124,18 @@ def test_a_replaced_query_keeps_its_state_and_stays_paused(registry: Connection)
     assert describe(registry, "b").desired == "PAUSED"
 
 
+def test_a_replaced_query_follows_the_sources_whose_offsets_its_checkpoint_has(registry: Connection) -> None:
+    Metastore(registry.registry).run(STREAM.replace("STREAM a ", "STREAM d ").replace("'a'", "'d'"))
+    query, other = plan(registry, "a", "v"), plan(registry, "d", "v")
+    create(registry, "b", query)
+    (read,) = other.reads
+    assert find_rule(registry, "b", other, or_replace=True) == "QUERY_SOURCES"
+    both = replace(query, reads=(*query.reads, read))
+    assert find_rule(registry, "b", both, or_replace=True) == "QUERY_SOURCES"
+    joined = replace(query, reads=(*query.reads, replace(read, mode="table")))
+    assert find_rule(registry, "b", joined, or_replace=True) == ""
+
+
 def test_what_a_cascade_took_comes_back_in_order(registry: Connection) -> None:
     create(registry, "b", plan(registry, "a", "v", "s.x"))
     create(registry, "c", plan(registry, "b"))

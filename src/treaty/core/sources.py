@@ -11,6 +11,8 @@ KINDS = (STREAM, TABLE_KIND)
 """Kinds of sources, which share one namespace."""
 RUNNING, PAUSED = "RUNNING", "PAUSED"
 STATES = (RUNNING, PAUSED)
+CHANGES = "changes"
+"""The mode of a read that a query follows: its checkpoint has offsets of the source."""
 """Desired states of a query."""
 QUERY, BAD = "query", "bad"
 PARTS = (QUERY, BAD)
@@ -66,7 +68,7 @@ class SourceRead:
     source: str
     generation: int
     spelling: str = ""
-    mode: str = "changes"
+    mode: str = CHANGES
     columns: tuple[str, ...] = ()
     key: SchemaPin | None = None
     value: SchemaPin | None = None

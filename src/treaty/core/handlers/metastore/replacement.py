@@ -12,7 +12,7 @@ from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.messages.metastore import CreateSource
 from treaty.core.refusals import NotPermitted, SourceExists
-from treaty.core.sources import Incarnation, QueryPlan, Source, SourceColumn
+from treaty.core.sources import CHANGES, Incarnation, QueryPlan, Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
@@ -144,12 +144,17 @@ def without_revisions(plan: QueryPlan) -> QueryPlan:
     return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads))
 
 
+def _list_changes(plan: QueryPlan) -> list[tuple[str, int]]:
+    """Return key and generation of each source whose changes a plan reads, in the order in which a checkpoint has their offsets."""
+    return [(source_key(read.source).name, read.generation) for read in plan.reads if read.mode == CHANGES]
+
+
 def replaced_query(
     command: Command[CreateSource], there: Source, source: Source
 ) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
     """Return the query that continues from the checkpoint of the one before, and the queries before it.
 
-    Raises `NotPermitted` where its state differs: the checkpoint can't be read by it.
+    Raises `NotPermitted` where its state or what it reads as changes differs: the checkpoint can't be read by it.
     """
     old, new = there.query, source.query
     if old is None or new is None or without_revisions(old.plan) == without_revisions(new.plan):
@@ -162,6 +167,16 @@ def replaced_query(
             old=old.plan.fingerprint.plan or "no state",
             new=new.plan.fingerprint.plan or "no state",
             allowed="the same state; or a source of another name, and a drop of this one",
+        )
+    before, after = _list_changes(old.plan), _list_changes(new.plan)
+    if before != after:
+        raise NotPermitted.of(
+            "QUERY_SOURCES",
+            f"The new query of {there.name} reads the changes of other sources than the one that runs, and its checkpoint has the offsets of those",
+            path="/definition/query/reads",
+            old=", ".join(name for name, _ in before) or "no changes",
+            new=", ".join(name for name, _ in after) or "no changes",
+            allowed="the same sources in the same order; or a source of another name, and a drop of this one",
         )
     revision = old.revision + 1
     query = Incarnation(old.began, revision, new.plan, command.principal, command.time)

@@ -162,6 +162,13 @@ def _refuse_other_state(old: Source, new: Source) -> None:
     """What a query has gathered has to be of use to the next one."""
     if old.query is not None and new.query is not None and old.query.plan.fingerprint != new.query.plan.fingerprint:
         raise No(NotPermitted, "QUERY_STATE")
+    if old.query is not None and new.query is not None and _offsets(old.query.plan) != _offsets(new.query.plan):
+        raise No(NotPermitted, "QUERY_SOURCES")
+
+
+def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
+    """The sources of which a checkpoint has offsets."""
+    return [(key_of(read.source), read.generation) for read in plan.reads if read.mode == "changes"]
 
 
 def _bad_rows(past: Past, asking: Asking, source: Source) -> Source:
