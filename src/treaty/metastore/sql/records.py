@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from typing import NoReturn
 
+from treaty.core.column_types.tokens import SqlToken
 from treaty.core.limits import NUMBER_DIGITS, RESULT_ROWS, TYPE_DEPTH
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.diagnostics import nearest_word
@@ -305,7 +306,7 @@ def _read_records(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRe
     name = cursor.read_name("a stream or table")
     conditions = _read_conditions(cursor, like=False) if cursor.take("WHERE") else ()
     if not cursor.take("LIMIT"):
-        hint = "SELECT … FROM STREAM looks at some records; CREATE STREAM … AS SELECT runs for good"
+        hint = "write LIMIT 10 at the end: SELECT … FROM STREAM looks at some records, and CREATE STREAM … AS SELECT runs for good"
         cursor.fail(
             "SELECT_REFUSED", f"{cursor.token.label} stands where LIMIT is expected", hint=hint, expected=("LIMIT",)
         )
@@ -328,7 +329,7 @@ def _read_system_table(cursor: StatementCursor) -> str:
         cursor.fail(
             "SELECT_REFUSED",
             f"{token.label} is no system table",
-            hint=f"did you mean treaty.{token.text.lower()}?" if is_bare else _OWN_QUERY,
+            hint=f"did you mean treaty.{token.text.lower()}?" if is_bare else _hint_records(token),
             expected=tuple(f"treaty.{one}" for one in SYSTEM_TABLES),
         )
     cursor.at += 2
@@ -340,6 +341,13 @@ def _read_system_table(cursor: StatementCursor) -> str:
             "SELECT_REFUSED", f"there is no system table treaty.{name[:100]}", token, hint=hint, expected=SYSTEM_TABLES
         )
     return name.lower()
+
+
+def _hint_records(token: SqlToken) -> str:
+    """What a query over a stream or a table is written like."""
+    if token.kind not in {"word", "quoted"}:
+        return _OWN_QUERY
+    return f"its records are SELECT … FROM STREAM {token.label} LIMIT 10; {_OWN_QUERY}"  # noqa: S608 (a hint)
 
 
 def _read_order(cursor: StatementCursor) -> OrderTerm:
