@@ -9,7 +9,7 @@ PATH = "/metastore/v1/statements"
 MEDIA = "application/json"
 
 
-class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True):
+class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing. A statement with a query
     waits ``planningSeconds`` for its plan at most.
     """
