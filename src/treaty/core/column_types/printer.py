@@ -17,6 +17,10 @@ _RESERVED = frozenset({"NOT", "NULL", "COMMENT"})
 """Names of fields that stand between back quotes, beside those with other characters than A-Z, a-z, 0-9 and _."""
 
 
+_RESERVED_TYPES = SQL_TYPE_WORDS | {"AS", "FOR"}
+"""Names of user types that stand between back quotes: after a column, AS begins a computed one, and FOR a watermark."""
+
+
 def print_column_type(kind: SqlType) -> str:
     """Return the canonical text of a type; `parse_column_type` reads it as an equal value."""
     match kind:
@@ -31,7 +35,7 @@ def print_column_type(kind: SqlType) -> str:
         case SqlMap(key, value):
             return f"MAP<{print_column_type(key)}, {print_column_type(value)}>"
         case UserType(name):
-            return print_name(name, SQL_TYPE_WORDS)
+            return print_name(name, _RESERVED_TYPES)
     return f"STRUCT<{', '.join(map(_print_field, kind.fields))}>"
 
 
