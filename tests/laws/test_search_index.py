@@ -12,15 +12,17 @@ import pytest
 from tests.laws.holder import access
 from tests.laws.toy import Bench
 from treaty.core.access.rights import Access
+from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.core.messages.search import parse_terms
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, Unavailable
 from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, Question, ResolvedSchema
+from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
-from treaty.web.index.extraction import extract
+from treaty.web.index.extraction import FIELD_TYPES, SchemaContents, extract, walk
 from treaty.web.index.lookup import IndexFile
 from treaty.web.index.storage import as_token, open_for_writing
 from treaty.web.index.update import IndexUpdate
@@ -241,3 +243,49 @@ def test_a_text_that_is_deep_or_refers_to_itself_ends(tmp_path: Path) -> None:
         assert any(path.rpartition(".")[2] == name for path, _ in contents.fields)
     assert extract(ResolvedSchema("JSON", "[" * 100_000)).fields == []
     assert extract(ResolvedSchema("AVRO", "{")).fields == []
+
+
+def as_definitions(parts: list[dict[str, Any]]) -> str:
+    """A text whose property `x` refers to the first part."""
+    definitions = {f"a{at}": part for at, part in enumerate(parts)}
+    return json.dumps({"properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": definitions})
+
+
+@pytest.mark.parametrize("step", ["allOf", "anyOf", "oneOf", "properties", "items", "chain"])
+def test_parts_that_many_references_lead_to_are_read_in_few_steps(step: str) -> None:
+    parts: list[dict[str, Any]] = []
+    for at in range(60):
+        after = {"$ref": f"#/$defs/a{at + 1}"}
+        inside: dict[str, Any] = {step: [after, after]}
+        match step:
+            case "properties":
+                inside = {step: {"left": after, "right": after}}
+            case "items":
+                inside = {"items": after, "additionalProperties": after}
+            case "chain":
+                inside = {"allOf": [{"$ref": f"#/$defs/a{each}"} for each in range(at + 1, 61)]}
+        parts.append(inside)
+    parts.append({"properties": {"end": {"type": "string"}}})
+    contents = extract(ResolvedSchema("JSON", as_definitions(parts)))
+    assert "x" in dict(contents.fields)
+    assert len(contents.fields) <= SCHEMA_MEMBERS
+    if step != "properties":
+        assert contents.fields == [("x", ()), ("x.end", ("string",))]
+
+
+def test_the_walk_through_many_fields_and_parts_stops_at_a_limit() -> None:
+    chain: list[dict[str, Any]] = [{"allOf": [{"$ref": f"#/$defs/a{at + 1}"}]} for at in range(800)]
+    value = json.loads(as_definitions([*chain, {}]))
+    value["properties"] |= {f"x{at}": {"$ref": "#/$defs/a0"} for at in range(1_000)}
+    contents, budget = SchemaContents(), StepBudget(20_000, "EXTRACTION_STEPS")
+    with pytest.raises(StepsError):
+        walk("JSON", value, contents, budget)
+    assert len(contents.fields) == 1_001
+
+
+def test_words_and_types_of_a_part_are_taken_once() -> None:
+    part = {"description": "long " * 50, "type": [f"t{at}" for at in range(1_000)]}
+    properties = {f"x{at}": {"$ref": "#/$defs/a0"} for at in range(300)}
+    contents = extract(ResolvedSchema("JSON", json.dumps({"properties": properties, "$defs": {"a0": part}})))
+    assert contents.words.split() == ["long"] * 50
+    assert {len(types) for _, types in contents.fields} == {FIELD_TYPES}

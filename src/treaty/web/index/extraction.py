@@ -6,6 +6,7 @@ Avro and JSON Schema are read as JSON alone; other formats by their own parser, 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,10 @@ TAGS = "confluent:tags"
 _WORDS = re.compile(r"\w+")
 _DOCS = ("doc", "description", "title")
 _MORE = ("allOf", "anyOf", "oneOf")
+EXTRACTION_STEPS = 200_000
+"""Steps, of about a microsecond each, of reading one schema for the index; of a larger one the index has what was read up to there."""
+FIELD_TYPES = 100
+"""Types of one field that the index has."""
 Json = Any
 
 
@@ -54,20 +59,30 @@ def extract(schema: ResolvedSchema) -> SchemaContents:
             value = json.loads(schema.text)
         except (ValueError, RecursionError):
             return contents
-        walk = _walk_avro if schema.format == "AVRO" else _walk_json
-        walk(value, contents)
+        with suppress(StepsError):  # what was found up to there is searched
+            walk(schema.format, value, contents, StepBudget(EXTRACTION_STEPS, "EXTRACTION_STEPS"))
     else:
         _list_elements(schema, contents)
     return contents
 
 
+def walk(format_name: str, value: Json, contents: SchemaContents, budget: StepBudget) -> None:
+    """Put what a value says into the contents. Raises `StepsError` at the end of the budget; what was put stays."""
+    if format_name == "AVRO":
+        _walk_avro(value, contents, budget)
+    else:
+        _JsonWalk(value, contents).run(budget)
+
+
 # ------------------------------------------------------------------------------------------------------------ Avro
 
 
-def _walk_avro(root: Json, contents: SchemaContents) -> None:
+def _walk_avro(root: Json, contents: SchemaContents, budget: StepBudget) -> None:
+    """Walk through the text, which is a tree: a name of a type is not followed, so that nothing is walked twice."""
     waiting: list[tuple[Json, str]] = [(root, "")]
     while waiting and len(contents.fields) < SCHEMA_MEMBERS:
         node, path = waiting.pop()
+        budget.spend(1)
         if isinstance(node, list):
             waiting += ((one, path) for one in reversed(node))
         elif isinstance(node, dict):
@@ -76,7 +91,8 @@ def _walk_avro(root: Json, contents: SchemaContents) -> None:
             if isinstance(fields, list):
                 inside = [one for one in fields if isinstance(one, dict) and isinstance(one.get("name"), str)]
                 deeper: list[tuple[Json, str]] = []
-                for one in inside:
+                budget.spend(len(inside))
+                for one in inside[: SCHEMA_MEMBERS - len(contents.fields)]:
                     name, kind = f"{path}.{one['name']}" if path else one["name"], one.get("type")
                     if isinstance(kind, str) and "." not in kind:  # most are no more than that
                         contents.fields.append((name, (kind,)))
@@ -96,7 +112,7 @@ def _walk_avro(root: Json, contents: SchemaContents) -> None:
 
 def _avro_types(node: Json) -> Iterator[str]:
     """The types that a field may have, without null: kinds, names of types, and logical types."""
-    for one in node if isinstance(node, list) else [node]:
+    for one in node[:FIELD_TYPES] if isinstance(node, list) else [node]:
         if isinstance(one, str) and one != "null":
             yield one
             if "." in one:
@@ -109,42 +125,77 @@ def _avro_types(node: Json) -> Iterator[str]:
 # ----------------------------------------------------------------------------------------------------- JSON Schema
 
 
-def _walk_json(root: Json, contents: SchemaContents) -> None:
-    waiting: list[tuple[Json, str, tuple[str, ...]]] = [(root, "", ())]
-    while waiting and len(contents.fields) < SCHEMA_MEMBERS:
-        node, path, seen = waiting.pop()
-        if not isinstance(node, dict):
-            continue
-        to = node.get("$ref")
-        if isinstance(to, str) and to not in seen:
-            waiting.append((_follow(root, to), path, (*seen, to)))
-        contents.note(node)
+class _JsonWalk:
+    """A walk through a JSON Schema and the parts of it that it refers to.
+
+    A part that many others refer to is walked once for each path, and read once for its tags and documentation.
+    """
+
+    def __init__(self, root: Json, contents: SchemaContents) -> None:
+        """Begin at the root of the text."""
+        self._root = root
+        self._contents = contents
+        self._waiting: list[tuple[Json, str, frozenset[int]]] = [(root, "", frozenset())]
+        """Parts with their paths and the identities of the parts that references on the way led to."""
+        self._walked: set[tuple[int, str]] = set()
+        self._read: set[int] = set()
+        self._targets: dict[str, Json] = {}
+
+    def run(self, budget: StepBudget) -> None:
+        """Put what the text says into the contents. Raises `StepsError` at the end of the budget; what was put stays."""
+        while self._waiting and len(self._contents.fields) < SCHEMA_MEMBERS:
+            node, path, passed = self._waiting.pop()
+            budget.spend(1)
+            if not isinstance(node, dict) or (id(node), path) in self._walked:
+                continue
+            self._walked.add((id(node), path))
+            if id(node) not in self._read:
+                self._read.add(id(node))
+                self._contents.note(node)
+            target = self._target_of(node)
+            if isinstance(target, dict) and id(target) not in passed:
+                budget.spend(len(passed))
+                self._waiting.append((target, path, passed | {id(target)}))
+            self._put_properties(node, path, passed, budget)
+            inside = [node[step] for step in ("items", "additionalProperties") if step in node]
+            inside += (one for step in _MORE if isinstance(node.get(step), list) for one in node[step])
+            budget.spend(len(inside))
+            self._waiting += ((one, path, passed) for one in inside)
+
+    def _put_properties(self, node: dict[str, Json], path: str, passed: frozenset[int], budget: StepBudget) -> None:
         inside = node.get("properties")
         for name, one in reversed(inside.items()) if isinstance(inside, dict) else ():
+            if len(self._contents.fields) >= SCHEMA_MEMBERS:
+                return
+            budget.spend(1)
             place = f"{path}.{name}" if path else name
             kind = one.get("type") if isinstance(one, dict) else None
             if isinstance(kind, str) and len(one) == 1:  # most are no more than that
-                contents.fields.append((place, (kind,)))
+                self._contents.fields.append((place, (kind,)))
                 continue
-            contents.fields.append((place, tuple(_json_types(root, one))))
-            waiting.append((one, place, seen))
-        waiting += ((node[step], path, seen) for step in ("items", "additionalProperties") if step in node)
-        for step in _MORE:
-            choices = node.get(step)
-            if isinstance(choices, list):
-                waiting += ((one, path, seen) for one in choices)
+            types = tuple(self._types(one))
+            budget.spend(len(types))
+            self._contents.fields.append((place, types))
+            self._waiting.append((one, place, passed))
 
+    def _types(self, node: Json) -> Iterator[str]:
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+            node = self._target_of(node)
+        if isinstance(node, dict):
+            types = node.get("type")
+            kinds = types[:FIELD_TYPES] if isinstance(types, list) else [types]
+            yield from (one for one in kinds if isinstance(one, str) and one != "null")
+            if isinstance(node.get("format"), str):
+                yield node["format"]
 
-def _json_types(root: Json, node: Json) -> Iterator[str]:
-    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
-        node = _follow(root, node["$ref"])
-    if isinstance(node, dict):
-        types = node.get("type")
-        yield from (
-            one for one in (types if isinstance(types, list) else [types]) if isinstance(one, str) and one != "null"
-        )
-        if isinstance(node.get("format"), str):
-            yield node["format"]
+    def _target_of(self, node: dict[str, Json]) -> Json:
+        """Return the part that a part refers to; None without a reference."""
+        to = node.get("$ref")
+        if not isinstance(to, str):
+            return None
+        if to not in self._targets:
+            self._targets[to] = _follow(self._root, to)
+        return self._targets[to]
 
 
 def _follow(root: Json, to: str) -> Json:
