@@ -13,7 +13,7 @@ from tests.behaviours.served import Served, served
 from treaty.assemble import connect
 from treaty.cli.main import COMMANDS, group
 from treaty.cli.terminal.registry_warnings import RegistryWarning, find_warnings, read_warnings
-from treaty.core.answers import RegisteredVersion
+from treaty.core.answers import DeletedVersions, RegisteredVersion
 from treaty.core.iglu_key import SELF_DESCRIBING
 from treaty.core.operations import OPERATIONS
 
@@ -186,8 +186,13 @@ def test_every_answer_with_warnings_is_known() -> None:
     assert {one.__name__ for one in answers if "warnings" in getattr(one, "__dataclass_fields__", {})} == {
         "RegisteredVersion",
         "PublishedVersion",
+        "DeletedVersions",
+        "PublishedDeleted",
+        "VersionFound",
     }
     assert find_warnings(object()) == []
+    (pinned,) = find_warnings(DeletedVersions((1,), ("flights",)))
+    assert (pinned.rule, "flights" in pinned.message) == ("SOURCE_PINNED", True)
     assert RegisteredVersion in answers
 
 

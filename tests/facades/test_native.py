@@ -123,7 +123,9 @@ ASKED = STORY + tuple(
 def timeless(value: Any) -> Any:
     """A form without what two nodes can't have in common: when something was registered."""
     if isinstance(value, dict):
-        return {name: timeless(one) for name, one in value.items() if name not in {"time", "created", "updated"}}
+        return {
+            name: timeless(one) for name, one in value.items() if name not in {"time", "created", "updated", "deadline"}
+        }
     return [timeless(one) for one in value] if isinstance(value, list) else value
 
 

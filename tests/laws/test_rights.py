@@ -22,7 +22,19 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import api_keys, associations, encodings, groups, metastore, policies, schemaver, transfers
+from treaty.core.messages import (
+    api_keys,
+    associations,
+    encodings,
+    groups,
+    metastore,
+    plans,
+    policies,
+    query_feed,
+    schemaver,
+    search,
+    transfers,
+)
 from treaty.core.messages import names as version_names
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
@@ -36,7 +48,22 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    modules = (q, associations, encodings, groups, transfers, policies, version_names, api_keys, schemaver, metastore)
+    modules = (
+        q,
+        associations,
+        encodings,
+        groups,
+        transfers,
+        policies,
+        version_names,
+        api_keys,
+        schemaver,
+        metastore,
+        plans,
+        query_feed,
+        search,
+        differences,
+    )
     named = [one for module in modules for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
@@ -55,7 +82,9 @@ def test_a_declaration_says_what_its_request_says() -> None:
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
     walked = {one for one in INDEXES.values() if one.key_of is not None}
-    of_sources = {one for one in INDEXES.values() if one.table in {"source", "type", "dropped"}}  # filtered by handlers
+    of_sources = {
+        one for one in INDEXES.values() if one.table in {"source", "type", "dropped", "planning"}
+    }  # filtered by handlers
     assert set(INDEXES.values()) == set(FOUND) | walked | of_sources
     assert walked - set(WALKED) - of_sources == {OUTCOME_BY_SEQUENCE, COUNTER_OF_SUBJECT, SUBJECT_PRIVATE}
     assert {index.table for index in FOUND} <= {one.name for one in OWNED} | {"schema", "association", "config"}

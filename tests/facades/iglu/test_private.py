@@ -143,7 +143,7 @@ CHANGES: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/subjects/refers/versions", {"schema": '{"$ref": "s"}', "schemaType": "JSON", "references": [{"name": "s", "subject": FAMILY, "version": 1}]}),
 )  # fmt: skip
 """Changes that are refused where there is no such subject."""
-TIMES = re.compile(r'\d{4}-\d\d-\d\dT[0-9:.]*Z|\b\d{13}\b|(?<="generation":)\d+')
+TIMES = re.compile(r'\d{4}-\d\d-\d\dT[0-9:.]*Z|\b\d{13}\b|(?<="generation":)\d+|(?<="token":")[0-9a-f]{32}')
 ALLOWED = {"super", "vendor", "pattern", "private", "read of com.acme", "write of com.acme"}
 
 

@@ -20,8 +20,8 @@ from treaty.core.iglu_key import SELF_DESCRIBING, IgluKey
 KEY = IgluKey.parse("iglu:com.acme/click/jsonschema/1-0-0")
 SELF = {"vendor": "com.acme", "name": "click", "format": "jsonschema", "version": "1-0-0"}
 TEXT = json.dumps({"type": "object", "properties": {"b": {"type": "number", "maximum": 1.50}}, "self": SELF, "$schema": SELF_DESCRIBING})  # fmt: skip
-OTHERS = {"iglu resolve", "iglu validate"}
-"""Their --registry is a place of schemas; TREATY_REGISTRY is one more, where none is named."""
+OTHERS = {"iglu resolve", "iglu validate", "compile"}
+"""Their --registry is a place of schemas; TREATY_REGISTRY is one more, where none is named; `compile` asks none unless it is named."""
 
 
 def run(*words: str, registry: str) -> Result:

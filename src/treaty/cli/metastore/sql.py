@@ -92,8 +92,8 @@ def command(
       treaty sql -f streams.sql --var env=test
       treaty sql -e "DROP STREAM flights CASCADE" --yes
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
-      treaty sql --registry sqlite:///$PWD/registry.db --files . -e "INSERT INTO orders VALUES (1, 9.99)"
-      treaty sql -e "PRINT flights FROM BEGINNING LIMIT 5" --cluster main=main.properties
+      treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
+      treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
     """  # noqa: D301 - click wants the control character
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]

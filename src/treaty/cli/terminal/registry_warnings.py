@@ -8,8 +8,8 @@ import click
 
 from treaty.cli.terminal import screen
 from treaty.client.connection import Connection
-from treaty.core.answers import RegisteredVersion
-from treaty.core.messages.schemaver import PublishedVersion
+from treaty.core.answers import DeletedVersions, RegisteredVersion, VersionFound
+from treaty.core.messages.schemaver import PublishedDeleted, PublishedVersion
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 
@@ -83,12 +83,22 @@ def find_warnings(answer: object) -> list[RegistryWarning]:
             name = f"{version.subject} version {version.number}"
         case PublishedVersion(schema, warnings=warnings):
             name = f"{schema.version.subject}/{schema.label}"
+        case VersionFound() | DeletedVersions() | PublishedDeleted():
+            return [_describe_pin(source) for source in answer.warnings]
         case _:
             return []
     return [
         RegistryWarning(name, one.rule, one.message(reader=NEW, writer=EARLIER), one.path, one.remedy)
         for one in warnings
     ]
+
+
+def _describe_pin(source: str) -> RegistryWarning:
+    """A source that reads on a version which was deleted softly."""
+    message = f"the source {source} is bound to it, reads it still, and keeps it from going for good"
+    return RegistryWarning(
+        "a deleted version", "SOURCE_PINNED", message, allowed="drop the source, or bind it to another version"
+    )
 
 
 def read_warnings(schema: str, body: Any) -> list[RegistryWarning]:

@@ -41,7 +41,8 @@ def command(
 
     \b
     Examples:
-      treaty metastore import --from kafka://broker:9092/_confluent-ksql-default__command_topic --dry-run
+      treaty metastore import --dry-run \\
+        --from kafka://broker:9092/_confluent-ksql-default__command_topic
       treaty metastore import --from backup_command_topic_1617829200000 --json
     """  # noqa: D301 - click wants the control character
     is_topic = place.startswith(SCHEME)
