@@ -222,3 +222,14 @@ def test_a_statement_names_the_types_that_it_was_read_with(registry: Connection,
         Metastore(between).run(sql)
     assert refused.value.reason.rule == "TYPE_GENERATION"
     assert metastore.run(sql)[0].message
+
+
+def test_a_source_that_came_back_and_is_replaced_keeps_the_generations_that_its_readers_name(
+    registry: Connection,
+) -> None:
+    create(registry, "b", plan(registry, "a", "v"))
+    for name in ("b", "a"):
+        registry.ask(m.DropSource(name))
+    assert comes_back(registry, "a")
+    Metastore(registry.registry).run(STREAM.replace("CREATE STREAM", "CREATE OR REPLACE STREAM"))
+    assert comes_back(registry, "b")

@@ -25,6 +25,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.messages import (
     api_keys,
     associations,
+    differences,
     encodings,
     groups,
     metastore,

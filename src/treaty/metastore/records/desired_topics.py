@@ -52,9 +52,14 @@ def _merge(place: tuple[str, str], over: list[Source]) -> DesiredTopic:
             properties.setdefault(name, value)
     settings = {setting: properties[name] for name, setting in SETTINGS.items() if properties.get(name)}
     return DesiredTopic(
-        *place, tuple(sorted(one.name for one in over)), int(properties.get("PARTITIONS") or 0),
-        int(properties.get("REPLICAS") or BROKER_REPLICAS), settings,
+        *place, tuple(sorted(one.name for one in over)), _read_count(properties.get("PARTITIONS", ""), 0),
+        _read_count(properties.get("REPLICAS", ""), BROKER_REPLICAS), settings,
     )  # fmt: skip
+
+
+def _read_count(text: str, absent: int) -> int:
+    """A count; `absent` for a text that is none, which an operation may have stored though no statement says it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else absent
 
 
 def compare(wanted: DesiredTopic, facts: TopicFacts | None) -> TopicDifference:

@@ -45,16 +45,27 @@ class OnceRunner:
     checkpoints: Path
 
     def run(self, on_report: Callable[[QueryReport], None], names: tuple[str, ...] = ()) -> bool:
-        """Run all queries whose desired state is RUNNING, or those named, each after those that it reads; return whether none failed."""
-        wanted = {name.lower() for name in names}
+        """Run all queries whose desired state is RUNNING, or those named, each after those that it reads; return whether none failed.
+
+        A name that no query has, and one of a paused query, is reported as an error.
+        """
+        wanted = {name.lower(): name for name in names}
         fine = True
         for source in order_queries(list_queries(self.registry)):
-            if source.desired != RUNNING or (wanted and source.name.lower() not in wanted):
+            is_named = wanted.pop(source.name.lower(), None) is not None
+            if names and not is_named:
+                continue
+            if source.desired != RUNNING:
+                if is_named:
+                    on_report(QueryReport(source.name, error=f"it is paused: RESUME {source.name}"))
+                    fine = False
                 continue
             report = self._run_query(source)
             on_report(report)
             fine = fine and not report.error
-        return fine
+        for name in wanted.values():
+            on_report(QueryReport(name, error="there is no query of this name: SHOW QUERIES lists them"))
+        return fine and not wanted
 
     def _run_query(self, source: Source) -> QueryReport:
         assert source.query is not None, "a source without a query is not listed"
@@ -82,7 +93,7 @@ class OnceRunner:
             frame = self._open(opener, there, streaming=there.kind == STREAM)
             frame.createOrReplaceTempView(print_name(read.spelling or there.name))
         result = session.sql(plan.body)
-        place = f"{source.generation}/{incarnation.began}"
+        place = str(incarnation.began)  # not by generation: a source that comes back goes on where it was
         key = (
             tuple(one.name for one in source.columns if one.role == "key")
             if plan.output_mode == "update" or source.kind != STREAM

@@ -131,7 +131,7 @@ def _as_replaced(command: Command[CreateSource], there: Source, source: Source) 
     query, previous = replaced_query(command, there, source)
     return replace(
         source, generation=there.generation, query=query, previous=previous, desired=there.desired,
-        protected=there.protected, revision=there.revision + 1, author=there.author, time=there.time,
+        protected=there.protected, former=there.former, revision=there.revision + 1, author=there.author, time=there.time,
         changed_by=command.principal, changed=command.time, extra=there.extra,
     )  # fmt: skip
 

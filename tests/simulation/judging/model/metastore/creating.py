@@ -136,7 +136,7 @@ def _source(
     new = replace(
         new, generation=old.generation, revision=old.revision + 1, author=old.author, time=old.time, origin=old.origin,
         desired=old.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
-        previous=old.previous,
+        previous=old.previous, former=old.former,
     )  # fmt: skip
     if plan is None or old.query is None or _meaning(plan) == _meaning(old.query.plan):
         return new
