@@ -176,3 +176,24 @@ def test_a_source_leads_to_the_version_that_it_is_bound_to_whatever_its_number(t
         assert (await browser.follow(link)).status == 200
 
     tell(story)
+
+
+def test_an_address_with_too_many_members_and_numbers_with_too_many_digits_are_bad_requests(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await browser.register("a", '"string"')
+        page = await browser.follow("subjects?" + "a&" * 149 + "a")
+        assert (page.status, "150 members, and a page takes 100" in page.text) == (400, True)
+        token = (await browser.see("try")).hidden()["token"]
+        for digits, statuses in ((11, {400}), (5_000, {400}), (10, {200, 400, 404, 422})):
+            number = "9" * digits
+            text = {"token": token, "subject": "a", "format": "AVRO", "text": '"int"', "references": f"N=a:{number}"}
+            for name, form in (
+                ("try", text),
+                ("register", {**text, "confirmed": "yes"}),
+                ("delete", {"token": token, "name": "a", "version": number, "confirmed": "yes"}),
+            ):
+                assert (await browser.send(name, form)).status in statuses, (name, digits)
+        for name in ("schema?subject=a&version=", "delete?name=a&version=", "compare?right=a@1&left=a@"):
+            assert (await browser.follow(name + "9" * 5_000)).status in {400, 422}, name
+
+    tell(story)

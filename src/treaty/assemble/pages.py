@@ -21,7 +21,7 @@ from treaty.core.refusals import RegistryError, Unauthenticated
 from treaty.core.registry import AsyncRegistry
 from treaty.web.pages.application import CHANGING, HEADERS, STATIC, PageApplication
 from treaty.web.pages.login import local_page, show_login
-from treaty.web.pages.page import FORM_FIELDS, PageError, PageRequest, PageViewer
+from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer
 
 PREFIX = b"/ui"
 AUDIT_BYTES = 262_144
@@ -85,9 +85,7 @@ class MountedPages:
             return await (self._log_in(http, form) if name == "login" else self._log_out(form))
         if self.application.is_page(name):
             http.scope[ROUTE] = f"/ui/{name}"
-        query = dict(
-            parse_qsl(http.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=100)
-        )
+        query = _read_query(http.scope)
         server = replace(self.application.server, address=_address_of(http))
         request = PageRequest(self.registry, self._viewer(http), server, query, form)
         return await self.application.answer(name, request)
@@ -186,6 +184,16 @@ def _lead_to_pages(scope: Scope) -> Response | None:
         return None
     to = "../" * depth or "ui/"
     return RedirectResponse(to, 303, {**HEADERS, "cache-control": "no-cache", "vary": "accept"})
+
+
+def _read_query(scope: Scope) -> dict[str, str]:
+    """Return the members of the query of an address; raises `PageError` for more than a page takes."""
+    text = scope["query_string"].decode("latin-1")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=QUERY_FIELDS))
+    except ValueError:
+        message = f"the address has {text.count('&') + 1:,} members, and a page takes {QUERY_FIELDS}"
+        raise PageError(400, message, "leave out members that the page does not know") from None
 
 
 def _name_of(scope: Scope) -> str:

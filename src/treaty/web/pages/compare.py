@@ -7,7 +7,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import ListVersions
 from treaty.node.large_work import run_by_size
-from treaty.web.pages.page import PageRequest, WebPage
+from treaty.web.pages.page import PageRequest, WebPage, is_number
 from treaty.web.pages.templates import mark_all_unseen
 from treaty.web.schemas.sides import PlacedDifference, list_rows
 from treaty.wire.differences import side_of
@@ -39,7 +39,7 @@ async def show_comparison(request: PageRequest) -> WebPage:
 def read_side(text: str) -> ComparisonSide:
     """Return the side that a text names; blanks are part of a subject's name. Raises `Invalid`, `InvalidVersion`."""
     name, _, version = text.rpartition("@")
-    if name != name.strip() and version.isascii() and version.isdecimal() and len(version) < 11:
+    if name != name.strip() and is_number(version):
         return ComparisonSide(subject_of(name), int(version))
     return side_of(text)
 

@@ -15,9 +15,18 @@ ROWS = 50
 """Rows of a list on one page."""
 FORM_FIELDS = 200
 """Members of a form that a page takes."""
+QUERY_FIELDS = 100
+"""Members of the query of an address that a page takes."""
+NUMBER_DIGITS = 10
+"""Digits of a number in a form or an address."""
 
 
 FROM_MEMORY = CallOptions(consistency="eventual")
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a whole number of at most NUMBER_DIGITS decimal digits; longer ones `int` may not take."""
+    return text.isascii() and text.isdecimal() and len(text) <= NUMBER_DIGITS
 
 
 class PageError(Exception):
@@ -113,8 +122,7 @@ class PageRequest:
         text = self.text(name)
         if not text:
             return default
-        digits = text.removeprefix("-")
-        if not (digits.isascii() and digits.isdecimal() and len(digits) < 11 and least <= int(text) <= most):
+        if not (is_number(text.removeprefix("-")) and least <= int(text) <= most):
             raise PageError(400, f"{name} = {text[:50]!r} is no number from {least:,} to {most:,}")
         return int(text)
 

@@ -13,7 +13,7 @@ from treaty.core.schema import Draft, Reference
 from treaty.formats.registry import find_formats
 from treaty.metastore import AsyncMetastore
 from treaty.web.pages.compare import comparison_values
-from treaty.web.pages.page import PageError, PageRequest, WebPage
+from treaty.web.pages.page import PageError, PageRequest, WebPage, is_number
 from treaty.web.schemas.texts import lay_out
 
 LEVELS = (
@@ -92,7 +92,7 @@ def read_reference(line: str) -> Reference:
     name, equals, target = line.partition("=")
     subject, colon, version = target.strip().rpartition(":")
     number = version.strip()
-    if not (equals and colon and subject) or not (number == "latest" or (number.isascii() and number.isdecimal())):
+    if not (equals and colon and subject) or not (number == "latest" or is_number(number)):
         raise PageError(
             400,
             f"the reference {line[:200]!r} can't be read",

@@ -22,7 +22,7 @@ from treaty.core.requests import (
     SetConfig,
 )
 from treaty.core.sources import PAUSED, RUNNING
-from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage
+from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage, is_number
 from treaty.web.pages.subject import own_config
 from treaty.web.pages.templates import link_to
 from treaty.web.pages.trial import find_start, form_values, print_references, read_draft
@@ -160,7 +160,7 @@ async def delete(request: PageRequest) -> PageMoved:
     """Delete a subject or a version; the form comes from the page that has shown it."""
     form = request.form or {}
     name, number = form.get("name", ""), form.get("version", "")
-    if not name or form.get("confirmed") != "yes" or not (not number or (number.isascii() and number.isdecimal())):
+    if not name or form.get("confirmed") != "yes" or not (not number or is_number(number)):
         raise PageError(400, "the form can't be read", "open the subject, and begin with Delete there")
     subject, is_permanent = subject_of(name), form.get("permanent") == "yes"
     if number:

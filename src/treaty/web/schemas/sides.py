@@ -1,8 +1,10 @@
 """Two texts side by side: which lines belong together, and which differences stand at them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import accumulate
 
 from markupsafe import Markup
 
@@ -12,6 +14,8 @@ from treaty.web.schemas.texts import LINE_CHARACTERS, ShownText, show_text
 
 LINES = 3_000
 """Lines of a text up to which lines that belong together are looked for; longer texts are shown line by line."""
+STEPS = 3_000_000
+"""Pairs of equal lines, times the lines of the shorter text, up to which all pairs are tried."""
 AROUND = 3
 """Equal lines that are shown before and after a change."""
 
@@ -90,10 +94,37 @@ def _pair(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int,
             a, b = number if number <= len(left) else 0, number if number <= len(right) else 0
             yield a, b, "same" if a and b and left[a - 1] == right[b - 1] else _kind(a, b)
         return
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in _match(left, right):
         for step in range(max(i2 - i1, j2 - j1)):
             a, b = i1 + step + 1 if i1 + step < i2 else 0, j1 + step + 1 if j1 + step < j2 else 0
             yield a, b, "same" if tag == "equal" else _kind(a, b)
+
+
+def _match(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield the runs of lines that are equal, and those that are not, as `SequenceMatcher.get_opcodes` does.
+
+    A line that comes 50 times on each side may be paired in 2,500 ways, each of which is tried for each run that is found. Where that
+    is more than STEPS, lines with the most pairs are taken as equal only beside other equal lines, and at the begin and end of the texts.
+    """
+    most = min(len(left), len(right))
+    begin = next((at for at in range(most) if left[at] != right[at]), most)
+    end = next((at for at in range(most - begin) if left[-1 - at] != right[-1 - at]), most - begin)
+    a, b = left[begin : len(left) - end], right[begin : len(right) - end]
+    if begin:
+        yield "equal", 0, begin, 0, begin
+    common = _common_lines(a, b)
+    for tag, i1, i2, j1, j2 in SequenceMatcher(common.__contains__, a, b, autojunk=False).get_opcodes():
+        yield tag, begin + i1, begin + i2, begin + j1, begin + j2
+    if end:
+        yield "equal", len(left) - end, len(left), len(right) - end, len(right)
+
+
+def _common_lines(left: Sequence[str], right: Sequence[str]) -> frozenset[str]:
+    """Return the lines with too many pairs: all others have STEPS pairs at most, counted for each line of the shorter text."""
+    at_left, at_right = Counter(left), Counter(right)
+    pairs = sorted((at_left[line] * count, line) for line, count in at_right.items() if at_left[line])
+    steps = accumulate(count * min(len(left), len(right)) for count, _ in pairs)
+    return frozenset(line for (count, line), sum_ in zip(pairs, steps, strict=True) if sum_ > STEPS and count > 1)
 
 
 def _kind(left: int, right: int) -> str:
