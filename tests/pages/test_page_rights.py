@@ -212,6 +212,23 @@ def test_logging_in_leads_to_pages_of_this_server_alone(tell: Tell, where: str) 
     tell(story, rights=RULES)
 
 
+def test_the_form_for_logging_in_is_valid_in_the_browser_that_was_shown_it_alone(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        form = {**(await browser.see("login")).hidden(), "user": "ada", "password": "secret"}
+        flags = (await browser.http.get("/ui/login", headers={"cookie": ""})).headers["set-cookie"].lower()
+        assert "treaty_visit=" in flags
+        assert "httponly" in flags
+        browser.http.cookies.clear()
+        assert (await browser.send("login", form)).status == 403, "a browser that was not shown the form"
+        await browser.see("login")
+        assert (await browser.send("login", form)).status == 403, "a browser that was shown another form"
+        assert "treaty_session" not in browser.http.cookies
+        shown = (await browser.see("subjects")).hidden()
+        assert (await browser.send("login", {**form, **shown})).status == 200
+
+    tell(story, rights=RULES)
+
+
 def test_a_form_of_another_site_or_of_another_person_is_refused(tell: Tell) -> None:
     async def story(browser: PageBrowser) -> None:
         await fill(browser)

@@ -1,6 +1,7 @@
 """The pages for people, mounted in a server: who looks, what form was sent, logging in and out."""
 
 import base64
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
 from treaty.api.auth.authentication import RequestAuthenticator
-from treaty.api.auth.sessions import COOKIE, SESSION_SECONDS, SessionCookies
+from treaty.api.auth.sessions import COOKIE, SESSION_SECONDS, VISIT_COOKIE, SessionCookies
 from treaty.api.bodies import read_body
 from treaty.api.caller import RequestCaller, caller
 from treaty.api.errors import HttpError, as_known
@@ -21,7 +22,7 @@ from treaty.core.refusals import RegistryError, Unauthenticated
 from treaty.core.registry import AsyncRegistry
 from treaty.web.pages.application import CHANGING, HEADERS, STATIC, PageApplication
 from treaty.web.pages.login import local_page, show_login
-from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer
+from treaty.web.pages.page import FORM_FIELDS, QUERY_FIELDS, PageError, PageRequest, PageViewer, WebPage
 
 PREFIX = b"/ui"
 AUDIT_BYTES = 262_144
@@ -66,7 +67,7 @@ class MountedPages:
         if isinstance(failure, Unauthenticated) and http.method in {"GET", "HEAD"} and self._can_log_in():
             query = scope["query_string"].decode("latin-1")
             next_page = f"{name}?{query}" if query else name
-            return self.application.print_answer(show_login(next_page, self._methods(), status=401), self._viewer(http))
+            return self._print_login(show_login(next_page, self._methods(), status=401), http)
         return self.application.print_error(failure, self._viewer(http))
 
     async def _answer(self, http: HttpRequest) -> Response:
@@ -103,7 +104,13 @@ class MountedPages:
         except ValueError:
             raise PageError(400, "the form can't be read") from None
         form = dict(pairs)
-        if not self.sessions.is_form_token(form.pop("token", ""), self._principal(http)):
+        token = form.pop("token", "")
+        is_valid = (
+            self.sessions.is_login_token(token, http.cookies.get(VISIT_COOKIE, ""))
+            if _name_of(http.scope) == "login"
+            else self.sessions.is_form_token(token, self._principal(http))
+        )
+        if not is_valid:
             raise PageError(403, "this form is no longer valid", "open the page again, and send it from there")
         return form
 
@@ -137,11 +144,10 @@ class MountedPages:
         return bool(self._methods())
 
     async def _log_in(self, http: HttpRequest, form: dict[str, str] | None) -> Response:
-        viewer = self._viewer(http)
         if self.authenticator is None or not self._can_log_in():
             raise PageError(404, "this server has no names and passwords")
         if form is None:
-            return self.application.print_answer(show_login(http.query_params.get("next", ""), self._methods()), viewer)
+            return self._print_login(show_login(http.query_params.get("next", ""), self._methods()), http)
         next_page = local_page(form.get("next", ""))
         credentials = f"{form.get('user', '')}:{form.get('password', '')}".encode()
         authorization = b"Basic " + base64.b64encode(credentials)
@@ -152,7 +158,7 @@ class MountedPages:
             session = await self.authenticator.open_session(authorization, client[0] if client else "")
         except Unauthenticated as refusal:
             page = show_login(next_page, self._methods(), status=401, user=form.get("user", ""), reason=str(refusal))
-            return self.application.print_answer(page, viewer)
+            return self._print_login(page, http)
         response = RedirectResponse(next_page or "./", 303, {**HEADERS, **CHANGING})
         self._set_cookie(
             response,
@@ -160,6 +166,16 @@ class MountedPages:
             self.sessions.issue(session),
             min(SESSION_SECONDS, round(session.end - self.sessions.clock())),
         )
+        return response
+
+    def _print_login(self, page: WebPage, http: HttpRequest) -> Response:
+        """Return the page for logging in; its form is valid in this browser alone."""
+        visit = http.cookies.get(VISIT_COOKIE, "") or secrets.token_urlsafe(16)
+        viewer = replace(self._viewer(http), form_token=self.sessions.login_token(visit))
+        response = self.application.print_answer(page, viewer)
+        secure = http.scope["scheme"] == "https"
+        if http.cookies.get(VISIT_COOKIE, "") != visit:
+            response.set_cookie(VISIT_COOKIE, visit, path="/", secure=secure, httponly=True, samesite="lax")
         return response
 
     async def _log_out(self, form: dict[str, str] | None) -> Response:

@@ -17,6 +17,8 @@ from treaty.core.access.rights import Access
 from treaty.core.limits import CREDENTIALS_BYTES
 
 COOKIE = "treaty_session"
+VISIT_COOKIE = "treaty_visit"
+"""Random, for a browser that is shown the form for logging in: another site can't set it, so it can't send the form."""
 SESSION_SECONDS = 43_200
 """Seconds after which a session ends: half a day."""
 KEY_BYTES = 32
@@ -68,6 +70,16 @@ class SessionCookies:
     def is_form_token(self, token: str, principal: str) -> bool:
         """Return whether a word is that of a visitor's forms."""
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.form_token(principal).encode())
+
+    def login_token(self, visit: str) -> str:
+        """Return the word that goes with the form for logging in, for the browser that has the cookie of this visit."""
+        return self._sign("login", visit)
+
+    def is_login_token(self, token: str, visit: str) -> bool:
+        """Return whether a word is that of the form which this browser was shown; without a cookie it is none."""
+        return bool(visit) and hmac.compare_digest(
+            token.encode("utf-8", "replace"), self.login_token(visit).encode("utf-8", "replace")
+        )
 
     def _sign(self, purpose: str, text: str) -> str:
         message = f"{purpose}\n{text}".encode("utf-8", "surrogatepass")
