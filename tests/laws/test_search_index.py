@@ -23,7 +23,7 @@ from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.web.index.extraction import FIELD_TYPES, SchemaContents, extract, walk
-from treaty.web.index.lookup import IndexFile
+from treaty.web.index.lookup import PARTS, IndexFile
 from treaty.web.index.storage import as_token, open_for_writing
 from treaty.web.index.update import IndexUpdate
 
@@ -289,3 +289,24 @@ def test_words_and_types_of_a_part_are_taken_once() -> None:
     contents = extract(ResolvedSchema("JSON", json.dumps({"properties": properties, "$defs": {"a0": part}})))
     assert contents.words.split() == ["long"] * 50
     assert {len(types) for _, types in contents.fields} == {FIELD_TYPES}
+
+
+def test_what_the_caller_may_not_read_shows_nowhere(tmp_path: Path) -> None:
+    it, path, rights = new_bench(), tmp_path / "index", access("read", subjects=("open*",))
+    it.do(Register(Subject(".", "open-a"), as_draft({"salary": "int", "id": "int"}, "x", "y", "AVRO")))
+    it.do(Register(Subject(".", "open-b"), as_draft({"salt": "int"}, "x", "y", "JSON")))
+    bring_up_to_date(path, it)
+    texts = ("field:*sal*", "sal", "field:*sa*", "field:*sal* type:int", "field:*ceo*", "field:id field:*sal*")
+    before = [find(path, text, rights) for text in texts]
+    it.do(Register(Subject(".", "secret"), as_draft({"salary_of_ceo": "int"}, "x", "y", "AVRO")))
+    many = {f"sal{at}": "int" for at in range(2 * PARTS)}
+    it.do(Register(Subject(".", "hidden"), as_draft(many, "x", "y", "JSON")))
+    bring_up_to_date(path, it)
+    for text, expected in zip(texts, before, strict=True):
+        found = find(path, text, rights)
+        assert (found.hits, found.more, found.facets) == (expected.hits, False, expected.facets), text
+    hits = {one.name: one.fields for one in before[0].hits}
+    assert hits == {"open-a": ("inner.salary", "salary"), "open-b": ("inner.salt", "salt")}
+    assert find(path, "field:*sal*").more
+    owner = access("read", subjects=("secret",))
+    assert [one.fields for one in find(path, "field:*ceo*", owner).hits] == [("inner.salary_of_ceo", "salary_of_ceo")]

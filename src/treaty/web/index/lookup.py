@@ -21,7 +21,11 @@ from treaty.web.index.update import stamp_of
 SOURCES_FROM = (1 << 24) - 1
 """The place of the first source in the index. Places descend: subjects with the newest schemas come first, sources last."""
 PARTS = 40
-"""Names of fields that a part of a name stands for; where there are more, more is said to be found."""
+"""Names of fields that a part of a name stands for; where the caller may read more, more is said to be found."""
+PARTS_SCANNED = 5_000
+"""Names of fields that are looked at for one part of a name, those of schemas that the caller may not read among them."""
+ROWS_SCANNED = 200_000
+"""Versions that a search, and the look at one part of a name, pass over, those that the caller may not read among them."""
 FIELDS_SHOWN = 5
 """Fields of a hit that are shown; of more none is."""
 FACETS = 20
@@ -35,6 +39,11 @@ WORD = f"""(version.schema, version.subject) IN (
   SELECT schema, subject FROM version WHERE subject IN ({NAMED}) UNION
   SELECT schema, subject FROM version WHERE schema IN (SELECT rowid FROM posting WHERE posting MATCH ? LIMIT ?))"""  # noqa: S608 (no text of a caller)
 """Versions of such subjects, and those whose schemas have such a field or a word of documentation."""
+
+OWNERS = """SELECT subject.context, subject.name, subject.private FROM posting
+  CROSS JOIN version ON version.schema = posting.rowid CROSS JOIN subject ON subject.id = version.subject
+  WHERE posting MATCH ? LIMIT ?"""
+"""Subjects whose versions have such a field."""
 
 
 @dataclass(slots=True)
@@ -50,7 +59,7 @@ class SearchPlan:
     """What names or columns of sources have to have; sources have nothing else."""
     for_sources: bool = True
     fields: list[str] = field(default_factory=list)
-    """Names of fields that were asked for, to be shown."""
+    """Names of fields that were asked for; a hit shows those that its schema has."""
     is_partial: bool = False
     """Whether a part of a name stands for more names than are looked for."""
 
@@ -96,8 +105,8 @@ class IndexFile:
             sequence = stamp_of(connection)[1]
             if sequence < 0:
                 raise Unavailable(_BUILDING, 2.0)
-            plan = make_plan(connection, question.terms)
-            return _collect(plan, question, sequence, _rows(connection, plan))
+            plan = make_plan(connection, question.terms, question.access)
+            return _collect(connection, plan, question, sequence)
         finally:
             connection.rollback()
 
@@ -105,28 +114,28 @@ class IndexFile:
 # ------------------------------------------------------------------------------------------------------------ plans
 
 
-def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm]) -> SearchPlan:
-    """Return the plan of a search."""
+def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], access: Access | None) -> SearchPlan:
+    """Return the plan of a search; parts of names stand for names in schemas that the caller may read."""
     plan = SearchPlan()
     types = [as_token(one.value) for one in terms if one.name == "type"]
     fields = [one.value for one in terms if one.name == "field"]
     for value in fields:
-        found = find_parts(connection, value) if "*" in value else [as_token(value)]
+        found, is_partial = find_parts(connection, value, access) if "*" in value else ([as_token(value)], False)
         names = found or [as_token(value.replace("*", ""))]  # which no field has
         kinds = [f"{name}|{kind}" for name in names for kind in types] if types else names
         plan.match.append(_any_of("path", kinds))
         plan.fields += found
-        plan.is_partial |= len(found) == PARTS
+        plan.is_partial |= is_partial
         plan.words.append(as_token(value.strip("*")))
     if types and not fields:
         plan.match += [_any_of("path", [f"|{kind}"]) for kind in types]
     plan.for_sources = not types
     for one in terms:
-        _add_term(connection, plan, one)
+        _add_term(connection, plan, one, access)
     return plan
 
 
-def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm) -> None:
+def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm, access: Access | None) -> None:
     value = term.value
     match term.name:
         case "tag":
@@ -154,14 +163,14 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
         case "kind":
             plan.kinds &= {value.lower()}
         case "":
-            parts = find_parts(connection, f"*{value}*")
+            parts, is_partial = find_parts(connection, f"*{value}*", access)
             in_doc = _any_of("doc", [as_token(value)])
             match = f"{_any_of('path', parts)} OR {in_doc}" if parts else in_doc
             plan.conditions.append(WORD)
             plan.values += [_like(value), SEARCH_SCANNED, match, SEARCH_SCANNED]
             plan.words.append(as_token(value))
             plan.fields += parts
-            plan.is_partial |= len(parts) == PARTS
+            plan.is_partial |= is_partial
 
 
 def _add_condition(plan: SearchPlan, condition: str, value: str) -> None:
@@ -170,14 +179,30 @@ def _add_condition(plan: SearchPlan, condition: str, value: str) -> None:
     plan.for_sources = False
 
 
-def find_parts(connection: sqlite3.Connection, pattern: str) -> list[str]:
-    """Return the names and paths of fields that a pattern with ``*`` fits, at most PARTS; none is an empty list."""
+def find_parts(connection: sqlite3.Connection, pattern: str, access: Access | None) -> tuple[list[str], bool]:
+    """Return the names and paths of fields that a pattern with ``*`` fits, at most PARTS, and whether there are more.
+
+    Names that only schemas have which the caller may not read are left out, and so are those of no version.
+    """
     token = "*".join(map(as_token, pattern.split("*")))
     like = token.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("*", "%")
     query = "SELECT name FROM part_like WHERE name LIKE ? ESCAPE '\\' LIMIT ?"
     if len(token.replace("*", "")) < 3:  # too short for trigrams
         query = "SELECT name FROM part WHERE name LIKE ? ESCAPE '\\' LIMIT ?"
-    return [name for (name,) in connection.execute(query, (like, PARTS))]
+    parts: list[str] = []
+    names, rows = 0, 0
+    for (name,) in connection.execute(query, (like, PARTS_SCANNED)):
+        names += 1
+        for owner in connection.execute(OWNERS, (_any_of("path", [name]), ROWS_SCANNED - rows)):
+            rows += 1
+            if access is None or _may_read(access, *owner):
+                parts.append(name)
+                break
+        if len(parts) > PARTS:
+            return parts[:PARTS], True
+        if rows >= ROWS_SCANNED:
+            return parts, True
+    return parts, names >= PARTS_SCANNED
 
 
 def _like(value: str) -> str:
@@ -242,21 +267,37 @@ def _subject_rows(connection: sqlite3.Connection, plan: SearchPlan) -> Iterator[
         f"FROM {tables} WHERE {' AND '.join(conditions)} "
         f"ORDER BY {'posting.rowid' if plan.match else 'version.schema'} DESC LIMIT ?"
     )
-    shown = tuple(dict.fromkeys(plan.fields))
-    fields = shown if len(shown) <= FIELDS_SHOWN else ()
-    for row in connection.execute(query, (*values, SEARCH_SCANNED)):
-        yield IndexRow._make((*row, fields))
+    for row in connection.execute(query, (*values, ROWS_SCANNED)):
+        yield IndexRow(*row)
 
 
-def _collect(plan: SearchPlan, question: FindEntries, sequence: int, rows: Iterator[IndexRow]) -> EntriesFound:
+def _with_fields(connection: sqlite3.Connection, plan: SearchPlan, row: IndexRow) -> SearchHit:
+    """Return a row as it is answered: a subject with the names that were asked for and that its schema has."""
+    if row.kind != "subject":
+        return row.hit
+    shown: list[str] = []
+    for name in dict.fromkeys(plan.fields):
+        values = (row.place >> 24, _any_of("path", [name]))
+        if connection.execute("SELECT 1 FROM posting WHERE rowid = ? AND posting MATCH ?", values).fetchone():
+            shown.append(name)
+        if len(shown) > FIELDS_SHOWN:
+            return row.hit
+    return row._replace(fields=tuple(sorted(shown))).hit
+
+
+def _collect(connection: sqlite3.Connection, plan: SearchPlan, question: FindEntries, sequence: int) -> EntriesFound:
     """Return a page of what the caller may read, and count all of it up to SEARCH_COUNTED."""
     page: list[IndexRow] = []
     counted: list[IndexRow] = []
-    looked, has_more, access = 0, plan.is_partial, question.access
-    for row in rows:
+    looked, read, has_more, access = 0, 0, plan.is_partial, question.access
+    for row in _rows(connection, plan):
         looked += 1
-        if access is not None and not _may_read(access, row):
+        if access is not None and not _may_read_row(access, row):
             continue
+        read += 1
+        if read > SEARCH_SCANNED:
+            has_more = True
+            break
         if len(counted) < SEARCH_COUNTED:
             counted.append(row)
         elif len(page) > question.limit:
@@ -268,9 +309,10 @@ def _collect(plan: SearchPlan, question: FindEntries, sequence: int, rows: Itera
             page.append(row)
     shown = page[: question.limit]
     last = shown[-1].place if len(page) > len(shown) else -1
-    more = has_more or looked >= SEARCH_SCANNED
+    more = has_more or looked >= ROWS_SCANNED
+    hits = tuple(_with_fields(connection, plan, row) for row in shown)
     facets = tuple(_count_facets(counted))
-    return EntriesFound(tuple(row.hit for row in shown), len(counted), more, facets, last, sequence)
+    return EntriesFound(hits, len(counted), more, facets, last, sequence)
 
 
 def _count_facets(rows: Sequence[IndexRow]) -> Iterator[FacetCount]:
@@ -279,8 +321,12 @@ def _count_facets(rows: Sequence[IndexRow]) -> Iterator[FacetCount]:
         yield from (FacetCount(facet, value, times) for value, times in found.most_common(FACETS) if value)
 
 
-def _may_read(access: Access, row: IndexRow) -> bool:
+def _may_read_row(access: Access, row: IndexRow) -> bool:
     if row.kind != "subject":
         return access.may_source("read", key_of_name(row.name))
-    subject = Subject(row.context, row.name)
-    return access.may("read", subject) and (not row.private or access.may("read", subject, private=True))
+    return _may_read(access, row.context, row.name, row.private)
+
+
+def _may_read(access: Access, context: str, name: str, private: int) -> bool:
+    subject = Subject(context, name)
+    return access.may("read", subject) and (not private or access.may("read", subject, private=True))
