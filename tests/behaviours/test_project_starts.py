@@ -14,7 +14,7 @@ from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.project import ProjectChoices, parse_project
-from treaty.metastore.project.application import apply_project
+from treaty.metastore.project.application import RefusedProjectError, apply_project
 from treaty.metastore.project.files import ProjectFile
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import ProjectPlan
@@ -103,3 +103,29 @@ def test_a_start_that_is_killed_at_any_statement_is_ended_by_the_next_one(*, is_
     assert [at for at, _ in killed] == [True] * 5
     assert whole == (False, killed[0][1])
     assert all(found == whole[1] for _, found in killed)
+
+
+def test_settings_of_a_query_wait_with_it() -> None:
+    """A pause and a protection beside a query are made once a planner has planned it: the start itself goes on."""
+    query = "CREATE STREAM q AS SELECT carrier FROM STREAM s; PAUSE q; ALTER STREAM q SET PROTECTED = true"
+
+    async def run() -> list[tuple[str, bool]]:
+        async with connect_async("memory:") as connection:
+            choices = ProjectChoices(strict=True, queries="later")
+            plan = await apply_project(connection.registry, project_of(STREAM.format("s"), query), choices)
+            return [(step.name, step.is_waiting) for step in plan.steps]
+
+    assert asyncio.run(run()) == [("s", False), ("q", True), ("q", True), ("q", True)]
+
+
+def test_a_pause_of_what_has_no_query_is_refused_before_anything_is_written() -> None:
+    async def run() -> None:
+        async with connect_async("memory:") as connection:
+            with pytest.raises(RefusedProjectError, match="s has no query"):
+                await apply_project(
+                    connection.registry, project_of(f"{STREAM.format('s')}; PAUSE s"), ProjectChoices(strict=True)
+                )
+            (streams,) = await connection.metastore.run("SHOW STREAMS")
+            assert not streams.rows
+
+    asyncio.run(run())

@@ -202,7 +202,10 @@ def _plan_source(
     if changes:
         alter = SetPropertiesStatement(labelled.kind, labelled.name, changes)
         return [replace(step, statement=alter, text=print_statement(alter), is_checked=False), *settings]
-    return [(yield from _check(rows, described, step, request)), *settings]
+    checked = yield from _check(rows, described, step, request)
+    if checked.is_waiting:  # there is nothing yet that they could change
+        settings = [replace(setting, refusal=checked.refusal) for setting in settings]
+    return [checked, *settings]
 
 
 def _keep_step(step: PlannedStep) -> PlannedStep:
@@ -308,11 +311,21 @@ def _plan_settings(described: ProjectObject, row: Source | None) -> list[Planned
     if described.protect is not None and described.protect != old:
         statements.append(ProtectStatement(kind, name, described.protect))
     state = RUNNING if row is None else row.desired
+    refusal = None
     if described.state and described.state != state:
         statements.append(ResumeStatement(name) if described.state == RUNNING else PauseStatement(name))
+        if isinstance(described.statement, CreateSourceStatement) and not described.statement.body:
+            allowed = "the file without it, or a stream or table that is made with AS"
+            refusal = Reason("QUERY_NONE", f"{name} has no query", path=described.file, new=name, allowed=allowed)
     base = PlannedStep(CHANGE, kind, name, described.file, described.line, is_checked=False)
     texts = [(statement, print_statement(statement)) for statement in statements]
-    return [replace(base, differences=(f"+ {text}",), statement=statement, text=text) for statement, text in texts]
+    return [
+        replace(
+            base, differences=(f"+ {text}",), statement=statement, text=text,
+            refusal=None if isinstance(statement, ProtectStatement) else refusal,
+        )
+        for statement, text in texts
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------- shared
