@@ -1,5 +1,6 @@
 """INSERT, UPDATE and DELETE: values that fit no column, rows of tables, headers, framings, and where records go."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.behaviours.kept_records import KeptRecords
-from treaty import connect
+from treaty import connect, connect_async
+from treaty.api.auth.authorization import AuthorizedRegistry
 from treaty.client.serializers.frames import MAX_ID
-from treaty.core.refusals import Invalid, NotOffered, Refusal
-from treaty.metastore import Metastore
+from treaty.core.refusals import Invalid, NotOffered, NotPermitted, Refusal
+from treaty.metastore import AsyncMetastore, Metastore
 from treaty.metastore.records.destinations import RecordDestinations
 
 
@@ -215,3 +217,29 @@ def test_topics_of_registries_of_ksqldb_and_of_kafka_are_no_sources(local: Metas
     sql = f"CREATE STREAM s (v INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'AVRO')"
     assert refuse(local, sql) == "TOPIC_RESERVED"
     assert local.run("SHOW STREAMS")[0].rows == ()
+
+
+def test_times_after_the_year_9999_are_written_to_files_and_paths_that_are_no_names_are_refused(tmp_path: Path) -> None:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry, destination=RecordDestinations(files=tmp_path))
+        metastore.run("CREATE STREAM bank (v INT) WITH (CONNECTOR = 'files', PATH = 'bank', VALUE_FORMAT = 'AVRO')")
+        metastore.run("INSERT INTO bank (v, _timestamp) VALUES (7, 253402300800000)")
+        (path,) = (tmp_path / "bank").glob("*.parquet")
+        assert pq.read_table(path)["timestamp"].cast("int64").to_pylist() == [253402300800000000]
+        assert refuse(metastore, "INSERT INTO bank (v, _timestamp) VALUES (7, 9223372036854775807)") == "VALUE_UNFIT"
+        for place in ("a\0b", "a\ud800b"):
+            with pytest.raises(Invalid) as refused:
+                RecordDestinations(files=tmp_path)._folder(place)
+            assert refused.value.reason.rule == "PATH_OUTSIDE"
+
+
+async def _ask_read_only() -> str:
+    async with connect_async("memory:") as connection:
+        server = AuthorizedRegistry(connection.registry, read_only=True)
+        with pytest.raises(NotPermitted) as refused:
+            await AsyncMetastore(server).run("INSERT INTO s VALUES (1)")
+        return refused.value.reason.rule
+
+
+def test_a_server_that_is_read_only_takes_no_records() -> None:
+    assert asyncio.run(_ask_read_only()) == "READ_ONLY"

@@ -11,7 +11,7 @@ from treaty import connect
 from treaty.cli.main import group
 from treaty.core.messages.metastore import DescribeSource
 from treaty.metastore import Metastore
-from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, take_all
+from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
 from treaty.metastore.ksqldb.importer import import_state
 from treaty.metastore.ksqldb.statements import suggest
 
@@ -140,3 +140,32 @@ def test_a_query_has_a_statement_to_begin_with(text: str, body: str) -> None:
 def test_a_window_is_named_in_a_note() -> None:
     found = suggest("X", "TABLE", "Q", "SELECT k FROM s WINDOW TUMBLING (SIZE 5 MINUTES) GROUP BY k;", {"S"})
     assert found.notes == ("GROUP BY window(_timestamp, '5 MINUTES') stands for the tumbling window",)
+
+
+def test_what_a_record_holds_is_no_statement() -> None:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        metastore.run("CREATE STREAM victim (v INT) WITH (KAFKA_TOPIC = 'victim', VALUE_FORMAT = 'AVRO')")
+        wrong = "INT; DROP STREAM victim; CREATE TYPE zz AS INT"
+        quoted = stream("Q", "`V` INTEGER")
+        value = (quoted.value or b"").replace(b'"topicName": "q"', b'"topicName": "t\', VALUE_SUBJECT=\'other"')
+        state = take_all([
+            command({"@type": "registerTypeV1", "typeName": "BAD", "type": wrong}),
+            stream("HEAD", "`V` INTEGER) WITH (KAFKA_TOPIC = 'x', VALUE_FORMAT = 'AVRO') --"),
+            CommandRecord(2, quoted.key, value),
+            stream("FINE", "`V` INTEGER"),
+        ])  # fmt: skip
+        report = import_state(metastore, state)
+        outcomes = {line.name: line.outcome for line in report.lines}
+        assert outcomes == {"BAD": "not taken", "HEAD": "not taken", "Q": "taken", "FINE": "taken"}
+        assert [row[0] for row in metastore.run("SHOW STREAMS")[0].rows] == ["FINE", "Q", "victim"]
+        assert metastore.registry.ask(DescribeSource("q")).answer.source.place == "t', VALUE_SUBJECT='other"
+
+
+def test_a_line_that_nests_too_deeply_and_half_a_character_are_passed_over(tmp_path: Path) -> None:
+    good = stream("A", "`V` INTEGER").value or b""
+    half = good.replace(b'"topicName": "a"', b'"topicName": "\\ud800"')
+    backup = tmp_path / "a.backup"
+    backup.write_bytes(b"\n".join([b"[" * 200_000, b'"\\ud800":' + good, b'"k":' + half]))
+    state = take_all(read_backup(backup))
+    assert ([one.place for one in state.passed], list(state.sources)) == ([1, 3], ["A"])

@@ -8,7 +8,6 @@ import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +23,8 @@ SCHEMA = pa.schema(
     ]
 )
 """Columns of a file of records."""
+LATEST = (2**63 - 1) // 1_000
+"""The largest time of a record, in ms since the epoch, and its negative the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def write_records(folder: Path, records: Sequence[FileRecord]) -> Path:
             "key": one.key,
             "value": one.value,
             "headers": [{"key": name, "value": content} for name, content in one.headers] or None,
-            "timestamp": datetime.fromtimestamp(one.time / 1_000, UTC),
+            "timestamp": one.time * 1_000,
         }
         for one in records
     ]

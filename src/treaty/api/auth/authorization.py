@@ -10,7 +10,7 @@ from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate
-from treaty.core.messages.metastore import DEFINITION_COMMANDS
+from treaty.core.messages.metastore import DEFINITION_COMMANDS, GetDestination
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
@@ -34,7 +34,7 @@ class AuditSink(Protocol):
 @dataclass(frozen=True, slots=True)
 class AuthorizedRegistry:
     """An `AsyncRegistry` in front of another one. With `rights` unauthenticated requests are refused. `read_only`
-    refuses every command, and without `ddl` those that change sources and types are refused; `audit` writes the audit log.
+    refuses every command and the destination of records, and without `ddl` those that change sources and types are refused; `audit` writes the audit log.
     """
 
     registry: AsyncRegistry
@@ -70,7 +70,7 @@ class AuthorizedRegistry:
         access = who.access if who is not None else None
         if access is not None:
             await self._refuse_unless_allowed(access, request, call)
-        if self.read_only and is_command(request):
+        if self.read_only and (is_command(request) or isinstance(request, GetDestination)):
             raise NotPermitted.of(
                 "READ_ONLY",
                 "This server is read-only: it was started with --read-only",

@@ -155,6 +155,7 @@ def read_command(record: CommandRecord) -> Mapping[str, Any]:
         raise DamagedCommandError("it has no value")
     try:
         command = json.loads(record.value)
+        json.dumps(command, ensure_ascii=False).encode()  # half a surrogate pair is no text
     except (ValueError, RecursionError) as wrong:
         raise DamagedCommandError(f"its value is no JSON: {wrong}") from wrong
     if not isinstance(command, dict) or not isinstance(command.get("statement", ""), str):
@@ -176,9 +177,9 @@ def read_backup(path: Path) -> Iterator[CommandRecord]:
             try:
                 key, end = decoder.raw_decode(text)
                 value = text[end:].lstrip().removeprefix(":").lstrip()
-            except ValueError:
+            except (ValueError, RecursionError):
                 key, value = "", text
-            yield CommandRecord(number, str(key).encode(), value.encode())
+            yield CommandRecord(number, str(key).encode("utf-8", "replace"), value.encode())
 
 
 def take_all(records: Iterable[CommandRecord], state: CommandState | None = None) -> CommandState:

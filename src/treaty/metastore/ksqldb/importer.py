@@ -57,7 +57,7 @@ def _drop(metastore: Metastore, state: CommandState, *, dry_run: bool) -> Iterat
             continue
         try:
             if not (dry_run and kind == "TYPE"):
-                metastore.run(f"DROP {kind} {quote(name)}", dry_run=dry_run)
+                metastore.run_one(f"DROP {kind} {quote(name)}", dry_run=dry_run)
         except Refusal as no:
             yield ImportLine(kind, name, LEFT, str(no))
         else:
@@ -72,7 +72,7 @@ def _take(metastore: Metastore, one: ImportedObject, *, dry_run: bool) -> Import
             return ImportLine(one.kind, one.name, LEFT, "there is one of this name here, which no import has made")
         if dry_run and one.kind == "TYPE":
             return ImportLine(one.kind, one.name, TAKEN)
-        (result,) = metastore.run(one.statement, dry_run=dry_run)
+        result = metastore.run_one(one.statement, dry_run=dry_run)
     except Refusal as no:
         allowed = f"; allowed: {no.reason.allowed}" if no.reason.allowed else ""
         return ImportLine(one.kind, one.name, LEFT, f"{no}{allowed}")

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from treaty.core.column_types import ColumnTypeError, parse_column_type, print_column_type
+from treaty.core.column_types.parser import TypeReader
+from treaty.core.column_types.tokens import print_text, read_quoted, split_tokens
 from treaty.metastore.ksqldb.commands import STREAM, TABLE, CommandState, KsqlSource
 
 VALUE_FORMATS: Mapping[str, str] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON_SR": "JSON"}
@@ -69,8 +72,13 @@ class ImportedQuery:
 def list_objects(state: CommandState) -> Iterator[ImportedObject]:
     """Yield types and sources in the order in which they are created; plain statements come last."""
     for name, definition in state.types.items():
-        statement = f"CREATE TYPE IF NOT EXISTS {quote(name)} AS {definition} COMMENT '{MARK}'"
-        yield ImportedObject("TYPE", name, statement)
+        try:
+            printed = print_column_type(parse_column_type(definition))
+        except ColumnTypeError as wrong:
+            yield ImportedObject("TYPE", name, reason=f"its definition is no type: {wrong}")
+        else:
+            statement = f"CREATE TYPE IF NOT EXISTS {quote(name)} AS {printed} COMMENT {print_text(MARK)}"
+            yield ImportedObject("TYPE", name, statement)
     for source in state.sources.values():
         yield describe_source(source)
     for statement in state.plain.values():
@@ -101,10 +109,15 @@ def describe_source(source: KsqlSource) -> ImportedObject:
     parts = split_columns(source.columns)
     if not any(map(_KEY.search, parts)):
         key = "NONE"
-    columns = ", ".join(_column(part, source.kind) for part in parts)
+    try:
+        columns = ", ".join(_column(part, source.kind) for part in parts)
+    except ColumnTypeError as wrong:
+        return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {wrong}")
     more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
-    words = ", ".join(f"{name} = '{text}'" for name, text in more.items() if text)
-    statement = f"CREATE OR REPLACE {source.kind} {quote(source.name)} ({columns}) WITH ({words}) COMMENT '{MARK}'"
+    words = ", ".join(f"{name} = {print_text(text)}" for name, text in more.items() if text)
+    statement = (
+        f"CREATE OR REPLACE {source.kind} {quote(source.name)} ({columns}) WITH ({words}) COMMENT {print_text(MARK)}"
+    )
     return ImportedObject(source.kind, source.name, statement)
 
 
@@ -123,7 +136,21 @@ def split_columns(text: str) -> list[str]:
 
 
 def _column(text: str, kind: str) -> str:
-    return _KEY.sub(" PRIMARY KEY", text) if kind == TABLE else _KEY.sub(" KEY", text)
+    """Return a column as the text of a statement. Raises `ColumnTypeError` for a text that is no name with a type and a role."""
+    tokens = split_tokens(text)
+    reader = TypeReader(tokens, 1)
+    if tokens[0].kind not in {"word", "quoted"}:
+        reader.at = 0
+        raise reader.refuse(f"{tokens[0].label} stands where the name of a column is expected", "a name")
+    name = read_quoted(tokens[0]) if tokens[0].kind == "quoted" else tokens[0].text
+    column_type, role = print_column_type(reader.read_type()), ""
+    if reader.take_words("PRIMARY", "KEY") or reader.take_words("KEY"):
+        role = " PRIMARY KEY" if kind == TABLE else " KEY"
+    elif reader.take_words("HEADERS"):
+        role = " HEADERS"
+    if reader.token.kind != "end":
+        raise reader.refuse(f"{reader.token.label} follows the end of the column {name}", "the end of the column")
+    return f"{quote(name)} {column_type}{role}"
 
 
 def quote(name: str) -> str:

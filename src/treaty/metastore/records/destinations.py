@@ -107,6 +107,7 @@ class RecordDestinations:
                 path = record_files.write_lines(folder, _lines(source, records))
             else:
                 listed = [record_files.FileRecord(one.key, one.value, one.headers, one.time or now) for one in records]
+                _refuse_times([one.time for one in listed], record_files.LATEST)
                 path = record_files.write_records(folder, listed)
         except OSError as error:
             raise Unavailable(f"no file was written to {source.place}: {error.strerror or error}") from error
@@ -118,7 +119,11 @@ class RecordDestinations:
                 f"no root of files is named; start {SERVERS} with --files ROOT, and PATH is a folder below it"
             )
         root = self.files.resolve()
-        folder = (root / place.lstrip("/")).resolve()
+        try:
+            folder = (root / place.lstrip("/")).resolve()
+        except ValueError:  # NUL, or half a surrogate pair
+            folder = root
+            place = repr(place)
         if folder == root or not folder.is_relative_to(root):
             raise Invalid.of(
                 "PATH_OUTSIDE", f"the folder {place} is not below the root of --files", path="/sql", new=place,
@@ -149,6 +154,15 @@ def _lines(source: Source, records: Sequence[OutgoingRecord]) -> list[bytes]:
             path="/sql", allowed="values alone, or another FRAMING",
         )  # fmt: skip
     return [one.value or b"" for one in records]
+
+
+def _refuse_times(times: Sequence[int], latest: int) -> None:
+    for time_ in times:
+        if abs(time_) > latest:
+            raise Invalid.of(
+                "VALUE_UNFIT", f"the time {time_} does not fit a file, whose times are in microseconds; nothing was written",
+                path="_timestamp", old="TIMESTAMP", new=str(time_), allowed=f"-{latest} to {latest} milliseconds",
+            )  # fmt: skip
 
 
 def _count(records: Sequence[OutgoingRecord]) -> str:
