@@ -1,5 +1,7 @@
 """Rights as laws: what patterns and rules mean, and what every request needs."""
 
+import importlib
+import pkgutil
 from typing import Any, get_args
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import limits
+from treaty.core import limits, messages
 from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, WALKED
 from treaty.core.access.private_subjects import OWNED
@@ -22,21 +24,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import (
-    api_keys,
-    associations,
-    differences,
-    encodings,
-    groups,
-    metastore,
-    plans,
-    policies,
-    query_feed,
-    schemaver,
-    search,
-    transfers,
-)
-from treaty.core.messages import names as version_names
+from treaty.core.messages import associations, encodings, groups, policies
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -49,23 +37,8 @@ from treaty.core.state.values import PolicyValue
 
 
 def kinds() -> set[type]:
-    modules = (
-        q,
-        associations,
-        encodings,
-        groups,
-        transfers,
-        policies,
-        version_names,
-        api_keys,
-        schemaver,
-        metastore,
-        plans,
-        query_feed,
-        search,
-        differences,
-    )
-    named = [one for module in modules for one in vars(module).values()]
+    names = (f"{messages.__name__}.{one.name}" for one in pkgutil.iter_modules(messages.__path__))
+    named = [one for module in (q, *map(importlib.import_module, names)) for one in vars(module).values()]
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
