@@ -56,9 +56,8 @@ def test_a_declaration_says_what_its_request_says() -> None:
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
     walked = {one for one in INDEXES.values() if one.key_of is not None}
-    of_sources = {
-        one for one in INDEXES.values() if one.table in {"source", "type", "dropped", "planning"}
-    }  # filtered by handlers
+    tables = {"source", "type", "dropped", "planning"}  # filtered by handlers
+    of_sources = {one for one in INDEXES.values() if one.table in tables}
     assert set(INDEXES.values()) == set(FOUND) | walked | of_sources
     assert walked - set(WALKED) - of_sources == {OUTCOME_BY_SEQUENCE, COUNTER_OF_SUBJECT, SUBJECT_PRIVATE}
     assert {index.table for index in FOUND} <= {one.name for one in OWNED} | {"schema", "association", "config"}
@@ -397,6 +396,5 @@ def test_a_refusal_does_not_depend_on_the_state() -> None:
     assert reason.message == (
         "user:a is not allowed to do this: it needs the permission bump or create on subject 'orders-value'"
     )
-    assert (reason.rule, reason.subject, reason.new, reason.allowed) == (
-        "RIGHTS", "orders-value", "register", "a rule that gives bump or create",
-    )  # fmt: skip
+    expected = ("RIGHTS", "orders-value", "register", "a rule that gives bump or create")
+    assert (reason.rule, reason.subject, reason.new, reason.allowed) == expected
