@@ -22,7 +22,7 @@ from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, Questio
 from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
-from treaty.web.index.extraction import FIELD_TYPES, SchemaContents, extract, walk
+from treaty.web.index.extraction import FIELD_TYPES, PATH_CHARACTERS, PATHS_CHARACTERS, SchemaContents, extract, walk
 from treaty.web.index.lookup import PARTS, IndexFile
 from treaty.web.index.storage import as_token, open_for_writing
 from treaty.web.index.update import IndexUpdate
@@ -310,3 +310,17 @@ def test_what_the_caller_may_not_read_shows_nowhere(tmp_path: Path) -> None:
     assert find(path, "field:*sal*").more
     owner = access("read", subjects=("secret",))
     assert [one.fields for one in find(path, "field:*ceo*", owner).hits] == [("inner.salary_of_ceo", "salary_of_ceo")]
+
+
+@pytest.mark.parametrize("format_", ["AVRO", "JSON"])
+@pytest.mark.parametrize("length", [PATH_CHARACTERS - 5, 20_000])
+def test_paths_of_a_schema_are_bounded(format_: str, length: int) -> None:
+    name, inside = "n" * length, {f"f{at}": "string" for at in range(5_000)}
+    value: dict[str, Any] = {"properties": {name: {"properties": {each: {"type": inside[each]} for each in inside}}}}
+    if format_ == "AVRO":
+        fields = [{"name": each, "type": inside[each]} for each in inside]
+        record = {"type": "record", "name": "R", "fields": fields}
+        value = {"type": "record", "name": "S", "fields": [{"name": name, "type": record}]}
+    contents = extract(ResolvedSchema(format_, json.dumps(value)))
+    assert sum(len(path) * (1 + len(types)) for path, types in contents.fields) <= PATHS_CHARACTERS
+    assert (len(contents.fields) > 1_000) == (length < PATH_CHARACTERS)

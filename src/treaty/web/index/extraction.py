@@ -22,6 +22,10 @@ _DOCS = ("doc", "description", "title")
 _MORE = ("allOf", "anyOf", "oneOf")
 EXTRACTION_STEPS = 200_000
 """Steps, of about a microsecond each, of reading one schema for the index; of a larger one the index has what was read up to there."""
+PATH_CHARACTERS = 1_000
+"""Characters of the path of a field; the index has no field with a longer one, and none inside it."""
+PATHS_CHARACTERS = 4_000_000
+"""Characters of paths and types of one schema that the index has; fields past it are left out."""
 FIELD_TYPES = 100
 """Types of one field that the index has."""
 Json = Any
@@ -34,6 +38,17 @@ class SchemaContents:
     fields: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     tags: set[str] = field(default_factory=set)
     docs: list[str] = field(default_factory=list)
+    characters: int = 0
+    """Characters of the paths, each counted once more with each of its types."""
+
+    def put_field(self, path: str, types: tuple[str, ...]) -> bool:
+        """Put a field; returns whether it was put: not one with too long a path, nor one past the characters of all."""
+        size = len(path) * (1 + len(types)) + sum(map(len, types))
+        if len(path) > PATH_CHARACTERS or self.characters + size > PATHS_CHARACTERS:
+            return False
+        self.characters += size
+        self.fields.append((path, types))
+        return True
 
     @property
     def words(self) -> str:
@@ -95,9 +110,8 @@ def _walk_avro(root: Json, contents: SchemaContents, budget: StepBudget) -> None
                 for one in inside[: SCHEMA_MEMBERS - len(contents.fields)]:
                     name, kind = f"{path}.{one['name']}" if path else one["name"], one.get("type")
                     if isinstance(kind, str) and "." not in kind:  # most are no more than that
-                        contents.fields.append((name, (kind,)))
-                    else:
-                        contents.fields.append((name, tuple(_avro_types(kind))))
+                        contents.put_field(name, (kind,))
+                    elif contents.put_field(name, tuple(_avro_types(kind))):
                         deeper.append((kind, name))
                     if len(one) > 2:
                         contents.note(one)
@@ -171,12 +185,12 @@ class _JsonWalk:
             place = f"{path}.{name}" if path else name
             kind = one.get("type") if isinstance(one, dict) else None
             if isinstance(kind, str) and len(one) == 1:  # most are no more than that
-                self._contents.fields.append((place, (kind,)))
+                self._contents.put_field(place, (kind,))
                 continue
             types = tuple(self._types(one))
             budget.spend(len(types))
-            self._contents.fields.append((place, types))
-            self._waiting.append((one, place, passed))
+            if self._contents.put_field(place, types):
+                self._waiting.append((one, place, passed))
 
     def _types(self, node: Json) -> Iterator[str]:
         if isinstance(node, dict) and isinstance(node.get("$ref"), str):
@@ -223,7 +237,7 @@ def _list_elements(schema: ResolvedSchema, contents: SchemaContents) -> None:
                 if one.doc:
                     contents.docs.append(one.doc)
                 if one.kind == "field" and len(contents.fields) < SCHEMA_MEMBERS:
-                    contents.fields.append((one.name, ()))
+                    contents.put_field(one.name, ())
             if form.tagging is not None:
                 contents.tags.update(tag for entity in form.tagging.entities(model) for tag in entity.tags)
     except (InvalidSchemaError, StepsError):
