@@ -153,11 +153,13 @@ def test_what_a_record_holds_is_no_statement() -> None:
             command({"@type": "registerTypeV1", "typeName": "BAD", "type": wrong}),
             stream("HEAD", "`V` INTEGER) WITH (KAFKA_TOPIC = 'x', VALUE_FORMAT = 'AVRO') --"),
             CommandRecord(2, quoted.key, value),
-            stream("FINE", "`V` INTEGER"),
+            stream("TAIL", "`H` BYTES HEADER('x'); DROP STREAM victim"),
+            stream("FINE", "`V` INTEGER, `H` BYTES HEADER('x')"),
         ])  # fmt: skip
         report = import_state(metastore, state)
         outcomes = {line.name: line.outcome for line in report.lines}
-        assert outcomes == {"BAD": "not taken", "HEAD": "not taken", "Q": "taken", "FINE": "taken"}
+        assert outcomes == {"BAD": "not taken", "HEAD": "not taken", "Q": "taken", "TAIL": "not taken", "FINE": "taken"}
+        assert metastore.registry.ask(DescribeSource("fine")).answer.source.columns[-1].header == "x"
         assert [row[0] for row in metastore.run("SHOW STREAMS")[0].rows] == ["FINE", "Q", "victim"]
         assert metastore.registry.ask(DescribeSource("q")).answer.source.place == "t', VALUE_SUBJECT='other"
 

@@ -22,6 +22,7 @@ WITHOUT_SCHEMA: Mapping[str, str] = {
 MARK = "from ksqlDB"
 """The comment of what an import has made; nothing else is replaced or dropped by one."""
 _KEY = re.compile(r"\s+(?:PRIMARY\s+)?KEY\s*$", re.IGNORECASE)
+_HEADER = re.compile(r"HEADER\s*\(\s*'([^']*)'\s*\)\s*", re.IGNORECASE)
 _REPLACED = (
     (r"\s*EMIT\s+(?:CHANGES|FINAL)\s*;?\s*$", "", ""),
     (r"\bWINDOW\s+TUMBLING\s*\(\s*SIZE\s+(\d+)\s+(\w+)[^)]*\)", "", "GROUP BY window(_timestamp, '{0} {1}') stands for the tumbling window"),
@@ -148,6 +149,8 @@ def _column(text: str, kind: str) -> str:
         role = " PRIMARY KEY" if kind == TABLE else " KEY"
     elif reader.take_words("HEADERS"):
         role = " HEADERS"
+    elif match := _HEADER.fullmatch(text[reader.token.start :]):
+        return f"{quote(name)} {column_type} HEADER({print_text(match[1])})"
     if reader.token.kind != "end":
         raise reader.refuse(f"{reader.token.label} follows the end of the column {name}", "the end of the column")
     return f"{quote(name)} {column_type}{role}"
