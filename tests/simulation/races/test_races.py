@@ -36,17 +36,21 @@ def bound(past: Past) -> SourcePart:
 
 
 def reading(past: Past, *keys: str, columns: tuple[str, ...] = ()) -> QueryPlan:
+    """A query over the changes of the first source and the rows of the others."""
     reads = tuple(
-        SourceRead(key, sources(past)[key].generation, columns=columns, revision=sources(past)[key].revision)
-        for key in keys
-    )
+        SourceRead(
+            key, sources(past)[key].generation, mode="table" if place else "changes", columns=columns,
+            revision=sources(past)[key].revision,
+        )
+        for place, key in enumerate(keys)
+    )  # fmt: skip
     return QueryPlan("SELECT 1", reads)
 
 
 def after_a_change(past: Past, key: str) -> SourceRead:
     """As somebody reads it who has seen the next revision."""
     there = sources(past)[key]
-    return SourceRead(key, there.generation, revision=there.revision + 1)
+    return SourceRead(key, there.generation, mode="table", revision=there.revision + 1)
 
 
 def made(past: Past, name: str, *keys: str, **members: Any) -> m.CreateSource:
@@ -125,11 +129,16 @@ RACES: Mapping[str, Race] = {
     ),
     "replace against replace": Race(
         lambda past: [made(past, "b", "x", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
-        lambda past: [made(past, "b", "a", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
+        lambda past: [made(past, "b", "x", "gone", replace=True, expected=m.ExpectedSource(sources(past)["b"].generation, 1))],
     ),
     "replace in a circle": Race(
-        lambda past: [made(past, "b", "c", replace=True)],
-        lambda past: [m.CreateSource(defined("c", connector="delta", query=QueryPlan("SELECT 1", (after_a_change(past, "b"),))), replace=True)],
+        lambda past: [made(past, "b", "x", "c", replace=True)],
+        lambda past: [
+            m.CreateSource(
+                defined("c", connector="delta", query=QueryPlan("SELECT 1", (*reading(past, "x").reads, after_a_change(past, "b")))),
+                replace=True,
+            )
+        ],
     ),
     "drop type against create": Race(
         lambda _: [m.DropType("point")],
