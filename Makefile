@@ -20,6 +20,7 @@ FIRST_SEED ?= 230
 MUTANTS = $(BIN)/python -m tests.mutants --workers $(WORKERS)
 MUTANTS_SEED ?= $(SEED)
 COUNT ?= 60
+BROWSERS ?= chromium chromium-browser google-chrome
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 # A worker gets a test or two at a time: the long ones come first. `loadgroup` would count all tests that a worker has had after each one.
 IN_TURN = --dist load --maxschedchunk 2
@@ -43,7 +44,7 @@ IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install jars demo quick test check bench soak mutants serve reference pictures oracle pins
+.PHONY: help install browser jars demo quick test check bench soak mutants serve reference pictures oracle pins
 
 help: ## Print this list
 	@sed -n -e 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' -e 's/^#: /	  /p' $(MAKEFILE_LIST) | expand -t 18
@@ -66,6 +67,13 @@ $(STAMP): requirements/build.txt requirements/development.txt pyproject.toml
 	@touch $@
 	@echo "== Treaty: ready. Next: make demo, or make serve"
 
+browser: ## Install a Chromium for the tests of pages where none is there: by apt-get, as root or by sudo
+	@for name in $(BROWSERS); do if command -v $$name >/dev/null; then exit 0; fi; done; \
+	echo "== Treaty: installing Debian's chromium for the tests of pages"; \
+	as=; [ "$$(id -u)" = 0 ] || as=sudo; \
+	{ $$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	  || echo "== Treaty: note: no Chromium could be installed; tests of pages in a browser will fail, and say so" >&2
+
 jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test that needs them
 	$(BIN)/python -m tests.servers.jars
 
@@ -75,7 +83,7 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) --ignore=tests/house -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --cases --budget=quick
 
-test: $(STAMP) ## All tests but the soak and those of `make check`, in about 20 minutes on two cores
+test: $(STAMP) browser ## All tests but the soak and those of `make check`, in about 20 minutes on two cores
 	@failed=""; \
 	without() { $$1 $(PYTEST) --ignore=tests/house -m "not jvm and not soak" $(SHUFFLED) $(MORE) $(SHARE) $(ENDING) --durations=25 --budget=test; }; \
 	with() { $(BIN)/python -m tests.servers.jars || return 1; $(BIN)/python -m tests.servers.archive || true; \
@@ -105,7 +113,7 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-soak: $(STAMP) ## The long runs, several hours on two cores; PART="simulation jvm" runs some of these:
+soak: $(STAMP) browser ## The long runs, several hours on two cores; PART="simulation jvm" runs some of these:
 #: simulation 120 min with SOAK_SEEDS=2000: simulated lives on each log; FIRST_SEED=50000 says which
 #: examples     4 min: laws with 500 examples each, others in every run
 #: data        35 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
@@ -144,7 +152,7 @@ serve: $(STAMP) ## Run a registry on this machine
 reference: $(STAMP) ## Make docs/reference from the code
 	@$(BIN)/python docs/reference/make.py
 
-pictures: $(STAMP) ## Take the pictures of the pages anew; needs a Chromium
+pictures: $(STAMP) browser ## Take the pictures of the pages anew; needs a Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
