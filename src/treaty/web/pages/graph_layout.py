@@ -58,7 +58,7 @@ def draw_graph(graph: ReferenceGraph) -> GraphDrawing:
     An edge over several columns has a place of its own in those between, so that it runs around their boxes.
     """
     column = _assign_columns(graph)
-    ways = {edge: _way(edge, column) for edge in sorted(graph.edges)}
+    ways = {edge: _route_edge(edge, column) for edge in sorted(graph.edges)}
     order = _order(column, ways)
     heights = [[_height(graph, key) for key in one] for one in order]
     tallest = max((sum(one) + GAP_DOWN * (len(one) - 1) for one in heights), default=0)
@@ -73,7 +73,7 @@ def draw_graph(graph: ReferenceGraph) -> GraphDrawing:
                 boxes[key] = PlacedBox(graph.nodes[key], x, y)
             y += tall + GAP_DOWN
     width = 2 * MARGIN + max(1, len(order)) * (BOX_WIDTH + GAP_ACROSS) - GAP_ACROSS
-    paths = [_draw_way([middles[key] for key in way]) for way in ways.values()]
+    paths = [_draw_route([middles[key] for key in way]) for way in ways.values()]
     return GraphDrawing(list(boxes.values()), paths, width, 2 * MARGIN + tallest)
 
 
@@ -81,7 +81,7 @@ def _height(graph: ReferenceGraph, key: str) -> int:
     return BOX_HEIGHT if key in graph.nodes else WAY_HEIGHT
 
 
-def _way(edge: tuple[str, str], column: Mapping[str, int]) -> list[str]:
+def _route_edge(edge: tuple[str, str], column: Mapping[str, int]) -> list[str]:
     """Return the keys along an edge: its ends, and a place in each column between."""
     start, end = edge
     return [start, *(f"{start}\n{end}\n{at}" for at in range(column[start] + 1, column[end])), end]
@@ -137,7 +137,7 @@ def _middle(peers: Sequence[str], place: Mapping[str, float], otherwise: float) 
     return sum(place[key] for key in peers) / len(peers) if peers else otherwise
 
 
-def _draw_way(places: Sequence[tuple[int, int]]) -> str:
+def _draw_route(places: Sequence[tuple[int, int]]) -> str:
     """Return the path through the middles of a way, from the right side of the first box to the left side of the last."""
     x, y = places[0][0] + BOX_WIDTH, places[0][1]
     parts = [f"M{x} {y}"]
