@@ -44,25 +44,25 @@ def tags_of(version: VersionFound) -> list[str]:
 
 async def show_subjects(request: PageRequest) -> WebPage:
     """Show a page of subjects with their latest versions."""
-    wanted = read_filter(request)
+    subject_filter = read_filter(request)
     after = (request.raw("after"), 0) if request.raw("after") else None
     rows: list[VersionFound] = []
     looked, last = 0, after
     while len(rows) < ROWS and looked < LOOKED_AT:
-        listing = ListSchemas(wanted.prefix, wanted.visible, latest=True, limit=ROWS + 1, after=last)
-        found = (await request.ask(listing)).versions
-        page = found[:ROWS]
-        for place, one in enumerate(page):
+        listing = ListSchemas(subject_filter.prefix, subject_filter.visible, latest=True, limit=ROWS + 1, after=last)
+        versions = (await request.ask(listing)).versions
+        page = versions[:ROWS]
+        for place, version in enumerate(page):
             looked += 1
-            last = (one.subject, one.number)
-            if wanted.fits(one):
-                rows.append(one)
+            last = (version.subject, version.number)
+            if subject_filter.fits(version):
+                rows.append(version)
                 if len(rows) == ROWS:
-                    found = found[place + 1 :]
+                    versions = versions[place + 1 :]
                     break
         else:
-            found = found[ROWS:]
-        if not found:
+            versions = versions[ROWS:]
+        if not versions:
             last = None
             break
     members = {name: request.raw(name) for name in ("context", "q", "format", "tag", "state")}
@@ -72,7 +72,7 @@ async def show_subjects(request: PageRequest) -> WebPage:
         ],
         "next_page": link_to("subjects", **members, after=last[0]) if last else "",
         "first_page": link_to("subjects", **members) if after else "",
-        "looked": looked if wanted.is_narrow else 0,
+        "looked": looked if subject_filter.is_narrow else 0,
         "filter": members,
         "contexts": (await request.ask(ListContexts())).names[:200],
         "formats": find_formats().names,

@@ -72,26 +72,26 @@ def _find_sources(
 ) -> tuple[list[TouchedResource], int]:
     """Return the sources that pin versions of these subjects, and those that need such a source."""
     base = without_filter(view)[0]
-    found: dict[str, TouchedResource] = {}
+    touched: dict[str, TouchedResource] = {}
     hidden: set[str] = set()
     for subject, depth in homes:
         for key, version in islice(newest_first(view, subject), TOUCHED):
             for _, user in users_of(base, VERSION, key, "warns", GoingRows()):
                 pinned = f"{subject} version {version.number}"
                 for name, needs, further in _with_users(base, user, pinned):
-                    if len(found) + len(hidden) > TOUCHED:
-                        return [*found.values()], len(hidden)
+                    if len(touched) + len(hidden) > TOUCHED:
+                        return [*touched.values()], len(hidden)
                     if access is not None and not access.may_source("read", name.name):
                         hidden.add(name.name)
                         continue
-                    shown = needs if further == 1 or access is None or access.may_source("read", needs.lower()) else ""
+                    needed = needs if further == 1 or access is None or access.may_source("read", needs.lower()) else ""
                     source = base.get(SOURCE, name)
                     assert source is not None, f"source {name.name} is missing"
                     kind = SOURCE_TOUCHED if source.query is None else QUERY_TOUCHED
-                    known = found.get(name.name)
-                    if known is None or known.depth > depth + further:
-                        found[name.name] = TouchedResource(kind, source.name, shown, depth + further)
-    return [*found.values()], len(hidden)
+                    nearest = touched.get(name.name)
+                    if nearest is None or nearest.depth > depth + further:
+                        touched[name.name] = TouchedResource(kind, source.name, needed, depth + further)
+    return [*touched.values()], len(hidden)
 
 
 def _with_users(base: View, source: SourceKey, pinned: str) -> Iterator[tuple[SourceKey, str, int]]:
