@@ -1,6 +1,8 @@
 """The search index of a server: one file for all workers of a machine, kept by the first of them."""
 
 import asyncio
+import secrets
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -20,14 +22,19 @@ class IndexPlace:
     path: Path
     file: IndexFile
     keeps: bool
-    folder: tempfile.TemporaryDirectory[str] | None = None
-    """The folder of an index that has no other place."""
+    temporary: bool = False
+    """Whether the folder is of this server alone, and is there only while it runs."""
+
+    def open(self) -> None:
+        """Make the folder of an index that has no other place."""
+        if self.temporary:
+            self.path.parent.mkdir(mode=0o700)
 
     def close(self) -> None:
         """Close the file; an index without another place is removed."""
         self.file.close()
-        if self.folder is not None:
-            self.folder.cleanup()
+        if self.temporary:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 def place_index(state: Path | None, board: Path | None, worker: int, *, enabled: bool) -> IndexPlace | None:
@@ -37,14 +44,12 @@ def place_index(state: Path | None, board: Path | None, worker: int, *, enabled:
     """
     if not enabled or not is_supported():
         return None
-    folder = tempfile.TemporaryDirectory(prefix="treaty-index-") if state is None and board is None else None
-    near = board if folder is None else Path(folder.name)
     if state is not None:
         path = state.with_name(f"{state.name}-index")
     else:
-        assert near is not None
-        path = near / "search-index"
-    return IndexPlace(path, IndexFile(path), worker == 0, folder)
+        own = Path(tempfile.gettempdir()) / f"treaty-index-{secrets.token_hex(16)}"
+        path = (board or own) / "search-index"
+    return IndexPlace(path, IndexFile(path), worker == 0, temporary=state is None and board is None)
 
 
 @asynccontextmanager
@@ -53,6 +58,7 @@ async def keep_index(place: IndexPlace | None, node: Node) -> AsyncIterator[None
     if place is None:
         yield
         return
+    place.open()
     follower = node.follower
     maintainer = IndexMaintainer(place.path, follower.tables, lambda: follower.done > 0 and follower.proven)
     task = asyncio.create_task(maintainer.run(), name="search index") if place.keeps else None
