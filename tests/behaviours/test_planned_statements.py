@@ -322,3 +322,60 @@ def test_planners_see_the_statements_that_they_may_plan(one: Connection) -> None
 
 def test_a_body_over_http_waits_as_long_as_any_statement() -> None:
     assert StatementsBody("").planning_seconds == limits.PLANNING_SECONDS
+
+
+# ------------------------------------------------------------------------------------------------------- EXPLAIN
+
+EXPLAINED = (
+    ("kind", "", "STREAM"),
+    ("reads", "flights", "its changes: carrier"),
+    ("column", "carrier", "STRING"),
+    ("output mode", "", "append"),
+    ("state", "", "none"),
+    ("engine", "", "test"),
+)
+
+
+@pytest.mark.parametrize("sql", [f"EXPLAIN {QUERY}", "EXPLAIN SELECT carrier FROM STREAM flights"])
+def test_explain_plans_as_a_dry_run_by_a_planner_of_any_node_and_here(pair: tuple[Served, Served], sql: str) -> None:
+    with connect(pair[1].url) as sender, connect(pair[0].url) as planners:
+        with PlannerThread(planners.registry):
+            (result,) = Metastore(sender.registry).run(sql)
+        (here,) = Metastore(sender.registry, planning=PlanningOptions(SelectPlanner())).run(sql)
+        names = [each.name for each in sender.ask(m.ListSources()).answer.sources]
+        waiting = sender.ask(ListPlanningJobs(taken=True)).answer.jobs
+    assert (result.columns, result.rows, result.warnings) == (
+        ("part", "name", "detail"),
+        EXPLAINED,
+        ("planned by hand",),
+    )
+    assert (here.rows, here.warnings) == (result.rows, result.warnings)
+    assert (names, waiting) == (["flights"], ())
+
+
+def test_explain_shows_the_plan_of_a_source(one: Connection) -> None:
+    metastore = Metastore(one.registry, planning=PlanningOptions(SelectPlanner()))
+    metastore.run(QUERY)
+    assert metastore.run_one("EXPLAIN late").rows == EXPLAINED
+    with pytest.raises(Refusal) as refused:
+        metastore.run("EXPLAIN flights")
+    assert (refused.value.reason.rule, refused.value.reason.allowed) == ("QUERY_ABSENT", "DESCRIBE flights EXTENDED")
+
+
+def test_explain_of_a_head_shows_the_columns_that_it_comes_to(one: Connection) -> None:
+    got = Metastore(one.registry).run_one(f"EXPLAIN {STREAM.format('trips')}")
+    assert (got.name, got.rows) == (
+        "trips",
+        (("kind", "", "STREAM"), ("column", "id", "BIGINT KEY"), ("column", "carrier", "STRING")),
+    )
+    with pytest.raises(NotFound):
+        source_of(one, "trips")
+
+
+def test_errors_of_an_explained_query_are_at_their_places_of_the_text_that_was_sent(one: Connection) -> None:
+    with PlannerThread(one.registry), pytest.raises(InvalidStatementError) as refused:
+        Metastore(one.registry).run("EXPLAIN\n  SELECT * FROM STREAM flights")
+    (wrong,) = refused.value.diagnostics
+    assert (wrong.code, wrong.line, wrong.column) == ("QUERY_REFUSED", 2, 3)
+    with pytest.raises(SourceExists):
+        Metastore(one.registry).run(f"EXPLAIN {QUERY.replace('late', 'flights')}")

@@ -8,6 +8,7 @@ from treaty.core.messages.associations import EntryRefusal
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceStored
 from treaty.core.requests import Request
 from treaty.core.schema import Pairs
+from treaty.core.sources import QueryPlan, SourceColumn
 
 PlanState = Literal["waiting", "stored", "refused", "expired"]
 """What became of a statement: a planner has it to do, its source is written, it was refused, or no plan came in time."""
@@ -28,12 +29,21 @@ class StatementFault:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedSource:
+    """What a statement would create: the kind, the columns that come out, and the query with its plan."""
+
+    kind: str
+    columns: tuple[SourceColumn, ...]
+    query: QueryPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanOutcome:
     """What became of a statement with a query.
 
     `command` is the id of the command by which it was sent, `deadline` the end of the wait in ms since the epoch. `stored` is
     the source of the state "stored", `refusal` the reason of "refused", with all errors of the text as `faults`. `planner` works on
-    one that is "waiting"; `attempts` is how often a plan for it came too late.
+    one that is "waiting"; `attempts` is how often a plan for it came too late. `planned` is what a dry run would have written.
     """
 
     state: PlanState
@@ -45,6 +55,7 @@ class PlanOutcome:
     stored: SourceStored | None = None
     refusal: EntryRefusal | None = None
     faults: tuple[StatementFault, ...] = ()
+    planned: PlannedSource | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.planners import TOO_LATE
 from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS, PLANNING_SECONDS
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
-from treaty.core.messages.plans import GetPlan, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
+from treaty.core.messages.plans import GetPlan, PlannedSource, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.metastore.definitions import connector_of, find_existing
 from treaty.metastore.execution.planner import Planner, plan_statement
@@ -42,16 +42,30 @@ def create_planned(
 
     IF NOT EXISTS is decided before anything is planned. Raises `Unavailable` where no planner answers in time: nothing was written.
     """
+    stored, _, notes = yield from plan_create(statement, text, options, dry_run=dry_run, expected=expected)
+    return stored, notes
+
+
+def plan_create(
+    statement: CreateSourceStatement,
+    text: str,
+    options: PlanningOptions,
+    *,
+    dry_run: bool = False,
+    expected: ExpectedSource | None = None,
+) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
+    """Create a source by its query as `create_planned` does; returns what was planned too, where it is known: in a dry run."""
     there = yield from find_existing(statement)
     if there is not None:
-        return there, ()
+        return there, None, ()
     if options.planner is not None:
         return (yield from _plan_here(options.planner, statement, text, dry_run=dry_run, expected=expected))
     request = RequestPlan(
         statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
         expected, dry_run, options.seconds,
     )  # fmt: skip
-    return (yield from _wait_for_plan(request)), ()
+    stored, planned = yield from _wait_for_plan(request)
+    return stored, planned, ()
 
 
 def _topic_of(statement: CreateSourceStatement) -> str:
@@ -60,7 +74,7 @@ def _topic_of(statement: CreateSourceStatement) -> str:
 
 def _plan_here(
     planner: Planner, statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
-) -> Exchange[tuple[SourceStored, tuple[str, ...]]]:
+) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
     """Plan and create; a plan that comes too late for what it reads is made again, a few times."""
     attempts = 0
     while True:
@@ -73,11 +87,12 @@ def _plan_here(
             if refused.reason.rule not in TOO_LATE or attempts >= PLANNING_ATTEMPTS:
                 raise
         else:
-            return stored, notes
+            defined = request.definition
+            return stored, PlannedSource(defined.kind, defined.columns, defined.query), notes
 
 
-def _wait_for_plan(request: RequestPlan) -> Exchange[SourceStored]:
-    """Let a statement wait for its plan, and return what it came to. Raises its refusal."""
+def _wait_for_plan(request: RequestPlan) -> Exchange[tuple[SourceStored, PlannedSource | None]]:
+    """Let a statement wait for its plan, and return what it came to, in a dry run with the plan. Raises its refusal."""
     outcome: PlanOutcome = yield from request_answer(request)
     command = outcome.command
     wait = min(request.seconds, POLL_SECONDS, LONG_POLL_SECONDS)
@@ -87,11 +102,11 @@ def _wait_for_plan(request: RequestPlan) -> Exchange[SourceStored]:
         if outcome.state == "expired":
             outcome = yield from request_answer(WithdrawPlan(request.name, command))
     except NotFound:
-        return (yield from _find_written(request, command))
+        return (yield from _find_written(request, command)), None
     if outcome.refusal is not None:
         raise _refusal(outcome)
     if outcome.stored is not None:
-        return outcome.stored
+        return outcome.stored, outcome.planned
     reason = (
         "no planner took the statement" if not outcome.planner else f"planner {outcome.planner} did not end in time"
     )

@@ -10,10 +10,11 @@ from treaty.core.messages.plans import FinishPlanningJob, PlanningJobTaken, Stat
 from treaty.core.refusals import Invalid, OutcomeUnknown, RegistryError, Unavailable
 from treaty.core.sources import QueryPlan
 from treaty.metastore.definitions import planned_request
+from treaty.metastore.execution.explained import explained_create
 from treaty.metastore.execution.results import InvalidStatementError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import parse_script
-from treaty.metastore.sql.statements import CreateSourceStatement
+from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
 from treaty.metastore.sql.values import HeadColumn
 
 
@@ -82,6 +83,8 @@ def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken)
         if parsed.diagnostics:
             raise InvalidStatementError.by(parsed.diagnostics)
         statement = parsed.statements[0].value
+        if isinstance(statement, ExplainStatement) and job.dry_run:
+            statement = explained_create(statement)
         if not isinstance(statement, CreateSourceStatement) or not statement.body:
             raise Invalid.of("STATEMENT_UNPLANNED", "The statement has no query", path="/sql", allowed="CREATE … AS")
         statement = replace(statement, properties=job.properties)

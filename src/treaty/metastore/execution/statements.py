@@ -26,6 +26,7 @@ from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
 from treaty.metastore.definitions import create_source
+from treaty.metastore.execution.explanation import explain
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
@@ -226,6 +227,11 @@ def _describe(statement: s.DescribeStatement, _context: StatementContext) -> Exc
     return _rows((yield from describe(statement)), statement.name)
 
 
+def _explain(statement: s.ExplainStatement, context: StatementContext) -> Exchange[Answer]:
+    name, listing, notes = yield from explain(statement, context.text, context.planning)
+    return name, "", listing, notes
+
+
 def _show_create(statement: s.ShowCreateStatement, _context: StatementContext) -> Exchange[Answer]:
     return _rows((yield from show_create(statement)), statement.name)
 
@@ -325,8 +331,7 @@ def _later(statement: Any, _context: StatementContext) -> Exchange[Answer]:
 
 
 LATER_STATEMENTS: Mapping[type, tuple[str, str]] = {
-    s.ExplainStatement: ("EXPLAIN", "DESCRIBE name EXTENDED, which shows the plan of a query"),
-    s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it"),
+    s.RefreshTypeStatement: ("REFRESH TYPE", "columns keep the name of a type, so they follow it")
 }
 """Statements that are parsed and not carried out yet, and what does the same until then."""
 EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[Answer]]]] = {
@@ -347,6 +352,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.ShowStatement: ("SHOW", _show),
     s.ShowCreateStatement: ("SHOW CREATE", _show_create),
     s.DescribeStatement: ("DESCRIBE", _describe),
+    s.ExplainStatement: ("EXPLAIN", _explain),
     s.SelectStatement: ("SELECT", _select),
     s.PrintStatement: ("PRINT", _of_client),
     s.SelectRecordsStatement: ("SELECT FROM STREAM", _of_client),

@@ -46,7 +46,6 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("ALTER STREAM | TABLE name SET PROTECTED = true | false", "protects a source from DROP"),
         ("ALTER STREAM | TABLE name SET COMMENT = 'text'", "changes the comment"),
         ("ALTER STREAM | TABLE name REFRESH SCHEMA", "takes the columns of the newest version of the subject"),
-        ("ALTER STREAM | TABLE name REFRESH TYPE name", "takes the present definition of a type"),
         ("ALTER STREAM | TABLE name SWAP WITH name", "exchanges the names of two sources"),
     ),
     "DROP": (
@@ -71,8 +70,8 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "DESCRIBE": (("DESCRIBE | DESC [EXTENDED] [STREAM | TABLE | TYPE] name [EXTENDED]", "describes a source or type"),),
     "DESC": (("DESC …", "the same as DESCRIBE"),),
     "EXPLAIN": (
-        ("EXPLAIN [STREAM | TABLE | QUERY] name", "explains the query of a source"),
-        ("EXPLAIN [REPLACE] CREATE … | SELECT …", "explains a statement or a query without running it"),
+        ("EXPLAIN [STREAM | TABLE | QUERY] name", "shows what the query of a source reads, its columns, key and state"),
+        ("EXPLAIN CREATE … | SELECT …", "plans a statement or a query as a dry run, and shows the same"),
     ),
     "SELECT": (
         (

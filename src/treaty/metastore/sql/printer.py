@@ -125,7 +125,7 @@ def _show(one: s.ShowStatement) -> str:
 def _explain(one: s.ExplainStatement) -> str:
     if one.statement is not None:
         return f"EXPLAIN {_create(one.statement)}"
-    return f"EXPLAIN {_name(one.name)}" if one.name else f"EXPLAIN {one.body}"
+    return f"EXPLAIN {_name(one.name)}" if one.name else f"EXPLAIN {one.body}{' EMIT FINAL' * one.final}"
 
 
 def _select(one: s.SelectStatement) -> str:

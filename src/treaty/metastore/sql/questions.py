@@ -67,8 +67,8 @@ def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
             return ExplainStatement()
         return ExplainStatement(statement=_replacing(statement) if replace is not None else statement)
     if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
-        start, end, _ = read_body(cursor)
-        return ExplainStatement(body=cursor.text[start:end])
+        start, end, final = read_body(cursor)
+        return ExplainStatement(body=cursor.text[start:end], final=final)
     read_optional_kind(cursor, "QUERY", "STREAM", "TABLE")
     name = cursor.read_name("a name, CREATE or SELECT")
     cursor.need_end()

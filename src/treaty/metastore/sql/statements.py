@@ -201,6 +201,8 @@ class ExplainStatement:
     name: str = ""
     statement: CreateSourceStatement | None = None
     body: str = ""
+    final: bool = False
+    """Whether EMIT FINAL followed the query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceS
 from treaty.core.messages.plans import (
     FinishPlanningJob,
     ListPlanningJobs,
+    PlannedSource,
     PlanningJobs,
     PlanningJobTaken,
     PlanOutcome,
@@ -166,8 +167,16 @@ def finish_planning_job(view: View, command: Command[FinishPlanningJob], engine:
         ended = replace(describe_waiting(job, request.name), state="refused", refusal=EntryRefusal.by(refused))
         return _end(view, key, job, ended)
     notes = (*created.answer.notes, *request.notes[: limits.WARNINGS])
-    answer = replace(describe_waiting(job, request.name), state="stored", stored=replace(created.answer, notes=notes))
+    answer = replace(
+        describe_waiting(job, request.name), state="stored", stored=replace(created.answer, notes=notes),
+        planned=_describe_planned(request.create) if job.dry_run else None,
+    )  # fmt: skip
     return _end(view, key, job, answer, created.rows)
+
+
+def _describe_planned(create: CreateSource) -> PlannedSource:
+    defined = create.definition
+    return PlannedSource(defined.kind, defined.columns, defined.query)
 
 
 def _refuse_other_source(key: PlanningKey, create: CreateSource) -> None:

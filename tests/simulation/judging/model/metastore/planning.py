@@ -223,7 +223,11 @@ def finish_planning_job(past: Past, asking: Asking, request: p.FinishPlanningJob
             return Yes((PlanningChanged(key, again),), _state(again, request.name))
         refusal = EntryRefusal(tag_of(no.kind), Reason(no.rule, ""))
         return _over(key, job, replace(outcome, state="refused", refusal=refusal))
-    return _over(key, job, replace(outcome, state="stored", stored=created.answer), created.events)
+    planned = p.PlannedSource(
+        request.create.definition.kind, request.create.definition.columns, request.create.definition.query
+    )
+    outcome = replace(outcome, state="stored", stored=created.answer, planned=planned if job.dry_run else None)
+    return _over(key, job, outcome, created.events)
 
 
 def _created(past: Past, asking: Asking, job: PlanningJob, create: m.CreateSource) -> Yes:

@@ -1,0 +1,103 @@
+"""EXPLAIN: what a query reads, what comes out, its key and the state that it keeps; nothing is written."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.messages.plans import PlannedSource
+from treaty.core.refusals import Invalid
+from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint
+from treaty.metastore.definitions import define_source, find_existing
+from treaty.metastore.execution.explained import explained_create
+from treaty.metastore.execution.planned import PlanningOptions, plan_create
+from treaty.metastore.execution.results import ResultRows
+from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
+
+EXPLAIN_COLUMNS = ("part", "name", "detail")
+DIGEST_CHARACTERS = 16
+"""Characters of a digest of a fingerprint that are shown."""
+_WORDS = {"changes": "its changes", "table": "its newest rows"}
+Explained = tuple[str, ResultRows, tuple[str, ...]]
+"""Name of the source, rows and notes."""
+
+
+def explain(statement: ExplainStatement, text: str, options: PlanningOptions) -> Exchange[Explained]:
+    """Return the plan of a source, or of a statement or query that is planned as a dry run, with notes.
+
+    Raises `Invalid` for a source without a query, and what a CREATE of the statement would be refused with.
+    """
+    if statement.name:
+        return (yield from _explain_source(statement.name))
+    created = explained_create(statement)
+    if not created.body:
+        return (yield from _explain_head(created, text))
+    stored, planned, notes = yield from plan_create(created, text, options, dry_run=True)
+    listing = ResultRows(EXPLAIN_COLUMNS)
+    for row in () if planned is None else _list_rows(planned):
+        listing.add(*row)
+    return ("" if statement.body else stored.name), listing, (*stored.notes, *notes)
+
+
+def _explain_source(name: str) -> Exchange[Explained]:
+    source = (yield from request_answer(DescribeSource(name))).source
+    if source.query is None:
+        raise Invalid.of(
+            "QUERY_ABSENT", f"{source.name} has no query: records come into it from outside", path="/sql", new=source.name,
+            allowed=f"DESCRIBE {source.name} EXTENDED",
+        )  # fmt: skip
+    listing = ResultRows(EXPLAIN_COLUMNS)
+    for row in _list_rows(PlannedSource(source.kind, source.columns, source.query.plan)):
+        listing.add(*row)
+    return source.name, listing, ()
+
+
+def _explain_head(created: CreateSourceStatement, text: str) -> Exchange[Explained]:
+    """Show the columns that a CREATE without a query comes to."""
+    listing = ResultRows(EXPLAIN_COLUMNS)
+    there = yield from find_existing(created)
+    if there is not None:
+        return there.name, listing, there.notes
+    request, notes = yield from define_source(created, text)
+    stored = yield from request_answer(replace(request, dry_run=True))
+    for row in _list_rows(PlannedSource(request.definition.kind, request.definition.columns)):
+        listing.add(*row)
+    return stored.name, listing, (*stored.notes, *notes)
+
+
+def _list_rows(planned: PlannedSource) -> Iterator[tuple[str, str, str]]:
+    yield "kind", "", planned.kind
+    if planned.query is not None:
+        yield from map(_read_row, planned.query.reads)
+    yield from map(_column_row, planned.columns)
+    if planned.query is not None:
+        yield from _plan_rows(planned.query)
+
+
+def _read_row(read: SourceRead) -> tuple[str, str, str]:
+    columns = f": {', '.join(read.columns)}" if read.columns else ", no column"
+    return "reads", read.spelling or read.source, f"{_WORDS.get(read.mode, read.mode)}{columns}"
+
+
+def _column_row(column: SourceColumn) -> tuple[str, str, str]:
+    null = "" if column.nullable else " NOT NULL"
+    role = "" if column.role == "value" else f" {column.role.upper()}"
+    return "column", column.name, f"{column.type}{null}{role}"
+
+
+def _plan_rows(plan: QueryPlan) -> Iterator[tuple[str, str, str]]:
+    if plan.key:
+        yield "key", "", ", ".join(plan.key)
+    yield "output mode", "", plan.output_mode
+    yield "state", "", _describe_state(plan.fingerprint)
+    for name, value in plan.settings:
+        yield "setting", name, value
+    if plan.engine:
+        yield "engine", "", plan.engine
+
+
+def _describe_state(state: StateFingerprint) -> str:
+    """Return the digests by which a replacing query keeps the state or not."""
+    if not state.plan:
+        return "none"
+    return f"plan {state.plan[:DIGEST_CHARACTERS]}, stores {state.stores[:DIGEST_CHARACTERS]}"
