@@ -119,8 +119,26 @@ def test_a_stream_of_bad_rows_is_what_its_source_makes_it(registry: Connection, 
 
 def test_a_stream_of_bad_rows_comes_back_with_its_source(registry: Connection) -> None:
     assert run(registry, "DROP STREAM s") == "s_bad, s dropped"
-    assert run(registry, "UNDROP STREAM s") == "Stream s created, and s_bad"
+    assert run(registry, "UNDROP STREAM s") == "Stream s restored, and s_bad"
     assert [one.name for one in registry.ask(m.ListSources()).answer.sources] == ["s", "s_bad", "t"]
+
+
+def test_a_source_comes_back_while_its_types_mean_what_they_did(registry: Connection) -> None:
+    lake = "WITH (CONNECTOR = 'delta', PATH = 'd')"
+    run(registry, f"CREATE TYPE Way AS ARRAY<Point>; CREATE STREAM d (w Way, p Point) {lake}; DROP STREAM d")
+    run(
+        registry,
+        "DROP TYPE Way; DROP TYPE Point; CREATE TYPE Point AS STRUCT<x: STRING>; CREATE TYPE Way AS ARRAY<Point>",
+    )
+    for _ in range(2):
+        assert run(registry, "UNDROP STREAM d").startswith(
+            "TYPE_GENERATION: The type Point is another one since d was dropped; DROP TYPE Point and"
+        )
+    run(registry, "DROP TYPE Way; DROP TYPE Point; CREATE TYPE Point AS STRUCT<x: INT>")
+    assert run(registry, "UNDROP STREAM d").startswith("TYPE_NOT_FOUND")
+    run(registry, "CREATE TYPE Way AS ARRAY<Point>")
+    assert run(registry, "UNDROP STREAM d") == "Stream d restored"
+    assert describe(registry, "d").columns[0].type == "Way"
 
 
 def test_two_sources_exchange_their_names(registry: Connection) -> None:
@@ -151,7 +169,7 @@ def test_a_source_that_is_read_keeps_its_name(registry: Connection) -> None:
         ("CREATE TYPE Line AS ARRAY<Point>", "Type Line would be created"),
         ("CREATE TYPE Line AS ARRAY<Nothing>", "TYPE_NOT_FOUND: There is no type nothing; a built-in type, or CREATE TYPE first"),
         ("DROP TYPE Point", "Type Point would be dropped"),
-        ("UNDROP TABLE gone", "Table gone would be created"),
+        ("UNDROP TABLE gone", "Table gone would be restored"),
         ("PAUSE q", "The query of q would be paused"),
         ("RESUME s", "QUERY_NONE: s has no query; a stream or table that was made with AS"),
     ],

@@ -50,7 +50,8 @@ def finish_planning_job(ask: SourceAsker) -> Request[Any]:
         planner, waiting = "other", replace(waiting, epoch=waiting.epoch + 1)
     if ask.often(0.25):
         refusal = EntryRefusal("invalid", Reason("QUERY_REFUSED", "no"))
-        return p.FinishPlanningJob(name, planner, waiting.epoch, refusal=refusal)
+        asked = (ask.name(),) if ask.often(0.5) else ()
+        return p.FinishPlanningJob(name, planner, waiting.epoch, refusal=refusal, sources=asked)
     made = create_source(ask)
     while not isinstance(made, m.CreateSource):
         made = create_source(ask)

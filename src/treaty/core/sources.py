@@ -154,13 +154,14 @@ class DroppedSource:
     """A source that was dropped, as it was. Only the newest of a name is kept.
 
     `reads` has a digest for each read of its query: of the leaf columns that it read, with their types. A source that has
-    other ones since is not read by it again.
+    other ones since is not read by it again. `types` has one for each of the source's named types: of what it meant.
     """
 
     source: Source
     author: str = ""
     time: int = 0
     reads: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     extra: Extra = ()
 
 

@@ -78,8 +78,10 @@ BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
     lambda _: m.DropSource("reader"),
     lambda past: m.CreateSource(defined("picky", connector="delta", query=reading(past, "gone", columns=("id",)))),
     lambda _: m.DropSource("picky"),
+    lambda _: m.CreateSource(defined("typed", connector="delta", columns=(SourceColumn("p", "Point"),))),
+    lambda _: m.DropSource("typed"),
 )
-"""A subject, a type, sources over topics and lakes, two queries, and two queries that were dropped."""
+"""A subject, a type, sources over topics and lakes, two queries, and two queries and a source that were dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,9 @@ RACES: Mapping[str, Race] = {
     "undrop against a lost column": Race(
         lambda _: [m.UndropSource("reader")],
         lambda _: [m.ChangeSource("gone", columns=(m.SourceColumnChange("drop", COLUMNS[1]),))],
+    ),
+    "undrop against another type of a name": Race(
+        lambda _: [m.UndropSource("typed")], lambda _: [m.DropType("Point"), m.CreateType("Point", "STRING")], (1, 2)
     ),
     "undrop against a column more": Race(
         lambda _: [m.UndropSource("picky")],

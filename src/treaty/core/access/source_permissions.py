@@ -56,8 +56,8 @@ def of_create_source(request: m.CreateSource) -> Required:
         *bad,
         *topic,
         *(need for _, _, schema in parts if schema is not None for need in of_register(schema)),
-        *_on_pins(pins),
         *(on_source("query", read.source, "/definition/query/reads") for read in reads),
+        *_on_pins(pins),
     )
     return tuple(dict.fromkeys(found))
 

@@ -16,6 +16,8 @@ SOURCE_PROPERTIES = 100
 """Properties of one source."""
 BODY_READS = 64
 """Sources that the body of one query reads."""
+PLANNER_ASKED = 256
+"""Sources, and subjects, that a planner may name beside a refusal; with more of them the sender needs the right to read everything."""
 BODY_NODES = 10_000
 """Parts of the body of one query: clauses, expressions and names."""
 SOURCES_PAGE = 1_000

@@ -129,7 +129,8 @@ class TakePlanningJob(Request[PlanningJobTaken]):
 class FinishPlanningJob(Request[PlanOutcome]):
     """Answer a job that this planner took at this epoch: with the source and its plan, or with a refusal.
 
-    The source is written as a CREATE of the sender would write it, with the sender's rights, and the job ends in the same commit. A
+    The source is written as a CREATE of the sender would write it, with the sender's rights, and the job ends in the same commit.
+    The text of a refusal is for a sender who may read all that it can name; any other one learns which permission is missing. A
     plan that comes too late for what it reads is planned again, PLANNING_ATTEMPTS times at most.
     """
 
@@ -141,6 +142,10 @@ class FinishPlanningJob(Request[PlanOutcome]):
     faults: tuple[StatementFault, ...] = ()
     notes: tuple[str, ...] = ()
     """Warnings for the sender of the statement; limits.WARNINGS of them count."""
+    sources: tuple[str, ...] = ()
+    """Names of the sources that the planner asked about. The sender of a refused statement learns why only with `query` on them."""
+    subjects: tuple[str, ...] = ()
+    """Subjects (qualified) whose schemas the planner read, or named to the sender: these need `read`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,15 @@
 """`Planner`: what plans the query of a CREATE, in this process or another; and how a job of the registry is answered by one."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from treaty.client.exchanges import Exchange
+from treaty.core.answers import Uses, VersionFound
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.metastore import CreateSource, DescribeSource
+from treaty.core.messages.names import PinFound
 from treaty.core.messages.plans import FinishPlanningJob, PlanningJobTaken, StatementFault, WaitingStatement
+from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, OutcomeUnknown, RegistryError, Unavailable
 from treaty.core.sources import QueryPlan
 from treaty.metastore.definitions import planned_request
@@ -16,6 +19,8 @@ from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import parse_script
 from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
 from treaty.metastore.sql.values import HeadColumn
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,54 @@ def _in_statement(
     ]
 
 
+class AskedNames:
+    """Names of the sources and subjects that a planner asked about, in order: the text of its refusal can name what they have."""
+
+    def __init__(self) -> None:
+        """Begin without names."""
+        self.sources: dict[str, None] = {}
+        self.subjects: dict[str, None] = {}
+
+    def note(self, exchange: Exchange[A]) -> Exchange[A]:
+        """Run an exchange, and note what its requests ask about and which subjects the answers name."""
+        answer: Any = None
+        error: RegistryError | None = None
+        try:
+            while True:
+                request = exchange.send(answer) if error is None else exchange.throw(error)
+                self._note_request(request)
+                answer, error = None, None
+                try:
+                    answer = yield request
+                except RegistryError as refused:
+                    error = refused
+                self._note_answer(answer)
+        except StopIteration as done:
+            value: A = done.value
+            return value
+
+    def _note_request(self, request: Any) -> None:
+        if isinstance(request, DescribeSource):
+            self.sources[request.name] = None
+        subject = getattr(request, "subject", None)
+        if isinstance(subject, Subject) and subject.name:
+            self.subjects[str(subject)] = None
+
+    def _note_answer(self, answer: Any) -> None:
+        if isinstance(answer, Uses):
+            self.subjects.update(dict.fromkeys(name for name, _ in answer.uses))
+        version = answer.version if isinstance(answer, PinFound) else answer
+        if isinstance(version, VersionFound):
+            self.subjects[version.subject] = None
+
+
 def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken) -> Exchange[FinishPlanningJob]:
     """Return the answer of a job: the source with its plan, or the refusal of its statement.
 
     Raises `Unavailable` and `OutcomeUnknown` where the registry can't be asked: the job is left to others.
     """
     answer = FinishPlanningJob(taken.name, taken.planner, taken.epoch)
+    asked = AskedNames()
     try:
         parsed = parse_script(job.statement)
         if parsed.diagnostics:
@@ -88,12 +135,15 @@ def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken)
         if not isinstance(statement, CreateSourceStatement) or not statement.body:
             raise Invalid.of("STATEMENT_UNPLANNED", "The statement has no query", path="/sql", allowed="CREATE … AS")
         statement = replace(statement, properties=job.properties)
-        create, notes = yield from plan_statement(planner, statement, job.statement)
+        create, notes = yield from asked.note(plan_statement(planner, statement, job.statement))
     except (Unavailable, OutcomeUnknown):
         raise
     except RegistryError as refused:
         faults = tuple(map(_fault, refused.diagnostics)) if isinstance(refused, InvalidStatementError) else ()
-        return replace(answer, refusal=EntryRefusal.by(refused), faults=faults)
+        return replace(
+            answer, refusal=EntryRefusal.by(refused), faults=faults, sources=tuple(asked.sources),
+            subjects=tuple(asked.subjects),
+        )  # fmt: skip
     return replace(answer, create=create, notes=notes)
 
 

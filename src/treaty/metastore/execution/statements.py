@@ -66,9 +66,11 @@ def _create_source(statement: s.CreateSourceStatement, context: StatementContext
     return _describe_stored(stored, context, notes)
 
 
-def _describe_stored(stored: SourceStored, context: StatementContext, notes: tuple[str, ...] = ()) -> Answer:
+def _describe_stored(
+    stored: SourceStored, context: StatementContext, notes: tuple[str, ...] = (), created: str = "created"
+) -> Answer:
     kind = stored.kind.capitalize()
-    done = "created" if stored.created else "changed" if stored.replaced else "unchanged"
+    done = created if stored.created else "changed" if stored.replaced else "unchanged"
     would = done if done == "unchanged" else _would(done, context)
     also = f", and {', '.join(stored.also)}" if stored.also else ""
     return stored.name, f"{kind} {stored.name} {would}{also}", None, (*stored.notes, *notes)
@@ -108,7 +110,7 @@ def _drop_source(statement: s.DropSourceStatement, context: StatementContext) ->
 
 def _undrop(statement: s.UndropStatement, context: StatementContext) -> Exchange[Answer]:
     request = UndropSource(statement.name, statement.kind, context.dry_run)
-    return _describe_stored((yield from request_answer(request)), context)
+    return _describe_stored((yield from request_answer(request)), context, created="restored")
 
 
 def _create_type(statement: s.CreateTypeStatement, context: StatementContext) -> Exchange[Answer]:

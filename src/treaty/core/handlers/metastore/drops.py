@@ -21,6 +21,7 @@ from treaty.core.handlers.metastore.creation import refuse_unexpected
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
 from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.reads import digest_reads
+from treaty.core.handlers.metastore.types import digest_types
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
@@ -105,7 +106,9 @@ def _answer(view: View, command: Command[DropSource], drop: DropPlan) -> Sources
 
 def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic: bool) -> None:
     command = stage.command
-    gone = DroppedSource(source, command.principal, command.time, digest_reads(stage.base, source))
+    gone = DroppedSource(
+        source, command.principal, command.time, digest_reads(stage.base, source), digest_types(stage.base, source)
+    )
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     stage.put(topic_with(stage.view, source, key, present=False, absent=delete_topic))
     if source.origin:  # its part is assigned by the generation of the source whose bad rows it has

@@ -8,11 +8,14 @@ from typing import Any, cast
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
+from treaty.core.access.private_subjects import may_read
 from treaty.core.access.rights import Access, AccessRule, Permission
-from treaty.core.access.source_permissions import of_create_source
+from treaty.core.access.source_permissions import of_create_source, on_source
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.creation import create_source
+from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.planning_jobs import describe_waiting
+from treaty.core.handlers.metastore.reads import refuse_without_topic
 from treaty.core.messages.associations import EntryRefusal
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceStored
 from treaty.core.messages.plans import (
@@ -22,19 +25,23 @@ from treaty.core.messages.plans import (
     PlanningJobs,
     PlanningJobTaken,
     PlanOutcome,
+    StatementFault,
     TakePlanningJob,
     WaitingStatement,
 )
-from treaty.core.refusals import InvalidSource, NotFound, NotLatest, Refusal
+from treaty.core.names import subject_of
+from treaty.core.refusals import Forbidden, InvalidSource, NotFound, NotLatest, Refusal
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PlanningJob
 from treaty.core.state.metastore.indexes import PLANNING_BY_DEADLINE
 from treaty.core.state.metastore.keys import PlanningKey, key_of_name
-from treaty.core.state.metastore.tables import PLANNING
+from treaty.core.state.metastore.tables import PLANNING, SOURCE
 from treaty.core.state.rows import Row, make_row, make_tombstone
 from treaty.core.state.state_tables import SUBJECT, OutcomeKey
 from treaty.core.state.view import View
 
+CREATE = "create-source"
+READS_PATH = "/definition/query/reads"
 TOO_LATE = frozenset(
     {"READ_GENERATION", "READ_REVISION", "READ_PIN", "PIN_NOT_LIVE", "READ_NOT_FOUND", "TYPE_GENERATION"}
 )
@@ -149,14 +156,9 @@ def finish_planning_job(view: View, command: Command[FinishPlanningJob], engine:
             allowed="just one of create and refusal",
         )
     if request.create is None:
-        assert request.refusal is not None
-        faults = request.faults[: limits.FAULTS]
-        return _end(
-            view,
-            key,
-            job,
-            replace(describe_waiting(job, request.name), state="refused", refusal=request.refusal, faults=faults),
-        )
+        refusal, faults = _readable_refusal(view, request, job)
+        ended = replace(describe_waiting(job, request.name), state="refused", refusal=refusal, faults=faults)
+        return _end(view, key, job, ended)
     _refuse_other_source(key, request.create)
     try:
         created = _create(view, command, job, request.create, engine)
@@ -177,6 +179,44 @@ def finish_planning_job(view: View, command: Command[FinishPlanningJob], engine:
 def _describe_planned(create: CreateSource) -> PlannedSource:
     defined = create.definition
     return PlannedSource(defined.kind, defined.columns, defined.query)
+
+
+def _readable_refusal(
+    view: View, request: FinishPlanningJob, job: PlanningJob
+) -> tuple[EntryRefusal, tuple[StatementFault, ...]]:
+    """Return why a statement is refused, as its sender may know it.
+
+    A planner reads with its own rights, and its sentences name columns and types. So a sender who may not read what it asked about
+    gets the refusal that a good plan would have met: the answer does not depend on what is there.
+    """
+    assert request.refusal is not None
+    access = _access(job)
+    if access is not None:
+        try:
+            _refuse_unless_readable(view, access, job.sender, request)
+        except Forbidden as hidden:
+            return EntryRefusal.by(hidden), ()
+    return request.refusal, request.faults[: limits.FAULTS]
+
+
+def _refuse_unless_readable(view: View, access: Access, sender: str, request: FinishPlanningJob) -> None:
+    """Raise `Forbidden` where the sender of a statement may not read a source or a schema that its planner asked about."""
+    sources = request.sources[: limits.PLANNER_ASKED]
+    refuse_unless_met(access, sender, [on_source("query", name, READS_PATH) for name in sources], CREATE)
+    for name in sources:
+        there = view.get(SOURCE, source_key(name))
+        if there is not None:
+            refuse_without_topic(access, sender, there, READS_PATH, CREATE)
+    subjects = map(subject_of, request.subjects[: limits.PLANNER_ASKED])
+    many = max(len(request.sources), len(request.subjects)) > limits.PLANNER_ASKED
+    if (many and not access.sees_private) or not all(may_read(view, access, one) for one in subjects):
+        raise Forbidden.of(
+            "REFUSAL_HIDDEN",
+            f"The query of {request.name} is refused, and the reason names schemas that {sender} may not read",
+            path="/definition",
+            new=CREATE,
+            allowed="a rule that gives read on the subjects of its keys and values; or ask somebody who may read them",
+        )
 
 
 def _refuse_other_source(key: PlanningKey, create: CreateSource) -> None:
@@ -239,7 +279,7 @@ def _refuse_unless_permitted(view: View, access: Access, sender: str, create: Cr
         wanted: Permission = "create" if view.get(SUBJECT, need.name) is None else "bump"
         return replace(need, permissions=(wanted,))
 
-    refuse_unless_met(access, sender, [*map(narrow, of_create_source(create))], "create-source")
+    refuse_unless_met(access, sender, [*map(narrow, of_create_source(create))], CREATE)
 
 
 def _end(

@@ -7,7 +7,7 @@ from typing import Any
 
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
-from treaty.core.access.rights import TopicPart
+from treaty.core.access.rights import Access, TopicPart
 from treaty.core.column_types import ColumnTypeError, SqlType, parse_column_type, print_column_type
 from treaty.core.column_types.leaf_paths import list_read_leaves, lower_path, parse_path, print_path
 from treaty.core.command import Command
@@ -155,10 +155,15 @@ def _other_generation(there: Source, read: SourceRead, path: str, when: str, rem
 
 
 def _refuse_without_rights(command: Command[Any], there: Source, path: str, operation: str) -> None:
-    """Raise `Forbidden` where the caller may not query the topic of a source."""
-    if there.connector == "kafka" and there.place and command.access is not None:
+    if command.access is not None:
+        refuse_without_topic(command.access, command.principal, there, path, operation)
+
+
+def refuse_without_topic(access: Access, principal: str, there: Source, path: str, operation: str) -> None:
+    """Raise `Forbidden` for a principal who may not query the topic of a source."""
+    if there.connector == "kafka" and there.place:
         need = RequiredPermission(("query",), TOPIC_KIND, TopicPart(there.place, "", "value"), path)
-        refuse_unless_met(command.access, command.principal, (need,), operation)
+        refuse_unless_met(access, principal, (need,), operation)
 
 
 def _pins_of_read(read: SourceRead) -> set[SchemaPin]:

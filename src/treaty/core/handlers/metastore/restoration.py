@@ -17,7 +17,7 @@ from treaty.core.handlers.metastore.names import (
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.reads import read_again
-from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
 from treaty.core.refusals import SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
@@ -48,6 +48,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     refuse_taken_source(view, source.name)
     refuse_many_sources(view)
     refuse_unfit_columns(view, source.columns)
+    refuse_replaced_types(view, gone)
     if source.origin:
         find_source(view, source.origin)
     reads = read_again(view, command, gone)

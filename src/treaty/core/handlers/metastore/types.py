@@ -1,5 +1,6 @@
 """Named types are created, dropped, described and listed."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,7 +33,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import InvalidSource, NotLatest, SourceExists, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import SourceColumn, StoredType
+from treaty.core.sources import DroppedSource, Source, SourceColumn, StoredType
 from treaty.core.state.metastore.keys import TypeKey
 from treaty.core.state.metastore.tables import TYPE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -155,6 +156,31 @@ def refuse_other_types(view: View, types: Sequence[ExpectedType]) -> None:
                 old=str(there.generation),
                 new=str(wanted.generation),
                 allowed="send the statement again, and plan its query again",
+            )
+
+
+def digest_types(view: View, source: Source) -> tuple[str, ...]:
+    """Return a digest for each named type of a source: the first 16 hex digits of the SHA-256 over its text, written out. Empty
+    for one that is missing.
+    """
+    rows = (view.get(TYPE, TypeKey(name)) for name in source.types)
+    texts = (None if row is None else expand_text(view, row.definition) for row in rows)
+    return tuple("" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+
+
+def refuse_replaced_types(view: View, gone: DroppedSource) -> None:
+    """Raise `NotLatest` for a named type that means another thing than when a source was dropped."""
+    for name, then, now in zip(gone.source.types, gone.types, digest_types(view, gone.source), strict=True):
+        if then != now:
+            there = view.get(TYPE, TypeKey(name))
+            assert there is not None, f"type {name} is missing"
+            raise NotLatest.of(
+                "TYPE_GENERATION",
+                f"The type {there.name} is another one since {gone.source.name} was dropped",
+                path="/name",
+                old=f"digest {then}",
+                new=f"{there.name} AS {there.definition}",
+                allowed=f"DROP TYPE {there.name} and create it as it was; or CREATE {gone.source.name} again",
             )
 
 

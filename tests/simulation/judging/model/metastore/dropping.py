@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged, TopicDeleted
-from tests.simulation.judging.model.metastore.reading import digests_of_reads
+from tests.simulation.judging.model.metastore.reading import digests_of_reads, digests_of_types
 from tests.simulation.judging.model.metastore.state import (
     dropped,
     key_of,
@@ -81,7 +81,13 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
         raise No(NotLatest, "CASCADE_DIGEST")
     events: list[Event] = []
     for one in going:
-        kept = DroppedSource(sources(past)[one], asking.principal, asking.time, digests_of_reads(past, one))
+        kept = DroppedSource(
+            sources(past)[one],
+            asking.principal,
+            asking.time,
+            digests_of_reads(past, one),
+            digests_of_types(past, sources(past)[one]),
+        )
         events += [SourceChanged(one, None), DroppedChanged(one, kept)]
     place = place_of(source)
     if request.delete_topic and place is not None:

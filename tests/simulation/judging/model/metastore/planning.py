@@ -8,6 +8,7 @@ from tests.simulation.judging.model import rights
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import Event, OutcomeSettled, PlanningChanged
 from tests.simulation.judging.model.metastore.creating import create_source, refuse_many
+from tests.simulation.judging.model.metastore.defining import refuse_topic_of_read
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
 from tests.simulation.judging.model.metastore.state import key_of, planning, sources
@@ -17,7 +18,7 @@ from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
-from treaty.core.refusals import InvalidSource, NotFound, NotLatest, Reason, SourceExists, TooLarge
+from treaty.core.refusals import Forbidden, InvalidSource, NotFound, NotLatest, Reason, SourceExists, TooLarge
 from treaty.core.sources import PlanningJob, SenderRule
 
 ANEW = {"READ_GENERATION", "READ_REVISION", "READ_PIN", "PIN_NOT_LIVE", "READ_NOT_FOUND", "TYPE_GENERATION"}
@@ -211,8 +212,11 @@ def finish_planning_job(past: Past, asking: Asking, request: p.FinishPlanningJob
         raise No(InvalidSource, "PLANNING_ANSWER")
     outcome = _state(job, request.name)
     if request.create is None:
-        faults = request.faults[: limits.FAULTS]
-        return _over(key, job, replace(outcome, state="refused", refusal=request.refusal, faults=faults))
+        told, faults = request.refusal, request.faults[: limits.FAULTS]
+        hidden = _hides(past, asking, job, request)
+        if hidden:
+            told, faults = EntryRefusal(tag_of(Forbidden), Reason(hidden, "")), ()
+        return _over(key, job, replace(outcome, state="refused", refusal=told, faults=faults))
     if key_of(request.create.definition.name) != key:
         raise No(InvalidSource, "PLANNING_ANSWER")
     try:
@@ -228,6 +232,22 @@ def finish_planning_job(past: Past, asking: Asking, request: p.FinishPlanningJob
     )
     outcome = replace(outcome, state="stored", stored=created.answer, planned=planned if job.dry_run else None)
     return _over(key, job, outcome, created.events)
+
+
+def _hides(past: Past, asking: Asking, job: PlanningJob, request: p.FinishPlanningJob) -> str:
+    """The rule by which the sender is not told why; empty where they may query all sources that the planner asked about."""
+    if job.rules is None:
+        return ""
+    sender = replace(asking, principal=job.sender, access=SenderAccess(job.rules))
+    there = [sources(past)[key_of(name)] for name in request.sources if key_of(name) in sources(past)]
+    try:
+        needs = [rights.Need(("query",), source=key_of(name)) for name in request.sources]
+        rights.refuse_unless_allowed(sender, request, needs)
+        for source in there:
+            refuse_topic_of_read(sender, source)
+    except No as no:
+        return no.rule
+    return ""
 
 
 def _created(past: Past, asking: Asking, job: PlanningJob, create: m.CreateSource) -> Yes:

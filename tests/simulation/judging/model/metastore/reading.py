@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.metastore import sql_types
 from tests.simulation.judging.model.metastore.defining import refuse_topic_of_read
-from tests.simulation.judging.model.metastore.state import key_of, own_pins, sources
+from tests.simulation.judging.model.metastore.state import key_of, own_pins, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core.names import Subject
@@ -40,6 +40,24 @@ def _digest(past: Past, source: Source, read: SourceRead) -> str:
     ]
     text = json.dumps(sorted(rows), separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def digests_of_types(past: Past, source: Source) -> tuple[str, ...]:
+    """What each named type of a source means, as a digest; none for one that is gone."""
+    return tuple(_digest_of_type(past, key) for key in source.types)
+
+
+def _digest_of_type(past: Past, key: str) -> str:
+    if key not in types(past):
+        return ""
+    text = sql_types.canonical(sql_types.expanded(past, sql_types.parse(key, "TYPE_TEXT")))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def refuse_other_meanings(past: Past, kept: DroppedSource) -> None:
+    """A type means what it meant when its source went."""
+    if digests_of_types(past, kept.source) != kept.types:
+        raise No(NotLatest, "TYPE_GENERATION")
 
 
 def _leaves(path: list[str], kinds: list[str], kind: sql_types.SqlType) -> Iterator[Leaf]:

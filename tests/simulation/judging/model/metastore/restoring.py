@@ -7,7 +7,7 @@ from tests.simulation.judging.model.events import DroppedChanged, Event, SourceC
 from tests.simulation.judging.model.metastore.defining import refuse_dead_pins, types_in
 from tests.simulation.judging.model.metastore.dropping import expired, is_expired
 from tests.simulation.judging.model.metastore.names import refuse_taken
-from tests.simulation.judging.model.metastore.reading import read_again
+from tests.simulation.judging.model.metastore.reading import read_again, refuse_other_meanings
 from tests.simulation.judging.model.metastore.state import dropped, key_of, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -35,6 +35,7 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if len(there) + 1 > limits.SOURCES:
         raise No(TooLarge, "SOURCES")
     types_in(past, old.columns)
+    refuse_other_meanings(past, kept)
     if old.origin and old.origin not in there:
         raise No(SourceNotFound, "SOURCE_NOT_FOUND")
     reads = read_again(past, asking, kept)
