@@ -171,7 +171,7 @@ def test_a_source_leads_to_the_version_that_it_is_bound_to_whatever_its_number(t
         sql = "CREATE STREAM legacy WITH (TOPIC='legacy', VALUE_FORMAT='AVRO', VALUE_SUBJECT='legacy-value')"
         await browser.post("/metastore/v1/statements", {"sql": sql})
         page = await browser.see("source", name="legacy")
-        (link,) = [one for one in page.links if one.startswith("schema?")]
+        (link,) = {one for one in page.links if one.startswith("schema?")}
         assert "version=41" in link
         assert (await browser.follow(link)).status == 200
 

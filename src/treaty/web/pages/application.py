@@ -10,7 +10,20 @@ from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unauthenticated, Unavailable
 from treaty.core.registry import CallOptions
 from treaty.core.requests import GetConfig, Scope
-from treaty.web.pages import compare, graph, home, operator, schema, search, sources, subject, subjects, trial, writes
+from treaty.web.pages import (
+    compare,
+    deletion,
+    graph,
+    home,
+    operator,
+    schema,
+    search,
+    sources,
+    subject,
+    subjects,
+    trial,
+    writes,
+)
 from treaty.web.pages.assets import static_files
 from treaty.web.pages.page import PageError, PageMoved, PageRequest, PageViewer, RawText, ServerFacts, WebPage
 from treaty.web.pages.templates import environment
@@ -36,7 +49,7 @@ PAGES: Mapping[str, ShowPage] = {
     "graph": graph.show_graph,
     "register": writes.show_registration,
     "policy": writes.show_policy,
-    "delete": writes.show_deletion,
+    "delete": deletion.show_deletion,
     "pause": writes.show_pause,
     "changes": home.show_changes,
     "node": operator.show_node,
@@ -48,7 +61,7 @@ FORMS: Mapping[str, ShowPage] = {
     "try-sql": trial.show_sql,
     "register": writes.register,
     "policy": writes.set_policy,
-    "delete": writes.delete,
+    "delete": deletion.delete,
     "pause": writes.pause,
 }
 """What answers a form that is sent to the address of a page."""

@@ -24,8 +24,12 @@ NUMBERS = 200
 
 
 async def show_comparison(request: PageRequest) -> WebPage:
-    """Show the differences of two versions, guids or ids of versions; without them the form that asks for two."""
+    """Show the differences of two versions, guids or ids of versions; without them the form that asks for two.
+
+    Without an old one a version is compared with the one before it.
+    """
     left, right = request.raw("left"), request.raw("right")
+    left = left or await find_earlier(request, right)
     values: dict[str, Any] = {"left": left, "right": right, "compared": None, "harms": HARMS, "numbers": []}
     if left and right:
         compared = await request.ask(CompareVersions(new=read_side(right), old=read_side(left)))
@@ -34,6 +38,17 @@ async def show_comparison(request: PageRequest) -> WebPage:
         listed = await request.ask_or_none(ListVersions(subject), Refusal)
         values["numbers"] = [f"{subject}@{one}" for one in (listed.numbers[-NUMBERS:] if listed else ())]
     return WebPage("compare.html", "Compare", values, "compare")
+
+
+async def find_earlier(request: PageRequest, right: str) -> str:
+    """Return the version before one as the form has it; empty where there is none, and for a guid."""
+    name, _, version = right.rpartition("@")
+    if not name or not is_number(version):
+        return ""
+    subject = subject_of(name)
+    listed = await request.ask_or_none(ListVersions(subject, visible="all"), Refusal)
+    earlier = [one for one in (listed.numbers if listed else ()) if one < int(version)]
+    return f"{subject}@{earlier[-1]}" if earlier else ""
 
 
 def read_side(text: str) -> ComparisonSide:

@@ -10,7 +10,7 @@ from treaty.core.requests import GetVersion, ReferencedBy, UsesOf
 from treaty.web.pages.graph_layout import BOX_HEIGHT, BOX_WIDTH, GraphNode, ReferenceGraph, draw_graph
 from treaty.web.pages.page import PageRequest, WebPage
 from treaty.web.pages.subject import list_pinned_sources
-from treaty.web.pages.templates import link_to
+from treaty.web.pages.templates import link_to, link_to_use
 
 NODES = 200
 """Nodes that are drawn."""
@@ -102,10 +102,10 @@ def _key(name: str) -> str:
 
 
 def _source_node(kind: str, name: str) -> GraphNode:
+    link = link_to_use(kind, name)
     if kind == "SOURCE":
-        return GraphNode(_key(name), name, "stream or table", "source", link_to("source", name=name))
+        return GraphNode(_key(name), name, "stream or table", "source", link)
     subject, word, number = name.rpartition(" version ")
-    link = link_to("schema", subject=subject, version=number) if word else ""
     return GraphNode(_key(name), subject or name, f"version {number}" if word else kind.lower(), "subject", link)
 
 

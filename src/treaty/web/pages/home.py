@@ -7,13 +7,22 @@ from treaty.core.messages.metastore import ListSources, ListTypes
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.core.requests import ListContexts, ListSubjects
-from treaty.web.pages.latest import list_latest
-from treaty.web.pages.page import PageRequest, WebPage
+from treaty.web.pages.latest import ChangePlace, list_latest
+from treaty.web.pages.page import PageError, PageRequest, WebPage
+from treaty.web.pages.templates import link_to
 
 COUNTED = 1_000
 """Things that are counted one by one; more are "more than" these."""
 LATEST = 8
 CHANGES = 100
+"""Changes on one page."""
+DAY = 86_400_000
+"""Milliseconds of a day."""
+DAYS = ((1, "one day"), (7, "7 days"), (30, "30 days"), (0, "all"))
+"""Days whose changes are offered."""
+DAYS_MOST = 36_500
+TIME_DIGITS = 15
+"""Digits of a time in the address of a page."""
 
 
 async def show_home(request: PageRequest) -> WebPage:
@@ -29,7 +38,7 @@ async def show_home(request: PageRequest) -> WebPage:
         "source_count": _print_capped(len(listed), more=bool(sources and sources.last)),
         "queries": [one for one in listed if one.query],
         "type_count": _print_capped(len(types.types), more=bool(types.last)) if types else "0",
-        "latest": await list_latest(request, LATEST),
+        "latest": (await list_latest(request, LATEST)).changes,
         "node": node_facts(request),
     }
     return WebPage("home.html", "Home", values, "home")
@@ -66,5 +75,26 @@ def node_facts(request: PageRequest) -> Mapping[str, str]:
 
 
 async def show_changes(request: PageRequest) -> WebPage:
-    """Show the latest changes: new schemas, and sources and queries as they were changed last."""
-    return WebPage("changes.html", "Latest changes", {"changes": await list_latest(request, CHANGES)}, "changes")
+    """Show the latest changes of some days, a page at a time: new schemas, and sources and queries as they were changed last."""
+    days = request.number("days", 0, most=DAYS_MOST)
+    since = round(request.server.clock() * 1000) - days * DAY if days else 0
+    latest = await list_latest(request, CHANGES, before=read_place(request), since=since)
+    values = {
+        "changes": latest.changes,
+        "days": days,
+        "choices": [(words, number, link_to("changes", days=number or None)) for number, words in DAYS],
+        "next_page": link_to("changes", days=days or None, before=latest.last) if latest.last else "",
+        "first_page": link_to("changes", days=days or None) if request.raw("before") else "",
+    }
+    return WebPage("changes.html", "Latest changes", values, "changes")
+
+
+def read_place(request: PageRequest) -> ChangePlace | None:
+    """Return the place from which the page continues; None without one. Raises `PageError`."""
+    text = request.raw("before")
+    time, comma, name = text.partition(",")
+    if not text:
+        return None
+    if not comma or not (time.isascii() and time.isdecimal() and len(time) <= TIME_DIGITS):
+        raise PageError(400, f"before = {text[:50]!r} is no place in the list", "begin with Latest changes")
+    return ChangePlace(int(time), name)

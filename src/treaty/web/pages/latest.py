@@ -5,40 +5,133 @@ reads from memory, however many there are.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from treaty.core.messages.metastore import ListSources
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.core.requests import GetSchema, ListSettings
+from treaty.core.sources import Source
 from treaty.web.pages.page import PageRequest
 from treaty.web.pages.templates import link_to
 
 CONTEXTS = 50
 """Contexts whose newest schemas are looked for."""
-SKIPPED = 50
-"""Ids that are looked at beyond the wanted number, because they are free, or not for this viewer."""
+SKIPPED = 200
+"""Ids of all contexts that are looked at beyond the wanted number: they are free, not for this viewer, or too new."""
 SOURCES = 1_000
 """Sources among which the last changed ones are looked for."""
 
 
+class ChangePlace(NamedTuple):
+    """Where a change stands among all: the latest first, those of one millisecond by name."""
+
+    time: int
+    name: str
+
+    def __str__(self) -> str:
+        """The place as the address of a page has it."""
+        return f"{self.time},{self.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class LatestChange:
-    """Something that was registered or changed: when (ms since the epoch), what, and the address of its page."""
+    """Something that was registered or changed: when (ms since the epoch), what, and the address of its page.
+
+    `earlier` is the address of the comparison with the version before it, if there may be one.
+    """
 
     time: int
     kind: str
     name: str
     detail: str
     link: str
+    earlier: str = ""
+
+    @property
+    def place(self) -> ChangePlace:
+        """Where it stands among all."""
+        return ChangePlace(self.time, self.name)
+
+    def is_after(self, place: ChangePlace | None) -> bool:
+        """Return whether it comes after a place in the list; everything does where there is none."""
+        return place is None or (-self.time, self.name) > (-place.time, place.name)
 
 
-async def list_latest(request: PageRequest, most: int) -> list[LatestChange]:
-    """Return the latest changes that the viewer may see, newest first."""
-    ids = await _highest_ids(request)
-    found = [change for context, highest in ids for change in await _newest(request, context, highest, most)]
-    found += await _changed_sources(request)
-    return sorted(found, key=lambda one: (-one.time, one.name))[:most]
+@dataclass(frozen=True, slots=True)
+class LatestChanges:
+    """A part of the list, newest first; `last` is the place from which the next part continues, None at the end."""
+
+    changes: list[LatestChange]
+    last: ChangePlace | None = None
+
+
+@dataclass(slots=True)
+class IdSearch:
+    """The newest schemas of contexts by their ids; `left` is how many ids may still be looked at."""
+
+    request: PageRequest
+    left: int
+
+    async def read(self, context: str, schema_id: int) -> LatestChange | None:
+        """Return the registration of a schema; None where the id is free, or not for this viewer."""
+        self.left -= 1
+        if self.left % 20 == 0:
+            await asyncio.sleep(0)
+        found = await self.request.ask_or_none(GetSchema(schema_id, Subject(context, "")), NotFound, Denied)
+        if found is None or not found.subject:
+            return None
+        link = link_to("schema", subject=found.subject, version=found.number)
+        compare = link_to("compare", right=f"{found.subject}@{found.number}") if found.number > 1 else ""
+        return LatestChange(
+            found.time, "version", found.subject, f"version {found.number}, {found.format}", link, compare
+        )
+
+    async def walk(self, context: str, highest: int, before: ChangePlace | None) -> AsyncIterator[LatestChange]:
+        """Yield what a context has after a place, newest first."""
+        start = highest if before is None else await self._find_start(context, highest, before.time)
+        for schema_id in range(start, 0, -1):
+            if self.left <= 0:
+                return
+            change = await self.read(context, schema_id)
+            if change is not None and change.is_after(before):
+                yield change
+
+    async def _find_start(self, context: str, highest: int, time: int) -> int:
+        """Return the highest id that is as old as a time, as far as ids that can't be read let it be known."""
+        low, high = 0, highest
+        while low < high and self.left > 0:
+            middle = (low + high + 1) // 2
+            change = await self.read(context, middle)
+            low, high = (middle, high) if change is None or change.time <= time else (low, middle - 1)
+        return low
+
+
+async def list_latest(
+    request: PageRequest, most: int, *, before: ChangePlace | None = None, since: int = 0
+) -> LatestChanges:
+    """Return the latest changes that the viewer may see, newest first: those after a place, and not older than `since`."""
+    search = IdSearch(request, most + SKIPPED)
+    walks = [search.walk(context, highest, before) for context, highest in await _highest_ids(request)]
+    waiting = [(change, walk) for walk in walks if (change := await anext(walk, None)) is not None]
+    sources = [one for one in await _changed_sources(request) if one.is_after(before)]
+    sources.sort(key=lambda one: (-one.time, one.name), reverse=True)
+    changes: list[LatestChange] = []
+    while len(changes) <= most and (waiting or sources):
+        place = min(range(len(waiting)), key=lambda at: (-waiting[at][0].time, waiting[at][0].name), default=-1)
+        if place < 0 or (sources and not sources[-1].is_after(waiting[place][0].place)):
+            change = sources.pop()
+        else:
+            change, walk = waiting[place]
+            following = await anext(walk, None)
+            waiting[place : place + 1] = [(following, walk)] if following is not None else []
+        if change.time < since:
+            break
+        changes.append(change)
+    is_cut = len(changes) > most or (search.left <= 0 and bool(changes))
+    return LatestChanges(changes[:most], changes[:most][-1].place if is_cut else None)
 
 
 async def _highest_ids(request: PageRequest) -> list[tuple[str, int]]:
@@ -49,31 +142,13 @@ async def _highest_ids(request: PageRequest) -> list[tuple[str, int]]:
     return [(context, number) for context, number in highest.items() if number > 0]
 
 
-async def _newest(request: PageRequest, context: str, highest: int, most: int) -> list[LatestChange]:
-    changes: list[LatestChange] = []
-    for schema_id in range(highest, max(0, highest - most - SKIPPED), -1):
-        found = await request.ask_or_none(GetSchema(schema_id, Subject(context, "")), NotFound, Denied)
-        if found is not None and found.subject:
-            link = link_to("schema", subject=found.subject, version=found.number)
-            detail = f"version {found.number}, {found.format}"
-            changes.append(LatestChange(found.time, "version", found.subject, detail, link))
-            if len(changes) == most:
-                break
-        if schema_id % 20 == 0:
-            await asyncio.sleep(0)
-    return changes
-
-
 async def _changed_sources(request: PageRequest) -> list[LatestChange]:
     listed = await request.ask_or_none(ListSources(limit=SOURCES), Denied, NotFound, NotOffered)
-    return [
-        LatestChange(
-            one.changed or one.time,
-            "query" if one.query else one.kind.lower(),
-            one.name,
-            f"revision {one.revision}"
-            + (f", by {one.changed_by or one.author}" if one.changed_by or one.author else ""),
-            link_to("source", name=one.name),
-        )
-        for one in (listed.sources if listed else ())
-    ]
+    return [_source_change(one) for one in (listed.sources if listed else ())]
+
+
+def _source_change(source: Source) -> LatestChange:
+    who = source.changed_by or source.author
+    detail = f"revision {source.revision}" + (f", by {who}" if who else "")
+    kind = "query" if source.query else source.kind.lower()
+    return LatestChange(source.changed or source.time, kind, source.name, detail, link_to("source", name=source.name))

@@ -1,5 +1,6 @@
 """What a page is made from and what it becomes: the request, the viewer, the answer."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -84,6 +85,8 @@ class ServerFacts:
     address: str = ""
     audit: Callable[[int], list[str]] | None = field(default=None, repr=False)
     """The last so many lines of the audit log; None where it is no file."""
+    clock: Callable[[], float] = field(default=time.time, repr=False)
+    """Seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)

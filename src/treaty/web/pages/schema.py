@@ -11,8 +11,9 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.registry import find_formats
 from treaty.node.large_work import run_by_size
+from treaty.web.pages.column_readers import find_field_readers
 from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, RawText, WebPage
-from treaty.web.pages.subject import list_users
+from treaty.web.pages.subject import list_pinned_sources, list_users
 from treaty.web.pages.subjects import tags_of
 from treaty.web.pages.templates import link_to, mark_all_unseen
 from treaty.web.schemas.fields import FieldTree, list_fields
@@ -55,6 +56,7 @@ async def show_schema(request: PageRequest) -> WebPage | PageMoved:
     uses = await request.ask_or_none(UsesOf(version.schema_id, Subject(subject.context, ""), visible="all"), NotFound)
     numbers = (await request.ask(ListVersions(subject, visible="all"))).numbers
     earlier = [one for one in numbers if one < version.number]
+    sources = await list_pinned_sources(request, subject)
     values = {
         "version": version,
         "subject": subject,
@@ -70,6 +72,8 @@ async def show_schema(request: PageRequest) -> WebPage | PageMoved:
         "uses": uses.uses[:USES] if uses else (),
         "use_count": len(uses.uses) if uses else 0,
         "users": await list_users(request, version),
+        "sources": sources,
+        "readers": await find_field_readers(request, sources) if sources else None,
         "snippets": list_snippets(
             request.server.address, version.subject, version.number, version.schema_id, version.format
         ),

@@ -11,9 +11,11 @@ from treaty.core.messages.metastore import (
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.refusals import Refusal
 from treaty.core.sources import SourcePart
+from treaty.core.state.metastore.keys import key_of_name
+from treaty.web.pages.column_readers import find_column_readers
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
 from treaty.web.pages.subject import pin_place
-from treaty.web.pages.templates import link_to, mark_all_unseen
+from treaty.web.pages.templates import link_to, link_to_use, mark_all_unseen
 from treaty.web.schemas.texts import show_text
 
 KINDS = ("", "STREAM", "TABLE")
@@ -42,13 +44,12 @@ async def show_source(request: PageRequest) -> WebPage:
     found = await request.ask(DescribeSource(name))
     source = found.source
     dependents = await request.ask_or_none(ListDependents(name, "SOURCE", recursive=True), Refusal)
-    key = source.name.lower() if source.name.isascii() else source.name
     values = {
         "source": source,
         "readers": found.readers,
         "hidden_readers": found.hidden_readers,
         "dependents": dependents.dependents if dependents else (),
-        "upstreams": dependents.upstreams if dependents else (),
+        "upstreams": [(one, link_to_use(one.kind, one.name)) for one in (dependents.upstreams if dependents else ())],
         "statement": show_text("SQL", source.statement, mark_all_unseen),
         "body": show_text("SQL", source.query.plan.body, mark_all_unseen) if source.query else None,
         "pins": [
@@ -56,7 +57,8 @@ async def show_source(request: PageRequest) -> WebPage:
             for side, part in (("key", source.key), ("value", source.value))
             if part
         ],
-        "may_pause": request.viewer.may_source("pause", key),
+        "column_readers": await find_column_readers(request, [found]),
+        "may_pause": request.viewer.may_source("pause", key_of_name(source.name)),
     }
     return WebPage("source.html", source.name, values, "sources")
 

@@ -74,6 +74,14 @@ def link_to(page: str, **members: object) -> str:
     return f"{page}?{urlencode(pairs, errors='surrogatepass')}" if pairs else page
 
 
+def link_to_use(kind: str, name: str) -> str:
+    """Return the address of what a source needs, or of who needs it, named as people know it; empty for a topic."""
+    if kind in {"SOURCE", "TYPE"}:
+        return link_to(kind.lower(), name=name)
+    subject, word, number = name.rpartition(" version ")
+    return link_to("schema", subject=subject, version=number) if kind == "VERSION" and word else ""
+
+
 def print_count(number: int) -> str:
     """Return a number with commas."""
     return f"{number:,}"

@@ -1,4 +1,4 @@
-"""Changes from pages: register, set a policy, delete, pause. Each is shown first, with the command that does the same."""
+"""Changes from pages: register, set a policy, pause. Each is shown first, with the command that does the same."""
 
 import shlex
 from collections.abc import Mapping
@@ -9,20 +9,10 @@ from treaty.core.finding import Diagnostic
 from treaty.core.messages.metastore import DescribeSource, SetSourceState
 from treaty.core.names import subject_of
 from treaty.core.policy import LEVELS
-from treaty.core.refusals import InvalidSchema, NotFound
-from treaty.core.requests import (
-    DeleteSubject,
-    DeleteVersion,
-    GetVersion,
-    ListVersions,
-    ReferencedBy,
-    Register,
-    Request,
-    Scope,
-    SetConfig,
-)
+from treaty.core.refusals import InvalidSchema
+from treaty.core.requests import Register, Request, Scope, SetConfig
 from treaty.core.sources import PAUSED, RUNNING
-from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage, is_number
+from treaty.web.pages.page import PageError, PageMoved, PageRequest, WebPage
 from treaty.web.pages.subject import own_config
 from treaty.web.pages.templates import link_to
 from treaty.web.pages.trial import find_start, form_values, print_references, read_draft
@@ -124,51 +114,6 @@ async def set_policy(request: PageRequest) -> WebPage | PageMoved:
     change: Request[Any] = SetConfig(Scope(*subject), Config(level=level or None), () if level else ("level",))
     await request.ask(change)
     return PageMoved(link_to("subject", name=name))
-
-
-# -------------------------------------------------------------------------------------------------------- delete
-
-
-async def show_deletion(request: PageRequest) -> WebPage:
-    """Show what a deletion of a subject, or of one of its versions, takes away, and who uses it."""
-    subject = request.subject()
-    number = request.number("version", 0)
-    name = str(subject)
-    if number:
-        version = await request.ask(GetVersion(subject, number, deleted=True))
-        gone = "for good" if version.deleted else "softly: it can still be read by its id"
-        what, words = f"version {number} of {name}", f"Version {number} of {name} is deleted {gone}."
-        users = (await request.ask(ReferencedBy(subject, number, deleted=True))).ids
-        command = f"treaty schema delete {shlex.quote(name)} {number}"
-        is_permanent = version.deleted
-    else:
-        listed = await request.ask(ListVersions(subject, visible="all"))
-        is_permanent = len(listed.deleted) == len(listed.numbers)
-        gone = "for good" if is_permanent else "softly: they can still be read by their ids"
-        what, words = name, f"All {len(listed.numbers)} versions of {name} are deleted {gone}."
-        users, command = (), f"treaty subject delete {shlex.quote(name)}"
-    notes = (f"{len(users)} schemas refer to it: the deletion will be refused.",) if users else ()
-    members = {"name": name, "version": str(number or ""), "permanent": "yes" if is_permanent else ""}
-    command += " --permanent" if is_permanent else ""
-    return confirm(
-        f"Delete {what}", words, with_address(request, command), members, action="delete",
-        back=link_to("subject", name=name), notes=notes, is_dangerous=True,
-    )  # fmt: skip
-
-
-async def delete(request: PageRequest) -> PageMoved:
-    """Delete a subject or a version; the form comes from the page that has shown it."""
-    form = request.form or {}
-    name, number = form.get("name", ""), form.get("version", "")
-    if not name or form.get("confirmed") != "yes" or not (not number or is_number(number)):
-        raise PageError(400, "the form can't be read", "open the subject, and begin with Delete there")
-    subject, is_permanent = subject_of(name), form.get("permanent") == "yes"
-    if number:
-        await request.ask(DeleteVersion(subject, int(number), permanent=is_permanent))
-        remaining = await request.ask_or_none(ListVersions(subject, visible="all"), NotFound)
-        return PageMoved(link_to("subject", name=name) if remaining else "subjects")
-    await request.ask(DeleteSubject(subject, permanent=is_permanent))
-    return PageMoved("subjects" if is_permanent else link_to("subjects", state="deleted", q=name))
 
 
 # --------------------------------------------------------------------------------------------------------- pause

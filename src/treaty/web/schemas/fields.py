@@ -44,6 +44,8 @@ class FieldRow:
     is_nullable: bool
     doc: str
     tags: tuple[str, ...]
+    path: tuple[str, ...] = ()
+    """Names that lead to it; what is in a list or map has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +72,23 @@ def list_fields(form: Format[Any], resolved: ResolvedSchema) -> FieldTree:
         notes = read_notes(form, resolved)
     except (RegistryError, InvalidSchemaError, ValueError, RecursionError) as reason:
         return FieldTree(trouble=str(reason)[:500])
-    rows = tuple(_list_rows(columns.columns, 0, "", notes))
+    rows = tuple(_list_rows(columns.columns, (), notes))
     return FieldTree(rows, columns.losses[:100])
 
 
-def _list_rows(columns: tuple[Column, ...], depth: int, way: str, notes: FieldNotes) -> Iterator[FieldRow]:
+def _list_rows(columns: tuple[Column, ...], way: tuple[str, ...], notes: FieldNotes) -> Iterator[FieldRow]:
     for column in columns:
-        path = f"{way}.{column.name}" if way else column.name
+        path = (*way, column.name)
+        noted = ".".join(path)
         yield FieldRow(
-            column.name, depth, notes.types.get(path, ""), _short(type_ddl(column.type), column.type),
-            spark_type(column.type), column.nullable, column.doc, notes.tags.get(path, ()),
+            column.name, len(way), notes.types.get(noted, ""), _short(type_ddl(column.type), column.type),
+            spark_type(column.type), column.nullable, column.doc, notes.tags.get(noted, ()), path,
         )  # fmt: skip
         inner = column.type
         while isinstance(inner, List | Map):
             inner = inner.element if isinstance(inner, List) else inner.value
         if isinstance(inner, Struct):
-            yield from _list_rows(inner.columns, depth + 1, path, notes)
+            yield from _list_rows(inner.columns, path, notes)
 
 
 def _short(text: str, kind: ColumnType) -> str:

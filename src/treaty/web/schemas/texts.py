@@ -79,7 +79,7 @@ def show_text(format_: str, text: str, mark: Callable[[str], Markup]) -> ShownTe
         lines = [_show_line(line) for line in shown.split("\n")]
         return ShownText([mark(str(line)) for line in lines], cut)
     lexer = _LEXERS.get(format_, TextLexer)(stripnl=False, ensurenl=False)
-    coloured = highlight(shown, lexer, _FORMATTER)
+    coloured = highlight(shown, lexer, _FORMATTER).removesuffix("\n")  # which the formatter puts after the last line
     return ShownText([mark(line) for line in coloured.split("\n")], cut, is_coloured=True)
 
 

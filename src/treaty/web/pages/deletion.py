@@ -1,0 +1,103 @@
+"""Deletion from pages: who uses a subject or a version, whether a deletion would be refused, and the deletion itself."""
+
+import shlex
+from dataclasses import dataclass
+
+from treaty.core.answers import VersionFound
+from treaty.core.messages.associations import ListAssociations, OfSubject
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound, Refusal
+from treaty.core.requests import DeleteSubject, DeleteVersion, GetVersion, ListVersions, ReferencedBy, UsesOf
+from treaty.core.sources import Source
+from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage, is_number
+from treaty.web.pages.subject import list_pinned_sources
+from treaty.web.pages.templates import link_to, plural
+from treaty.web.pages.writes import confirm, with_address
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionUsers:
+    """Who uses what is to be deleted: versions that refer to it, schemas that the viewer may not see, sources, topics."""
+
+    versions: tuple[tuple[str, int], ...] = ()
+    hidden: int = 0
+    sources: tuple[Source, ...] = ()
+    topics: tuple[str, ...] = ()
+
+    def refuses(self, *, is_permanent: bool) -> bool:
+        """Return whether the registry refuses the deletion because of them."""
+        return bool(self.versions or self.hidden or self.topics or (is_permanent and self.sources))
+
+
+async def show_deletion(request: PageRequest) -> WebPage:
+    """Show what a deletion of a subject, or of one of its versions, takes away, who uses it, and whether it would be refused."""
+    subject, number = request.subject(), request.number("version", 0)
+    name = str(subject)
+    if number:
+        version = await request.ask(GetVersion(subject, number, deleted=True))
+        going, is_permanent = [version], version.deleted
+        what = f"version {number} of {name}"
+        words = f"Version {number} of {name} is deleted"
+        command = f"treaty schema delete {shlex.quote(name)} {number}"
+    else:
+        listed = await request.ask(ListVersions(subject, visible="all"))
+        is_permanent = len(listed.deleted) == len(listed.numbers)
+        numbers = listed.numbers if is_permanent else [one for one in listed.numbers if one not in listed.deleted]
+        going = [await request.ask(GetVersion(subject, one, deleted=True)) for one in numbers[-ROWS:]]
+        what = name
+        words = f"{name} is deleted, with {plural(len(numbers), 'version')},"
+        command = f"treaty subject delete {shlex.quote(name)}"
+    users = await find_users(request, subject, going, is_permanent=is_permanent, is_whole=not number)
+    words += " for good." if is_permanent else " softly: what is deleted can still be read by its id."
+    members = {"name": name, "version": str(number or ""), "permanent": "yes" if is_permanent else ""}
+    command += " --permanent" if is_permanent else ""
+    page = confirm(
+        f"Delete {what}", words, with_address(request, command), members, action="delete",
+        back=link_to("subject", name=name), is_dangerous=True,
+    )  # fmt: skip
+    values = {**page.values, "users": users, "is_permanent": is_permanent, "name": name}
+    values["is_refused"] = users.refuses(is_permanent=is_permanent)
+    return WebPage("delete.html", page.title, values, "subjects")
+
+
+async def find_users(
+    request: PageRequest, subject: Subject, going: list[VersionFound], *, is_permanent: bool, is_whole: bool
+) -> DeletionUsers:
+    """Return who uses versions of a subject, those outside of it if it goes as a whole."""
+    versions: set[tuple[str, int]] = set()
+    hidden: set[int] = set()
+    for version in going:
+        asked = ReferencedBy(subject, version.number, deleted=is_permanent)
+        found = await request.ask_or_none(asked, Refusal)
+        for schema_id in (found.ids if found else ())[:ROWS]:
+            place = UsesOf(schema_id, Subject(subject.context, ""), visible="all" if is_permanent else "live")
+            uses = await request.ask_or_none(place, NotFound)
+            seen = uses.uses if uses else ()
+            versions.update(one for one in seen if not (is_whole and subject_of(one[0]) == subject))
+            hidden.update(() if seen else (schema_id,))
+    sources = await list_pinned_sources(request, subject)
+    if not is_whole:
+        ids = {version.schema_id for version in going}
+        sources = [
+            one
+            for one in sources
+            if any(part and part.pin and part.pin.schema_id in ids for part in (one.key, one.value))
+        ]
+    listed = await request.ask_or_none(ListAssociations(OfSubject(subject), limit=ROWS), Refusal) if is_whole else None
+    topics = tuple(one.resource.name for one in listed.associations) if listed else ()
+    return DeletionUsers(tuple(sorted(versions)[:ROWS]), len(hidden), tuple(sources[:ROWS]), topics)
+
+
+async def delete(request: PageRequest) -> PageMoved:
+    """Delete a subject or a version; the form comes from the page that has shown it."""
+    form = request.form or {}
+    name, number = form.get("name", ""), form.get("version", "")
+    if not name or form.get("confirmed") != "yes" or not (not number or is_number(number)):
+        raise PageError(400, "the form can't be read", "open the subject, and begin with Delete there")
+    subject, is_permanent = subject_of(name), form.get("permanent") == "yes"
+    if number:
+        await request.ask(DeleteVersion(subject, int(number), permanent=is_permanent))
+        remaining = await request.ask_or_none(ListVersions(subject, visible="all"), NotFound)
+        return PageMoved(link_to("subject", name=name) if remaining else "subjects")
+    await request.ask(DeleteSubject(subject, permanent=is_permanent))
+    return PageMoved("subjects" if is_permanent else link_to("subjects", state="deleted", q=name))
