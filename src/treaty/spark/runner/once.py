@@ -20,6 +20,7 @@ from treaty.core.sources import RUNNING, Incarnation, Source, SourceColumn
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
+from treaty.spark.runner.row_order import carry_order
 from treaty.spark.runner.sinks import DeltaSink
 from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener
 
@@ -102,7 +103,8 @@ class OnceRunner:
         sink = DeltaSink(opener.folder(source), f"treaty-{place}", result.schema, key)
         folder = self.checkpoints / place
         return (
-            result.writeStream.queryName(f"{source.name} {place}")
+            (carry_order(result) if key else result)
+            .writeStream.queryName(f"{source.name} {place}")
             .option("checkpointLocation", str(folder))
             .outputMode(plan.output_mode)
             .trigger(availableNow=True)

@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 from treaty.core.column_types.tokens import print_name
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
+from treaty.spark.runner.row_order import keep_last
 
 CHANGES = "_treaty_changes"
 MERGE_SETTINGS = {"spark.sql.runSQLOnFiles": "true"}
@@ -25,9 +26,12 @@ class DeltaSink:
     key: tuple[str, ...] = ()
 
     def write(self, batch: DataFrame, number: int) -> None:
-        """Write the rows of a batch: appended without a key, else in the place of the rows with their keys."""
+        """Write the rows of a batch: appended without a key, else in the place of the rows with their keys. Of several
+        rows with one key the last one stays.
+        """
         table, write = LakeTable(self.folder), WriteId(self.writer, number)
-        rows = batch.select(*(print_name(one.name) for one in self.columns))
+        rows = keep_last(batch, self.key) if self.key else batch
+        rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:
             delta.append(rows, table, write)
             return

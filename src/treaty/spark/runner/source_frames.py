@@ -18,6 +18,7 @@ from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
+from treaty.spark.runner.row_order import ORDER, place_of_line, place_of_record
 
 RECORDS = "key BINARY, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, timestamp TIMESTAMP"
 """Columns of the files of a source."""
@@ -67,7 +68,7 @@ class SourceOpener:
             if streaming
             else frame
         )
-        return counted.where(~F.col(BAD)).drop(BAD)
+        return counted.where(~F.col(BAD)).drop(BAD, ORDER)
 
     def folder(self, source: Source) -> str:
         """Return the folder of a source. Raises `SourceNotRunnableError` for one outside of the root."""
@@ -91,11 +92,12 @@ class SourceOpener:
         reader = self.spark.readStream if streaming else self.spark.read
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT, "pathGlobFilter": "[!_.]*"}
         frame = reader.schema(f"{ddl}, {CORRUPT} STRING").options(**options).json(self.folder(source))
-        return frame.withColumn(BAD, F.col(CORRUPT).isNotNull()).drop(CORRUPT)
+        return frame.withColumns({BAD: F.col(CORRUPT).isNotNull(), ORDER: place_of_line()}).drop(CORRUPT)
 
     def _decode(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> DataFrame:
         reader = self.spark.readStream if streaming else self.spark.read
-        frame = reader.schema(RECORDS).parquet(self.folder(source)).where(F.col("value").isNotNull())
+        frame = reader.schema(RECORDS).parquet(self.folder(source)).withColumn(ORDER, place_of_record())
+        frame = frame.where(F.col("value").isNotNull())
         types = {one.name: one.type for one in columns}
         bad: list[Column] = []
         for side, part in (("key", source.key), ("value", source.value)):
@@ -106,7 +108,7 @@ class SourceOpener:
         broken = bad[0] if bad else F.lit(False)
         for one in bad[1:]:
             broken = broken | one
-        return frame.select(*selected, broken.alias(BAD))
+        return frame.select(*selected, broken.alias(BAD), ORDER)
 
     def _plan(self, part: SourcePart) -> DecodePlan:
         """The decode plan of one half of a record, whose reader is the version that the source is bound to."""

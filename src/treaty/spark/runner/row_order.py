@@ -1,0 +1,72 @@
+"""The order of the rows of a batch: which of two rows with one key is the later one.
+
+A row of a source carries its place below the columns that a body sees. `carry_order` leads it through the body to the result, so that a
+table keeps the last row of each key.
+"""
+
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from treaty.core.column_types.tokens import print_name
+
+ORDER = "_treaty_order"
+"""The place of a row: the time of its file in ms, the path, and what comes first in the file."""
+
+
+def place_of_record() -> Column:
+    """Return the place of a record in a folder of Parquet files: later files come later, then later times and later rows."""
+    names = ("_metadata.file_modification_time", "timestamp", "_metadata.file_path", "_metadata.row_index")
+    return F.struct(*(F.col(name).alias(f"p{number}") for number, name in enumerate(names)))
+
+
+def place_of_line() -> Column:
+    """Return the place of the part of a file of lines in which a line is: later files come later, then later parts."""
+    names = ("_metadata.file_modification_time", "_metadata.file_path", "_metadata.file_block_start")
+    return F.struct(*(F.col(name).alias(f"p{number}") for number, name in enumerate(names)))
+
+
+def carry_order(result: DataFrame) -> DataFrame:
+    """Return the rows of a body with the column `ORDER` of the source that they come from.
+
+    Where they come from several (joins, unions), or from none that has the column, the result is the one that was given.
+    """
+    plan = result._jdf.queryExecution().analyzed()  # noqa: SLF001 (Python has no door to it)
+    carried = _carry(plan)
+    if carried is None or ORDER in result.columns:
+        return result
+    session = result.sparkSession
+    jvm: Any = session._jvm  # noqa: SLF001
+    rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, carried)  # noqa: SLF001
+    return DataFrame(rows, session)
+
+
+def _carry(plan: Any) -> Any:
+    """Return a plan whose output has the column; None where it does not come from one child, or ends at an aggregate."""
+    if _find(plan) is not None:
+        return plan
+    children = plan.children()
+    if children.size() != 1 or plan.getClass().getSimpleName() == "Aggregate":
+        return None
+    child = _carry(children.head())
+    if child is None:
+        return None
+    changed = plan.withNewChildren(children.updated(0, child))
+    if plan.getClass().getSimpleName() == "Project":
+        changed = plan.copy(plan.projectList().appended(_find(child)), child)
+    return changed if _find(changed) is not None else None
+
+
+def _find(plan: Any) -> Any:
+    """Return the attribute `ORDER` in the output of a plan; None without one."""
+    output = plan.output()
+    return next((output.apply(at) for at in range(output.size()) if output.apply(at).name() == ORDER), None)
+
+
+def keep_last(batch: DataFrame, key: tuple[str, ...]) -> DataFrame:
+    """Return the last row of each key of a batch: by the column `ORDER`, if there is one, then as Spark has read them."""
+    place = F.struct(*([ORDER] if ORDER in batch.columns else []), F.monotonically_increasing_id().alias("at"))
+    numbered = batch.withColumn(ORDER, place)
+    latest = Window.partitionBy(*map(print_name, key)).orderBy(F.col(ORDER).desc())
+    return numbered.withColumn(ORDER, F.row_number().over(latest)).where(F.col(ORDER) == 1).drop(ORDER)
