@@ -5,6 +5,12 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 
 from tests.real.running import Running
+from treaty.core.messages import metastore as m
+from treaty.core.names import subject_of
+from treaty.core.registry import AsyncRegistry
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
 
 FLIGHT = {
     "type": "record",
@@ -33,6 +39,7 @@ ADDRESSES = {
     "raw": "raw?subject=flights-value&version=2",
     "sources": "sources",
     "source": "source?name=flights",
+    "queries": "queries",
     "types": "types",
     "type": "type?name=Place",
     "search": "search?q=field:carrier",
@@ -49,6 +56,14 @@ ADDRESSES = {
     "limits": "limits",
 }
 """An address of each page."""
+
+
+ORDER = json.dumps({
+    "type": "record", "name": "Order", "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "buyer", "type": {"type": "record", "name": "Buyer", "fields": [{"name": "mail", "type": "string"}, {"name": "age", "type": "int"}]}},
+    ],
+})  # fmt: skip
 
 
 def list_registrations() -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -72,3 +87,15 @@ def post(server: Running, path: str, body: object) -> None:
     request = urllib.request.Request(server.base + path, json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
         assert answer.status == 200
+
+
+async def add_query(registry: AsyncRegistry) -> None:
+    """Create the stream orders over orders-value, and the query mails, which reads buyer.mail of it."""
+    home, column = subject_of("orders-value"), SourceColumn("mail", "STRING")
+    columns = (SourceColumn("id", "BIGINT"), SourceColumn("buyer", "STRUCT<mail: STRING, age: INT>"))
+    orders = m.SourceDefinition("orders", "STREAM", "", columns, value=SourcePart("AVRO"), place="orders")
+    there = (await registry.ask(m.CreateSource(orders, value_schema=Register(home, Draft(ORDER))))).answer
+    read = SourceRead("orders", there.generation, "orders", columns=("buyer.mail",))
+    plan = QueryPlan("SELECT buyer.mail FROM STREAM orders", (read,), engine="test")
+    mails = m.SourceDefinition("mails", "STREAM", "CREATE STREAM mails", (column,), connector="delta", query=plan)
+    await registry.ask(m.CreateSource(mails))

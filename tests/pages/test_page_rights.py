@@ -44,7 +44,7 @@ async def fill(browser: PageBrowser) -> None:
 
 
 PAGES = [
-    "", "subjects", "subjects?state=all", "subjects?q=shut", "subjects?context=.hidden", "changes", "sources", "types",
+    "", "subjects", "subjects?state=all", "subjects?q=shut", "subjects?context=.hidden", "changes", "sources", "queries", "types", "subjects?origin=confluent",
     "subject?name=open-a", "subject?name=open-r", "subject?name=shut-s", "subject?name=shut-nothing", "schema?subject=open-r",
     "schema?subject=open-a", "schema?subject=shut-s&version=1", "schema?id=2", "schema?id=99", "raw?subject=shut-s", "source?name=shut_stream",
     "graph?subject=open-r", "graph?subject=shut-s", "graph?source=shut_stream", "compare?left=open-a@1&right=shut-s@1",

@@ -197,3 +197,15 @@ def test_an_address_with_too_many_members_and_numbers_with_too_many_digits_are_b
             assert (await browser.follow(name + "9" * 5_000)).status in {400, 422}, name
 
     tell(story)
+
+
+def test_fields_of_a_referred_record_have_its_types_and_tags(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        buyer = '{"type": "record", "name": "Buyer", "namespace": "n", "fields": [{"name": "mail", "type": "string", "confluent:tags": ["PII"]}]}'
+        await browser.register("buyer", buyer)
+        order = '{"type": "record", "name": "Order", "namespace": "n", "fields": [{"name": "buyer", "type": "Buyer"}]}'
+        await browser.register("order", order, references=[{"name": "n.Buyer", "subject": "buyer", "version": 1}])
+        page = await browser.see("schema", subject="order")
+        assert "mail string STRING StringType() no PII" in page.text
+
+    tell(story)

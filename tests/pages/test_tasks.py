@@ -1,38 +1,15 @@
 """Questions that people come with: each is answered on a page, a few clicks from Home."""
 
-import json
 from itertools import pairwise
 
 from tests.pages.browser import PageBrowser, SeenPage
 from tests.pages.conftest import Tell
-from treaty.core.messages import metastore as m
-from treaty.core.names import subject_of
-from treaty.core.requests import Register
-from treaty.core.schema import Draft
-from treaty.core.sources import QueryPlan, SourceColumn, SourcePart, SourceRead
+from tests.pages.registry import add_query
 from treaty.web.pages.column_readers import ColumnReaders
 from treaty.web.pages.page import ROWS
 from treaty.web.schemas.texts import show_text
 
-ORDER = json.dumps({
-    "type": "record", "name": "Order", "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "buyer", "type": {"type": "record", "name": "Buyer", "fields": [{"name": "mail", "type": "string"}, {"name": "age", "type": "int"}]}},
-    ],
-})  # fmt: skip
 USER = '{"type": "record", "name": "U", "fields": [{"name": "order", "type": "Order"}]}'
-
-
-async def add_query(browser: PageBrowser) -> None:
-    """Create the stream orders over orders-value, and the query mails, which reads buyer.mail of it."""
-    home, column = subject_of("orders-value"), SourceColumn("mail", "STRING")
-    columns = (SourceColumn("id", "BIGINT"), SourceColumn("buyer", "STRUCT<mail: STRING, age: INT>"))
-    orders = m.SourceDefinition("orders", "STREAM", "", columns, value=SourcePart("AVRO"), place="orders")
-    there = (await browser.registry.ask(m.CreateSource(orders, value_schema=Register(home, Draft(ORDER))))).answer
-    read = SourceRead("orders", there.generation, "orders", columns=("buyer.mail",))
-    plan = QueryPlan("SELECT buyer.mail FROM STREAM orders", (read,), engine="test")
-    mails = m.SourceDefinition("mails", "STREAM", "CREATE STREAM mails", (column,), connector="delta", query=plan)
-    await browser.registry.ask(m.CreateSource(mails))
 
 
 def cells(page: SeenPage, column: str) -> dict[str, str]:
@@ -52,7 +29,7 @@ def text_of(cell: str) -> str:
 
 def test_who_reads_this_field(tell: Tell) -> None:
     async def story(browser: PageBrowser) -> None:
-        await add_query(browser)
+        await add_query(browser.registry)
         assert cells(await browser.see("source", name="orders"), "Read by") == {"id": "", "buyer": "mails"}
         fields = cells(await browser.see("schema", subject="orders-value"), "Read by")
         assert fields == {"id": "", "buyer": "mails", "mail": "mails", "age": ""}
@@ -73,7 +50,7 @@ def test_fields_of_lists_and_maps_are_met_by_their_paths() -> None:
 
 def test_may_i_delete_this(tell: Tell) -> None:
     async def story(browser: PageBrowser) -> None:
-        await add_query(browser)
+        await add_query(browser.registry)
         await browser.register("free", '"string"')
         reference = [{"name": "Order", "subject": "orders-value", "version": 1}]
         for address, words in (
@@ -107,7 +84,7 @@ def test_what_changed_last_week(tell: Tell) -> None:
         for name in names:
             where = "" if int(name[1:]) % 3 else ":.other:"
             await browser.register(where + name, f'{{"type": "enum", "name": "E", "symbols": ["{name}"]}}')
-        await add_query(browser)
+        await add_query(browser.registry)
         page, pages, seen = await browser.see("changes", days=7), 0, list[str]()
         while True:
             pages += 1

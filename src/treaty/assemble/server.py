@@ -115,9 +115,16 @@ UNPROTECTED = ProtectionSettings()
 
 
 def pages_over(
-    node: RunningNode, settings: PageSettings, protection: ProtectionSettings, active: ActiveProtection | None
+    node: RunningNode,
+    settings: PageSettings,
+    protection: ProtectionSettings,
+    active: ActiveProtection | None,
+    metrics: ServerMetrics | None = None,
 ) -> MountPages | None:
-    """Return what makes the pages for people over a node; None where they are off. Raises `AuthFileError`."""
+    """Return what makes the pages for people over a node; None where they are off. Raises `AuthFileError`.
+
+    `metrics` have the numbers of the other workers.
+    """
     if not settings.enabled:
         return None
     sessions = SessionCookies(settings.read_key())
@@ -128,11 +135,23 @@ def pages_over(
     def load(registry: AsyncRegistry) -> MountedDialect:
         from treaty.assemble.pages import MountedPages, tail_of  # noqa: PLC0415 (see LatePages)
         from treaty.web.pages.application import PageApplication  # noqa: PLC0415
-        from treaty.web.pages.page import ServerFacts  # noqa: PLC0415
+        from treaty.web.pages.page import LeadingNode, ServerFacts  # noqa: PLC0415
 
         path = protection.audit
         audit = None if path is None or path == STDERR else tail_of(path)
-        server = ServerFacts(RELEASE, node.status, read_only=protection.read_only, audit=audit)
+
+        async def find_leader() -> LeadingNode | None:
+            leader = await node.leader() if isinstance(node, Node) else None
+            return None if leader is None else LeadingNode(leader.address, leader.mine)
+
+        server = ServerFacts(
+            RELEASE,
+            node.status,
+            read_only=protection.read_only,
+            audit=audit,
+            workers=None if metrics is None else metrics.workers,
+            leader=find_leader,
+        )
         return MountedPages(PageApplication(server), registry, sessions, authenticator)
 
     return lambda registry: LatePages(partial(load, registry))
@@ -195,7 +214,7 @@ async def serve(
                 node.validate_value, destination, lambda: {} if manner.project is None else manner.project.open
             ),
         )
-        pages = pages_over(node, manner.pages, protection, active)
+        pages = pages_over(node, manner.pages, protection, active, metrics)
         app = app if pages is None else app.with_pages(pages)
         ready()
         gc.collect()

@@ -20,7 +20,7 @@ from treaty.core.state.commit import PositionToken, as_root
 from treaty.core.state.log_origin import explain_unfinished_restore
 from treaty.core.state.tables import DictTables
 from treaty.core.state.view import Tables
-from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
@@ -349,6 +349,13 @@ class Node:
     def halted(self) -> str:
         """Why this node does not write now; empty if it does."""
         return self._queue.read_only or self._queue.write_failure
+
+    async def leader(self) -> Leader | None:
+        """Return the node that decides changes, as far as this one knows; None where all nodes are alike, or the log is unreachable."""
+        try:
+            return await self._log.leader()
+        except (LogUnavailableError, LogDamagedError):
+            return None
 
     def status(self) -> Status:
         """Return the status of this node and its log."""

@@ -40,6 +40,7 @@ PAGES: Mapping[str, ShowPage] = {
     "raw": schema.show_raw,
     "sources": sources.show_sources,
     "source": sources.show_source,
+    "queries": sources.show_queries,
     "types": sources.show_types,
     "type": sources.show_type,
     "search": search.show_search,
@@ -87,7 +88,7 @@ STATIC = "static/"
 """What the addresses of files begin with."""
 MENU = (
     ("", "Home"), ("subjects", "Subjects"), ("search", "Search"), ("compare", "Compare"), ("try", "Try a change"),
-    ("graph", "Graph"), ("sources", "Sources"),
+    ("graph", "Graph"), ("sources", "Sources"), ("queries", "Queries"),
 )  # fmt: skip
 """Entries of the menu: the name of a page and the words for it."""
 

@@ -8,6 +8,7 @@ from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Denied, NotFound, NotOffered
 from treaty.core.requests import ListContexts, ListSubjects
 from treaty.web.pages.latest import ChangePlace, list_latest
+from treaty.web.pages.operator import list_members, node_facts
 from treaty.web.pages.page import PageError, PageRequest, WebPage
 from treaty.web.pages.templates import link_to
 
@@ -40,6 +41,7 @@ async def show_home(request: PageRequest) -> WebPage:
         "type_count": _print_capped(len(types.types), more=bool(types.last)) if types else "0",
         "latest": (await list_latest(request, LATEST)).changes,
         "node": node_facts(request),
+        "members": await list_members(request) if request.viewer.may_read_status else (),
     }
     return WebPage("home.html", "Home", values, "home")
 
@@ -56,22 +58,6 @@ async def _count(request: PageRequest) -> Mapping[str, str]:
 
 def _print_capped(number: int, *, more: bool) -> str:
     return f"more than {min(number, COUNTED):,}" if more else f"{number:,}"
-
-
-def node_facts(request: PageRequest) -> Mapping[str, str]:
-    """Return how the node is, in words that say nothing of what it stores."""
-    status: Any = request.server.status()
-    trouble = getattr(status, "trouble", "")
-    refusing = getattr(status, "read_only", "") or getattr(status, "refusing", "")
-    if trouble:
-        health, word = "bad", "The log cannot be reached; what is shown may be old."
-    elif refusing:
-        health, word = "warn", "Reads work, changes are rejected now."
-    elif request.server.read_only:
-        health, word = "ok", "Works; this server takes no changes."
-    else:
-        health, word = "ok", "Works: reads and writes."
-    return {"health": health, "word": word, "sequence": f"{getattr(status, 'sequence', 0):,}"}
 
 
 async def show_changes(request: PageRequest) -> WebPage:

@@ -1,13 +1,15 @@
 """The state of this node, the limits in force, and the audit log of this server, for those who may see them."""
 
 import json
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from treaty.core import limits
-from treaty.core.refusals import Forbidden
-from treaty.web.pages.home import node_facts
+from treaty.core.messages.query_feed import ListQueries
+from treaty.core.refusals import Denied, Forbidden, NotFound, NotOffered
 from treaty.web.pages.page import PageRequest, WebPage
+from treaty.web.pages.templates import status_link
 
 AUDIT_LINES = 200
 """Lines of the audit log that a page shows."""
@@ -20,21 +22,94 @@ def refuse_others(request: PageRequest) -> None:
         raise Forbidden.of("RIGHTS", message, allowed="a rule that gives admin on subjects * and contexts *")
 
 
+def node_facts(request: PageRequest) -> Mapping[str, str]:
+    """Return how the node is, in words that say nothing of what it stores."""
+    status: Any = request.server.status()
+    trouble = getattr(status, "trouble", "")
+    refusing = getattr(status, "read_only", "") or getattr(status, "refusing", "")
+    if trouble:
+        health, word = "bad", "The log cannot be reached; what is shown may be old."
+    elif refusing:
+        health, word = "warn", "Reads work, changes are rejected now."
+    elif request.server.read_only:
+        health, word = "ok", "Works; this server takes no changes."
+    else:
+        health, word = "ok", "Works: reads and writes."
+    return {"health": health, "word": word, "sequence": f"{getattr(status, 'sequence', 0):,}"}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMember:
+    """A process that belongs to the registry: what it is, how it is in words, and the address at which it says more of itself."""
+
+    name: str
+    health: str
+    """ok, warn or bad."""
+    word: str
+    address: str = ""
+
+
+async def list_members(request: PageRequest) -> list[SystemMember]:
+    """Return this node, the workers beside it, the node that decides changes, and the runners of queries.
+
+    No other node is asked: workers have written down how they are, and of others the address is known.
+    """
+    facts = node_facts(request)
+    members = [SystemMember("this node", facts["health"], facts["word"], "node")]
+    workers = request.server.workers() if request.server.workers else {}
+    if len(workers) > 1:
+        members += [_describe_worker(name, gauges) for name, gauges in sorted(workers.items())]
+    leader = await request.server.leader() if request.server.leader else None
+    if leader is not None:
+        word = (
+            "Decides changes."
+            if leader.is_own
+            else f"Decides changes for all, at {leader.address or 'no known address'}."
+        )
+        name = "this node" if leader.is_own else "another node"
+        members.append(SystemMember(name, "ok", word, "" if leader.is_own else status_link(leader.address, "/readyz")))
+    feed = await request.ask_or_none(ListQueries(limit=1), Denied, NotFound, NotOffered)
+    for runner in feed.runners if feed else ():
+        members.append(
+            SystemMember(
+                f"runner {runner.name}",
+                "ok",
+                f"Holds its lease since sequence {runner.epoch:,}.",
+                status_link(runner.address),
+            )
+        )
+    return members
+
+
+def _describe_worker(name: str, gauges: Mapping[str, float]) -> SystemMember:
+    """Return how a worker of this server was at its last beat."""
+    sequence = f"at sequence {round(gauges.get('sequence', 0)):,}"
+    if gauges.get("trouble"):
+        return SystemMember(f"worker {name}", "bad", f"The log cannot be reached, {sequence}.")
+    if gauges.get("read_only") or gauges.get("refusing"):
+        return SystemMember(f"worker {name}", "warn", f"Reads work, changes are rejected now, {sequence}.")
+    return SystemMember(f"worker {name}", "ok", f"Works, {sequence}.")
+
+
 async def show_node(request: PageRequest) -> WebPage:
     """Show how this node is, its position in the log, and what it has counted."""
     refuse_others(request)
     status: Any = request.server.status()
     members = {one.name: getattr(status, one.name) for one in fields(status)} if is_dataclass(status) else dict(status)
     groups: dict[str, list[tuple[str, str]]] = {"Node": []}
+    names = {"kept": "stored", "counts": "since the start"}
     for name, value in members.items():
         if is_dataclass(value):
-            groups[_words(name)] = [(_words(one.name), _print(getattr(value, one.name))) for one in fields(value)]
+            groups[names.get(name) or _words(name)] = [
+                (_words(one.name), _print(getattr(value, one.name))) for one in fields(value)
+            ]
         else:
             groups["Node"].append((_words(name), _print(value)))
     audit = request.server.audit
     values = {
         "groups": groups,
         "node": node_facts(request),
+        "members": await list_members(request),
         "audit": [_read_line(line) for line in audit(AUDIT_LINES)] if audit else None,
     }
     return WebPage("node.html", "Node", values, "node")

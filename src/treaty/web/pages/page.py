@@ -1,7 +1,7 @@
 """What a page is made from and what it becomes: the request, the viewer, the answer."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -76,6 +76,14 @@ class PageViewer:
 
 
 @dataclass(frozen=True, slots=True)
+class LeadingNode:
+    """The node that decides changes: its address, empty if it is not known, and whether it is this one."""
+
+    address: str
+    is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServerFacts:
     """What pages say about the server: its version, its own status, whether it writes at all, and its address as asked."""
 
@@ -85,6 +93,10 @@ class ServerFacts:
     address: str = ""
     audit: Callable[[int], list[str]] | None = field(default=None, repr=False)
     """The last so many lines of the audit log; None where it is no file."""
+    workers: Callable[[], Mapping[str, Mapping[str, float]]] | None = field(default=None, repr=False)
+    """The gauges of all workers of this server by worker, as of their last beat."""
+    leader: Callable[[], Awaitable[LeadingNode | None]] | None = field(default=None, repr=False)
+    """The node that decides changes, as far as this one knows; None where all nodes are alike."""
     clock: Callable[[], float] = field(default=time.time, repr=False)
     """Seconds since the epoch."""
 

@@ -26,6 +26,8 @@ FIELDS = 200
 USES = 200
 """Uses of a schema that a page lists."""
 EXAMPLE_CHARACTERS = 4_000
+EXAMPLE_SEEDS = (7, 3, 11, 19, 23, 31)
+"""Seeds of the example values of which the plainest is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +132,17 @@ def _example(form: Format[Any], resolved: ResolvedSchema) -> str:
     if form.example is None:
         return ""
     try:
-        value = form.example(form.parse(resolved, False), 7)
+        parsed = form.parse(resolved, False)
+        texts = [lay_out("JSON", form.example(parsed, seed)) for seed in EXAMPLE_SEEDS]
     except (ValueError, InvalidSchemaError, RegistryError, RecursionError):
         return ""
-    text = lay_out("JSON", value)
+    text = min(texts, key=_count_unusual)
     return text if len(text) <= EXAMPLE_CHARACTERS else f"{text[:EXAMPLE_CHARACTERS]}\n…"
+
+
+def _count_unusual(text: str) -> int:
+    """Return how many characters of a text people don't read easily."""
+    return sum(not character.isascii() for character in text) + text.count("\\")
 
 
 async def show_raw(request: PageRequest) -> RawText:

@@ -1,5 +1,9 @@
 """Sources and named types of the metastore, with their queries: lists, and a page for each."""
 
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from treaty.core.messages.metastore import (
     DescribeSource,
     DescribeType,
@@ -9,16 +13,85 @@ from treaty.core.messages.metastore import (
     ListTypes,
 )
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
-from treaty.core.refusals import Refusal
-from treaty.core.sources import SourcePart
+from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.refusals import Denied, NotFound, NotOffered, Refusal
+from treaty.core.sources import BAD, QUERY, RUNNING, Source, SourcePart
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.pages.column_readers import find_column_readers
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
 from treaty.web.pages.subject import pin_place
-from treaty.web.pages.templates import link_to, link_to_use, mark_all_unseen
+from treaty.web.pages.templates import link_to, link_to_use, mark_all_unseen, status_link
 from treaty.web.schemas.texts import show_text
 
+BEFORE_SURROGATES = 0xD7FF
 KINDS = ("", "STREAM", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """How a part of a source is run, as far as rows say: a word for it, why, and the address of its runner's status."""
+
+    part: str
+    word: str
+    health: str
+    """good, warn or bad."""
+    reason: str
+    address: str = ""
+
+
+def list_states(fed: FedQuery, runners: Mapping[str, FedRunner]) -> list[RunState]:
+    """Return how the parts of a source are run: its query, and the bad rows of the source that it has them of."""
+    source, assigned = fed.source, {one.part: one for one in fed.assigned}
+    parts = (QUERY,) if source.query is not None else (BAD,)
+    states: list[RunState] = []
+    for part in dict.fromkeys((*parts, *assigned)):
+        place = assigned.get(part)
+        runner = runners.get(place.runner) if place else None
+        address = status_link(runner.address) if runner else ""
+        if source.query is not None and source.desired != RUNNING:
+            reason = f"RESUME {source.name} continues it where it stopped."
+            states.append(RunState(part, source.desired.lower(), "warn", reason, address))
+        elif place is None:
+            states.append(RunState(part, "waiting", "warn", "No runner has it; one takes it when it is started."))
+        elif runner is None:
+            reason = f"Runner {place.runner} is gone; another one takes it when it is started."
+            states.append(RunState(part, "lost", "bad", reason))
+        else:
+            states.append(RunState(part, "running", "good", f"Runner {place.runner} has it.", address))
+    return states
+
+
+async def show_queries(request: PageRequest) -> WebPage:
+    """Show a page of queries and of streams of bad rows: how each is run, why, and by which runner."""
+    feed = await request.ask(ListQueries(after=request.raw("after"), limit=ROWS))
+    first = feed if not request.raw("after") else await request.ask(ListQueries(limit=1))
+    runners = {one.name: one for one in first.runners}
+    values = {
+        "queries": [(one.source, list_states(one, runners)) for one in feed.queries],
+        "runners": [(one, status_link(one.address)) for one in first.runners],
+        "next_page": link_to("queries", after=feed.last) if feed.last else "",
+        "first_page": "queries" if request.raw("after") else "",
+    }
+    return WebPage("queries.html", "Queries", values, "queries")
+
+
+async def find_states(request: PageRequest, source: Source) -> list[RunState]:
+    """Return how the parts of one source are run; none for one that is not run, and where the viewer may not see it."""
+    if source.query is None and not source.origin:
+        return []
+    key = key_of_name(source.name)
+    place = ord(key[-1]) - 1
+    place = BEFORE_SURROGATES if 0xD800 <= place <= 0xDFFF else place
+    before = f"{key[:-1]}{chr(place)}{chr(sys.maxunicode)}"  # right before the key, so that a page begins with it
+    feed = await request.ask_or_none(ListQueries(after=before, limit=1), Denied, NotFound, NotOffered)
+    first = await request.ask_or_none(ListQueries(limit=1), Denied, NotFound, NotOffered)
+    runners = {one.name: one for one in (first.runners if first else ())}
+    return [
+        state
+        for fed in (feed.queries if feed else ())
+        if key_of_name(fed.source.name) == key
+        for state in list_states(fed, runners)
+    ]
 
 
 async def show_sources(request: PageRequest) -> WebPage:
@@ -51,11 +124,20 @@ async def show_source(request: PageRequest) -> WebPage:
         "dependents": dependents.dependents if dependents else (),
         "upstreams": [(one, link_to_use(one.kind, one.name)) for one in (dependents.upstreams if dependents else ())],
         "statement": show_text("SQL", source.statement, mark_all_unseen),
-        "body": show_text("SQL", source.query.plan.body, mark_all_unseen) if source.query else None,
         "pins": [
             (side, part, str(pin_place(part) or ""), await _find_pinned_number(request, part))
             for side, part in (("key", source.key), ("value", source.value))
             if part
+        ],
+        "states": await find_states(request, source),
+        "bad_rows": [
+            one.name
+            for one in (dependents.dependents if dependents else ())
+            if (one.effect, one.depth) == ("goes along", 1)
+        ],
+        "revisions": [
+            (one, show_text("SQL", one.plan.body, mark_all_unseen))
+            for one in ((source.query, *reversed(source.previous)) if source.query else ())
         ],
         "column_readers": await find_column_readers(request, [found]),
         "may_pause": request.viewer.may_source("pause", key_of_name(source.name)),

@@ -1,9 +1,12 @@
 """The list of subjects, a page at a time, with filters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.core.answers import VersionFound
+from treaty.core.messages.groups import GetSubject
 from treaty.core.names import EVERYWHERE, Subject, subject_of
+from treaty.core.refusals import Refusal
 from treaty.core.requests import ListContexts, ListSchemas, Visible
 from treaty.formats.registry import find_formats
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
@@ -11,6 +14,14 @@ from treaty.web.pages.templates import link_to
 
 LOOKED_AT = 500
 """Subjects that one page looks through for a filter that the list of names does not answer."""
+ORIGINS: Mapping[str, str] = {
+    "confluent": "Confluent",
+    "pravega": "Pravega",
+    "schema-repo": "schema-repo",
+    "avro-1124": "AVRO-1124",
+    "iglu": "Iglu",
+}
+"""APIs by which subjects are made, with the words for them."""
 STATES = ("live", "all", "deleted")
 
 
@@ -21,18 +32,42 @@ class SubjectFilter:
     prefix: Subject
     format: str = ""
     tag: str = ""
+    origin: str = ""
+    """The API that made the subject."""
     visible: Visible = "live"
 
     @property
     def is_narrow(self) -> bool:
         """Whether rows have to be looked at."""
-        return bool(self.format or self.tag)
+        return bool(self.format or self.tag or self.origin)
 
-    def fits(self, version: VersionFound) -> bool:
+    async def fits(self, request: PageRequest, version: VersionFound) -> bool:
         """Return whether a subject with this latest version is wanted."""
         if self.format and version.format != self.format:
             return False
-        return not self.tag or self.tag in tags_of(version)
+        if self.tag and self.tag not in tags_of(version):
+            return False
+        if not self.origin:
+            return True
+        group = await request.ask_or_none(GetSubject(subject_of(version.subject)), Refusal)
+        return group is not None and group.origin == self.origin
+
+    @property
+    def as_search(self) -> str:
+        """The same as a text for the search index, which answers a narrow filter at once."""
+        state = "deleted" if self.visible == "deleted" else ""
+        context = "" if self.prefix.context == EVERYWHERE else self.prefix.context
+        terms = (
+            ("subject", self.prefix.name), ("context", context), ("format", self.format),
+            ("tag", self.tag), ("origin", self.origin), ("state", state),
+        )  # fmt: skip
+        return " ".join(f"{name}:{print_value(value)}" for name, value in terms if value)
+
+
+def print_value(text: str) -> str:
+    """Return a value as a search has it: between quotes where it has blanks; it has no quotes itself."""
+    text = text.replace('"', "*")
+    return f'"{text}"' if " " in text else text
 
 
 def tags_of(version: VersionFound) -> list[str]:
@@ -55,7 +90,7 @@ async def show_subjects(request: PageRequest) -> WebPage:
         for place, version in enumerate(page):
             looked += 1
             last = (version.subject, version.number)
-            if subject_filter.fits(version):
+            if await subject_filter.fits(request, version):
                 rows.append(version)
                 if len(rows) == ROWS:
                     versions = versions[place + 1 :]
@@ -65,7 +100,7 @@ async def show_subjects(request: PageRequest) -> WebPage:
         if not versions:
             last = None
             break
-    members = {name: request.raw(name) for name in ("context", "q", "format", "tag", "state")}
+    members = {name: request.raw(name) for name in ("context", "q", "format", "tag", "origin", "state")}
     values = {
         "rows": [
             {"version": one, "context": subject_of(one.subject).context, "tags": tags_of(one)[:5]} for one in rows
@@ -73,6 +108,8 @@ async def show_subjects(request: PageRequest) -> WebPage:
         "next_page": link_to("subjects", **members, after=last[0]) if last else "",
         "first_page": link_to("subjects", **members) if after else "",
         "looked": looked if subject_filter.is_narrow else 0,
+        "search": link_to("search", q=subject_filter.as_search),
+        "origins": ORIGINS,
         "filter": members,
         "contexts": (await request.ask(ListContexts())).names[:200],
         "formats": find_formats().names,
@@ -88,4 +125,7 @@ def read_filter(request: PageRequest) -> SubjectFilter:
     typed = request.raw("q")
     prefix = subject_of(typed, request.context() or EVERYWHERE)
     visible: Visible = "all" if state == "all" else "deleted" if state == "deleted" else "live"
-    return SubjectFilter(prefix, request.text("format").upper(), request.text("tag"), visible)
+    origin = request.text("origin")
+    if origin and origin not in ORIGINS:
+        raise PageError(400, f"origin = {origin[:50]!r} is none of {', '.join(ORIGINS)}")
+    return SubjectFilter(prefix, request.text("format").upper(), request.text("tag"), origin, visible)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -80,6 +80,15 @@ def link_to_use(kind: str, name: str) -> str:
         return link_to(kind.lower(), name=name)
     subject, word, number = name.rpartition(" version ")
     return link_to("schema", subject=subject, version=number) if kind == "VERSION" and word else ""
+
+
+def status_link(address: str, path: str = "/status") -> str:
+    """Return the address of the status of another process; empty for one that no browser is to open, such as a script."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return f"{address.rstrip('/')}{path}" if parts.scheme in {"http", "https"} and parts.hostname else ""
 
 
 def print_count(number: int) -> str:

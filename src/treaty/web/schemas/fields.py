@@ -1,7 +1,8 @@
 """The fields of a schema as rows of a tree: names, docs, tags, and types in the schema's format, in SQL and in Spark."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,7 +124,7 @@ def spark_type(kind: ColumnType) -> str:
 def read_notes(form: Format[Any], resolved: ResolvedSchema) -> FieldNotes:
     """Return types and tags of the fields of a text, by the dotted way to them."""
     if resolved.format == "AVRO":
-        return _notes_of(_walk_avro(json.loads(resolved.text)))
+        return _notes_of(_walk_avro(json.loads(resolved.text), _referred_texts(resolved)))
     if resolved.format == "JSON":
         return _notes_of(_walk_json(json.loads(resolved.text), "", 0))
     if form.elements is None:
@@ -138,6 +139,20 @@ def read_notes(form: Format[Any], resolved: ResolvedSchema) -> FieldNotes:
     return FieldNotes(types, {})
 
 
+def _referred_texts(resolved: ResolvedSchema) -> Iterator[Any]:
+    """Yield the texts that a schema refers to, each once, with those that they refer to."""
+    waiting, seen = [*resolved.bindings], set[str]()
+    while waiting and len(seen) < REFERRED:
+        meaning = waiting.pop().meaning
+        if meaning.text not in seen:
+            seen.add(meaning.text)
+            waiting += meaning.bindings
+            with suppress(ValueError, RecursionError):
+                yield json.loads(meaning.text)
+
+
+REFERRED = 200
+"""Texts that a schema refers to, directly or not, in which the types of its fields are looked for."""
 Noted = tuple[str, str, tuple[str, ...]]
 """The dotted way to a field, its type, its tags."""
 
@@ -147,9 +162,11 @@ def _notes_of(noted: Iterator[Noted]) -> FieldNotes:
     return FieldNotes({way: kind for way, kind, _ in rows}, {way: tags for way, _, tags in rows if tags})
 
 
-def _walk_avro(schema: Any) -> Iterator[Noted]:
+def _walk_avro(schema: Any, others: Iterable[Any] = ()) -> Iterator[Noted]:
+    """Walk through the fields of a schema; `others` are texts that it refers to, whose named types it uses."""
     names: dict[str, Any] = {}
-    _collect_avro(schema, "", names)
+    for one in (*others, schema):
+        _collect_avro(one, "", names)
     yield from _walk_avro_fields(schema, "", names, ())
 
 

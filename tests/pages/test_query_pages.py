@@ -1,0 +1,112 @@
+"""Pages of queries and of the processes of a registry: how each is, why, and where more of it is told."""
+
+from dataclasses import replace
+
+from tests.pages.browser import PageBrowser
+from tests.pages.conftest import Tell
+from tests.pages.registry import add_query
+from treaty.core.messages.groups import GroupSettings
+from treaty.core.messages.metastore import SetSourceState
+from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner
+from treaty.core.messages.transfers import ImportSubject
+from treaty.core.names import Subject
+from treaty.core.requests import Scope, SetMode
+from treaty.core.sources import PAUSED, Incarnation, QueryPlan, Source
+from treaty.web.pages.operator import list_members
+from treaty.web.pages.page import LeadingNode, PageRequest, PageViewer, ServerFacts
+from treaty.web.pages.sources import list_states
+from treaty.web.pages.templates import status_link
+
+QUERY = Source("STREAM", "mails", "", (), 7, query=Incarnation(7, 1, QueryPlan("SELECT 1")))
+RUNNER = FedRunner("r1", 3, "h", "http://runner.example:9000/")
+
+
+def test_a_query_is_running_waiting_lost_or_paused() -> None:
+    held = (AssignedPart("query", "r1", 3),)
+    for fed, runners, words in (
+        (FedQuery(QUERY, held), {"r1": RUNNER}, [("query", "running", "http://runner.example:9000/status")]),
+        (FedQuery(QUERY), {"r1": RUNNER}, [("query", "waiting", "")]),
+        (FedQuery(QUERY, held), {}, [("query", "lost", "")]),
+        (FedQuery(replace(QUERY, desired=PAUSED)), {}, [("query", "paused", "")]),
+        (FedQuery(replace(QUERY, query=None, origin="x"), (AssignedPart("bad", "r1", 3),)), {"r1": RUNNER},
+         [("bad", "running", "http://runner.example:9000/status")]),
+    ):  # fmt: skip
+        assert [(one.part, one.word, one.address) for one in list_states(fed, runners)] == words
+
+
+def test_an_address_that_a_browser_should_not_open_is_no_link() -> None:
+    for address in (
+        "javascript:alert(1)",
+        "java\nscript:alert(1)",
+        "",
+        "runner:80",
+        "//x",
+        "http://",
+        "http://[",
+        "data:x",
+    ):
+        assert status_link(address) == "", address
+    assert status_link("https://a.example:1/") == "https://a.example:1/status"
+
+
+def test_queries_are_listed_with_their_states_and_a_source_has_its_revisions_and_bad_rows(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await add_query(browser.registry)
+        page = await browser.see("queries")
+        assert "source?name=mails" in page.links
+        assert "source?name=orders" in page.links, "what it reads"
+        assert "waiting" in page.text
+        assert "No runner is registered" in page.text
+        await browser.registry.ask(SetSourceState("mails", PAUSED))
+        source = await browser.see("source", name="mails")
+        assert "RESUME mails continues it" in source.text
+        assert "Checkpoint since" in source.text
+        assert source.text.count("SELECT buyer . mail FROM STREAM orders") == 1
+        sql = "CREATE STREAM flights (a INT) WITH (TOPIC='flights', VALUE_FORMAT='AVRO', BAD_ROWS='true');"
+        await browser.post("/metastore/v1/statements", {"sql": sql})
+        assert "source?name=flights_bad" in (await browser.see("source", name="flights")).links
+        bad = await browser.see("source", name="flights_bad")
+        assert "waiting" in bad.text
+        assert "source?name=flights" in bad.links
+
+    tell(story)
+
+
+def test_subjects_are_filtered_by_the_api_that_made_them(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await browser.register("plain", '"string"')
+        await browser.registry.ask(SetMode(Scope("."), "IMPORT", force=True))
+        await browser.registry.ask(ImportSubject(Subject(".", "sensors"), GroupSettings("pravega")))
+        await browser.registry.ask(SetMode(Scope("."), "READWRITE"))
+        await browser.register("sensors", '"string"')
+        for origin, names in (
+            ("pravega", ["sensors"]),
+            ("confluent", ["plain"]),
+            ("iglu", []),
+            ("", ["plain", "sensors"]),
+        ):
+            page = await browser.see("subjects", origin=origin)
+            assert [one for one in page.links if one.startswith("subject?")] == [f"subject?name={one}" for one in names]
+        assert (await browser.see("subjects", origin="else")).status == 400
+
+    tell(story)
+
+
+def test_home_and_node_show_the_other_processes_to_administrators(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        async def find_leader() -> LeadingNode:
+            return LeadingNode("https://other.example:8081")
+
+        workers = {"0": {"sequence": 4.0}, "1": {"sequence": 3.0, "read_only": 1.0}, "2": {"trouble": 1.0}}
+        facts = ServerFacts("1", lambda: None, workers=lambda: workers, leader=find_leader)
+        members = await list_members(PageRequest(browser.registry, PageViewer(), facts, {}))
+        assert [(one.name, one.health, one.address) for one in members] == [
+            ("this node", "ok", "node"),
+            ("worker 0", "ok", ""),
+            ("worker 1", "warn", ""),
+            ("worker 2", "bad", ""),
+            ("another node", "ok", "https://other.example:8081/readyz"),
+        ]
+        assert "Works: reads and writes." in (await browser.see("node")).text
+
+    tell(story)
