@@ -96,6 +96,7 @@ def build_application(
             cache.digest_key, cache.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             protection.authenticator.forget = cache.forget
             protection.authenticator.find_key = finder_of(node)
+    on_records = None if protection is None else protection.on_records
     authenticate = protection.authenticate if protection is not None else None
     repository = DialectApplication(SCHEMA_REPO, registry)
     dispatcher = RequestDispatcher(
@@ -108,7 +109,7 @@ def build_application(
         mounted=(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
-            DialectApplication(make_metastore_dialect(parts.destination or RecordDestinations()), registry),
+            DialectApplication(make_metastore_dialect(parts.destination or RecordDestinations(), on_records), registry),
             repository,
             DialectApplication(make_iglu_dialect(iglu, parts.validate_value), registry),
         ),

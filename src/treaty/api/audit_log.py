@@ -29,6 +29,8 @@ from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import metastore as m
+from treaty.core.messages.plans import PlanningJobTaken, PlanOutcome
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest
@@ -36,6 +38,7 @@ from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
+from treaty.metastore.records.outcomes import RecordsOutcome
 
 log = logging.getLogger("treaty.audit")
 
@@ -44,6 +47,8 @@ AGAIN_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 """Seconds that the end of the process waits for queued lines."""
 Members = dict[str, object]
+SOURCE_ANSWERS = (m.SourceStored, m.SourcesDropped, PlanOutcome, PlanningJobTaken)
+"""Answers of commands that are about a source or the statement that creates it."""
 
 
 @dataclass(slots=True)
@@ -164,7 +169,7 @@ class AuditLog:
         began, who = time.time(), caller() or RequestCaller()
         about, alias = await self._resolve_alias(request, call.access)
         members: Members = {
-            "time": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+            "time": _print_time(began),
             "principal": call.principal,
             "request": who.request_id,
             "command": call.command_id,
@@ -224,6 +229,39 @@ class AuditLog:
         return _after(answer)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordsAudit:
+    """Records each statement that writes records: caller, source, where it is, how many records, and the outcome."""
+
+    lines: AuditFile
+
+    def __call__(self, outcome: RecordsOutcome) -> None:
+        """Write the line of a statement."""
+        who, source = caller() or RequestCaller(), outcome.source
+        place = {} if source is None else {"topic" if source.connector == "kafka" else "path": source.place}
+        members: Members = {
+            "time": _print_time(outcome.began),
+            "principal": who.principal,
+            "request": who.request_id,
+            "command": outcome.command,
+            "kind": outcome.kind,
+            "source": outcome.name if source is None else source.name,
+            **place,
+            "records": outcome.records,
+        }
+        if outcome.failure is None:
+            members |= {"outcome": "unchanged" if outcome.dry_run else "done", "sequence": outcome.sequence}
+        elif isinstance(outcome.failure, RegistryError):
+            members |= _describe_failure(outcome.failure)
+        else:
+            members |= {"outcome": "unknown", "rule": _rule_of(outcome.failure)}
+        self.lines.put(msgspec.json.encode(members) + b"\n")
+
+
+def _print_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
 def _object(request: Request[Any]) -> Members:
     """Return the object of a command: a subject, a context, or a resource."""
     match request:
@@ -235,6 +273,12 @@ def _object(request: Request[Any]) -> Members:
             return {"resource": resource_id, "cascade": cascade}
         case t.ChangeAssociations(changes=changes):
             return {"resources": [one.resource.id for one in changes]}
+        case m.CreateSource(definition=defined):
+            return {"source": defined.name}
+        case m.CreateType(name=name) | m.DropType(name=name):
+            return {"type": name}
+    if issubclass(OPERATIONS[type(request)].answer, SOURCE_ANSWERS):
+        return {"source": str(getattr(request, "name", ""))}
     scope = getattr(request, "scope", None)
     if isinstance(scope, q.Scope):
         return (

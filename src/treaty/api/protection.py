@@ -6,11 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.api.audit_log import AuditFile, AuditLog
+from treaty.api.audit_log import AuditFile, AuditLog, RecordsAudit
 from treaty.api.auth.authentication import RequestAuthenticator, admit_everyone, open_authentication
 from treaty.api.auth.authorization import AuthorizedRegistry
 from treaty.api.auth.watched_file import AuthFileError
 from treaty.api.dispatcher import Authenticate, RunningNode
+from treaty.metastore.records.outcomes import ReportRecords
 
 STDERR = Path("-")
 """The path that means stderr."""
@@ -43,6 +44,11 @@ class ActiveProtection:
     def authenticate(self) -> Authenticate:
         """What lets requests in."""
         return admit_everyone if self.authenticator is None else self.authenticator
+
+    @property
+    def on_records(self) -> ReportRecords | None:
+        """What gets the outcome of statements that write records; None without an audit log."""
+        return None if self.audit_file is None else RecordsAudit(self.audit_file)
 
     def protect(self, member: RunningNode) -> AuthorizedRegistry:
         """Return the member as those see it who were let in."""

@@ -10,12 +10,13 @@ from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
 from treaty.client.exchanges import Exchange, method_signature
 from treaty.core.limits import COMMAND_ID
-from treaty.core.messages.metastore import ExpectedSource
+from treaty.core.messages.metastore import ExpectedSource, GetDestination, SourceFound
 from treaty.core.messages.plans import WithdrawPlan
 from treaty.core.operations import is_command
 from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
+from treaty.core.sources import Source
 from treaty.core.state.commit import PositionToken
 from treaty.metastore import calls
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
@@ -23,6 +24,7 @@ from treaty.metastore.execution.results import InvalidStatementError, ScriptOutc
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
 from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
+from treaty.metastore.records.outcomes import ReportRecords, reported_records
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
 
@@ -146,14 +148,16 @@ class AsyncMetastore:
         destination: RecordDestination | None = None,
         *,
         planning: PlanningOptions = ASK_PLANNERS,
+        on_records: ReportRecords | None = None,
     ) -> None:
-        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE, and
-        `planning` says how queries are planned.
+        """Carry statements out with the requests of `registry`; `destination` takes the records of INSERT, UPDATE and DELETE,
+        `on_records` gets what these statements came to, and `planning` says how queries are planned.
         """
         self.registry = registry
         self.call = call
         self.destination: RecordDestination = destination or RecordDestinations()
         self.planning = planning
+        self.on_records = on_records
 
     async def run(
         self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
@@ -186,9 +190,11 @@ class AsyncMetastore:
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
             recorder = _AsyncSequenceRecorder(self.registry, place, self.destination)
-            statement = run_statement(parsed, StatementContext(parsed.text, dry_run, expected, self.planning))
+            context = StatementContext(parsed.text, dry_run, expected, self.planning)
+            reported = reported_records(self.on_records, parsed.value, recorder, self.call.command_id, dry_run=dry_run)
             try:
-                result = await run_exchange_async(recorder, statement, self.call)
+                with reported:
+                    result = await run_exchange_async(recorder, run_statement(parsed, context), self.call)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
             results.append(with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
@@ -291,6 +297,7 @@ class _AsyncSequenceRecorder:
         self.place = place
         self.destination = destination
         self.token = PositionToken("", 0, "")
+        self.source: Source | None = None
 
     @property
     def sequence(self) -> int:
@@ -301,6 +308,8 @@ class _AsyncSequenceRecorder:
             return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token
+        if isinstance(reply.answer, SourceFound) and isinstance(request, GetDestination):
+            self.source = reply.answer.source
         return reply
 
     async def close(self) -> None:

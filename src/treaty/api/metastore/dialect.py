@@ -15,15 +15,20 @@ from treaty.core.refusals import RegistryError
 from treaty.core.requests import Request
 from treaty.metastore.execution.results import diagnostic_bodies, result_body
 from treaty.metastore.records.destinations import RecordDestination
+from treaty.metastore.records.outcomes import ReportRecords
 from treaty.wire.confluent.headers import ALWAYS, POSITION
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import MEDIA, MetastoreErrorBody
 
 
-def _reader(destination: RecordDestination) -> Callable[[RequestHead], MetastoreExchange]:
+def _reader(
+    destination: RecordDestination, on_records: ReportRecords | None
+) -> Callable[[RequestHead], MetastoreExchange]:
     def read(head: RequestHead) -> MetastoreExchange:
         refuse_other_than_json(head)
-        return MetastoreExchange(head.open_registry(), head.http, head.values, head.query, destination=destination)
+        return MetastoreExchange(
+            head.open_registry(), head.http, head.values, head.query, destination=destination, on_records=on_records
+        )
 
     return read
 
@@ -48,8 +53,15 @@ def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object]
     return ErrorPage(status, msgspec.json.encode(body), MEDIA)
 
 
-def make_metastore_dialect(destination: RecordDestination) -> HttpDialect[MetastoreExchange]:
-    """Return the metastore's API, whose INSERT, UPDATE and DELETE write to a destination."""
+def make_metastore_dialect(
+    destination: RecordDestination, on_records: ReportRecords | None = None
+) -> HttpDialect[MetastoreExchange]:
+    """Return the metastore's API, whose INSERT, UPDATE and DELETE write to a destination; `on_records` gets what they came to."""
     return HttpDialect(
-        ROUTES, _reader(destination), _print_answer, _print_error, prefixes=(PREFIX.encode(),), failures=(ScriptError,)
+        ROUTES,
+        _reader(destination, on_records),
+        _print_answer,
+        _print_error,
+        prefixes=(PREFIX.encode(),),
+        failures=(ScriptError,),
     )

@@ -31,6 +31,7 @@ from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
 from treaty.metastore.metastore import AsyncMetastore, parse_statements
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
+from treaty.metastore.records.outcomes import ReportRecords
 from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 from treaty.wire.statements import StatementResultsBody, StatementsBody
@@ -63,6 +64,8 @@ class MetastoreExchange:
     """Further headers of the answer."""
     destination: RecordDestination = field(default_factory=RecordDestinations)
     """What takes the records of INSERT, UPDATE and DELETE."""
+    on_records: ReportRecords | None = None
+    """Gets what these statements came to."""
 
     async def body(self, kind: type[B]) -> B:
         """Read the body as JSON of this kind. Raises `Invalid` where it is not."""
@@ -142,7 +145,9 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     expected = x.expected()
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
     planning = PlanningOptions(seconds=body.planning_seconds)
-    metastore = AsyncMetastore(_SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning)
+    metastore = AsyncMetastore(
+        _SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning, on_records=x.on_records
+    )
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)

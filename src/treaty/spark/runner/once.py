@@ -20,7 +20,7 @@ from treaty.core.sources import RUNNING, Incarnation, Source, SourceColumn
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
-from treaty.spark.runner.row_order import carry_order
+from treaty.spark.runner.row_order import propagate_order
 from treaty.spark.runner.sinks import DeltaSink
 from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener
 
@@ -103,7 +103,7 @@ class OnceRunner:
         sink = DeltaSink(opener.folder(source), f"treaty-{place}", result.schema, key)
         folder = self.checkpoints / place
         return (
-            (carry_order(result) if key else result)
+            (propagate_order(result) if key else result)
             .writeStream.queryName(f"{source.name} {place}")
             .option("checkpointLocation", str(folder))
             .outputMode(plan.output_mode)

@@ -1,6 +1,6 @@
 """The order of the rows of a batch: which of two rows with one key is the later one.
 
-A row of a source carries its place below the columns that a body sees. `carry_order` leads it through the body to the result, so that a
+A row of a source carries its place below the columns that a body sees. `propagate_order` leads it through the body to the result, so that a
 table keeps the last row of each key.
 """
 
@@ -27,13 +27,13 @@ def place_of_line() -> Column:
     return F.struct(*(F.col(name).alias(f"p{number}") for number, name in enumerate(names)))
 
 
-def carry_order(result: DataFrame) -> DataFrame:
+def propagate_order(result: DataFrame) -> DataFrame:
     """Return the rows of a body with the column `ORDER` of the source that they come from.
 
     Where they come from several (joins, unions), or from none that has the column, the result is the one that was given.
     """
     plan = result._jdf.queryExecution().analyzed()  # noqa: SLF001 (Python has no door to it)
-    carried = _carry(plan)
+    carried = _propagate(plan)
     if carried is None or ORDER in result.columns:
         return result
     session = result.sparkSession
@@ -42,14 +42,14 @@ def carry_order(result: DataFrame) -> DataFrame:
     return DataFrame(rows, session)
 
 
-def _carry(plan: Any) -> Any:
+def _propagate(plan: Any) -> Any:
     """Return a plan whose output has the column; None where it does not come from one child, or ends at an aggregate."""
     if _find(plan) is not None:
         return plan
     children = plan.children()
     if children.size() != 1 or plan.getClass().getSimpleName() == "Aggregate":
         return None
-    child = _carry(children.head())
+    child = _propagate(children.head())
     if child is None:
         return None
     changed = plan.withNewChildren(children.updated(0, child))
