@@ -24,6 +24,7 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
@@ -280,6 +281,8 @@ STORY: dict[type, tuple[Step, Any]] = {
     w.FinishPlanningJob: (finished_plan, "refused"),
     w.GetPlan: (got_plan, ["refused", "NO"]),
     w.WithdrawPlan: (withdrawn_plan, "expired"),
+    LeaseTopics: (lambda it: it.ask(LeaseTopics("main", "me")).answer.lease is None, False),
+    ListDeletedTopics: (lambda it: [one.holder for one in it.ask(ListDeletedTopics()).answer.leases], ["me"]),
     m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
     m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
@@ -299,7 +302,7 @@ WITHOUT_CONFLUENT = {
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
-    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries,
+    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries, LeaseTopics, ListDeletedTopics,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

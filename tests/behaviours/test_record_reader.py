@@ -13,10 +13,11 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
-from treaty.metastore.records.reader import SourceReader, format_time
+from treaty.metastore.records.reader import SourceReader
 from treaty.metastore.records.selection import equals, make_selection
 from treaty.metastore.sql.script import parse_script
 from treaty.metastore.sql.statements import SelectRecordsStatement
+from treaty.metastore.sql.values import format_time
 
 COLUMNS = "k STRING KEY, i INT, l BIGINT, s STRING, p DECIMAL(9, 2), b BINARY, d DATE, at TIMESTAMP, a ARRAY<INT>, t BOOLEAN, x DOUBLE"
 ROW = "'key', 1, 9007199254740993, 'ß', 1.5, X'00FF', DATE '2026-01-31', TIMESTAMP '2026-01-31 10:00:00.5Z', ARRAY(1, 2), TRUE, 0.5"

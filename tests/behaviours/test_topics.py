@@ -60,7 +60,10 @@ def test_topics_are_shown_by_rows_and_the_cluster_is_named_where_it_is_not_known
         metastore = Metastore(connection.registry)
         for name, topic in (("a", "x"), ("b", "x"), ("c", "y")):
             metastore.run(f"CREATE STREAM {name} (v INT) WITH ({WITH.format(topic)}, PARTITIONS = 2)")
-        assert metastore.run("SHOW TOPICS")[0].rows == (("x", "main", 2, "a, b"), ("y", "main", 2, "c"))
+        assert metastore.run("SHOW TOPICS")[0].rows == (
+            ("x", "main", 2, "a, b", "present"),
+            ("y", "main", 2, "c", "present"),
+        )
         rows = metastore.run("LIST TOPICS EXTENDED")[0].rows
         assert [row[7] for row in rows] == ["unknown", "unknown"]
         assert "--cluster main=FILE" in str(rows[0][8])

@@ -43,7 +43,12 @@ metastore_rows = st.one_of(
     st.builds(
         Row, st.just("dropped"), st.tuples(names), st.none() | st.builds(sources.DroppedSource, described, words, small)
     ),
-    st.builds(Row, st.just("topic"), st.tuples(words, words), st.none() | st.builds(sources.Topic, sources=lists)),
+    st.builds(
+        Row,
+        st.just("topic"),
+        st.tuples(words, words),
+        st.none() | st.builds(sources.Topic, st.sampled_from(["present", "deleted"]), lists, due=small),
+    ),
     st.builds(
         Row,
         st.just("assignment"),
@@ -57,6 +62,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     "type": (("point",), ("\u212a",), ("line",)),
     "dropped": (("a",), ("a_bad",), ("b",)),
     "topic": (("main", "t"), ("main", "u"), ("other", "t")),
+    "topic_lease": (("main",), ("other",)),
     "runner": (("r1",), ("r2",)),
     "planning": (("a",), ("b",)),
 }
@@ -79,7 +85,13 @@ VALUES: Mapping[str, Sequence[Value]] = {
         sources.DroppedSource(_SOURCE, time=7),
         sources.DroppedSource(replace(_SOURCE, origin="a"), time=5),
     ),
-    "topic": (sources.Topic(), sources.Topic("absent"), sources.Topic(sources=("a", "b"))),
+    "topic": (
+        sources.Topic(),
+        sources.Topic("deleted", due=5),
+        sources.Topic("deleting", due=7),
+        sources.Topic(sources=("a", "b")),
+    ),
+    "topic_lease": (sources.TopicLease(1, "a"), sources.TopicLease(2, "b", 3)),
     "runner": (sources.Runner(1), sources.Runner(2, "r1")),
     "planning": (sources.PlanningJob("CREATE"), sources.PlanningJob("CREATE", deadline=5)),
 }

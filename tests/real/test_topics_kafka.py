@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,9 +14,11 @@ from tests.real.running import Running, serving
 from tests.real.test_statements_kafka import post
 from tests.servers.kafka import Kafka
 from treaty import connect, connect_async
+from treaty.assemble.topic_lease import STALE_SECONDS, TopicLeases
 from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.client.kafka.topic_admin import TopicAdmin
 from treaty.core.kafka import KafkaCluster
+from treaty.core.messages.deleted_topics import DeletedTopics, ListDeletedTopics
 from treaty.metastore import Metastore
 
 STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO'{1})"
@@ -68,16 +71,33 @@ class EndedError(Exception):
     """A reconciler ends at a step."""
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_after_an_end_at_any_step_the_next_round_completes(kafka: Kafka, tmp_path: Path, place: int) -> None:
-    names = [f"t{uuid4().hex}" for _ in range(4)]
-    for name in names[:2]:
+LIVES = 200
+GRACE = ", RETENTION_MS = 7000, PARTITIONS = {}, DELETE_GRACE_MS = 0"
+
+
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_after_an_end_at_any_step_each_topic_is_as_its_row_says(kafka: Kafka, tmp_path: Path, place: int) -> None:
+    steps = live_and_end(kafka, tmp_path / "log.db", place)
+    assert len(steps) == place + 1, "the reconciler has ended before its work was done"
+
+
+@pytest.mark.soak
+def test_after_200_ends_each_topic_is_as_its_row_says(kafka: Kafka, tmp_path: Path) -> None:
+    ends = [live_and_end(kafka, tmp_path / f"log-{number}.db", number % 12) for number in range(LIVES)]
+    assert {steps[-1].split()[0] for steps in ends} >= {"lease", "set", "create", "delete", "note"}
+
+
+def live_and_end(kafka: Kafka, log: Path, place: int) -> list[str]:
+    """A reconciler ends at its step of this number; afterwards two others do the rest. Returns the steps up to the end.
+
+    Two topics are to be set, two to be created, and two to be deleted, one of which is not there any more.
+    """
+    names = [f"t{uuid4().hex}" for _ in range(6)]
+    for name in (*names[:2], names[4]):
         kafka.topic(name, 1, {"retention.ms": "1000"})
     cluster = KafkaCluster(kafka.bootstrap)
-
-    sources = ";".join(
-        STREAM.format(name, f", RETENTION_MS = 7000, PARTITIONS = {1 + (name in names[2:])}") for name in names
-    )
+    sources = [STREAM.format(name, GRACE.format(1 + (name in names[2:4]))) for name in names]
+    drops = [f"DROP STREAM {name} DELETE TOPIC" for name in names[4:]]
     steps: list[str] = []
 
     def end(step: str) -> None:
@@ -86,19 +106,71 @@ def test_after_an_end_at_any_step_the_next_round_completes(kafka: Kafka, tmp_pat
             raise EndedError(step)
 
     async def rounds() -> None:
-        async with connect_async(f"sqlite://{tmp_path / 'log.db'}") as connection:
-            with pytest.raises(EndedError):
-                await TopicReconciler(connection.registry, {"main": cluster}, end).settle()
-            both = [TopicReconciler(connection.registry, {"main": cluster}) for _ in range(2)]
+        async with connect_async(f"sqlite://{log}") as connection:
+            registry = connection.registry
+            with suppress(EndedError):
+                await TopicReconciler(registry, {"main": cluster}, end).settle()
+            (lease,) = (await registry.ask(ListDeletedTopics())).answer.leases or (None,)
+            now = [0.0]
+            both = [
+                TopicReconciler(registry, {"main": cluster}, leases=TopicLeases(clock=lambda: now[0])) for _ in "ab"
+            ]
+            assert await both[0].settle()
+            now[0] = STALE_SECONDS if lease is not None else 0.0  # who ended has not given its lease back
             assert await asyncio.gather(*(one.settle() for one in both)) == [True, True]
             quiet: list[str] = []
-            assert await TopicReconciler(connection.registry, {"main": cluster}, quiet.append).settle()
+            assert await TopicReconciler(registry, {"main": cluster}, quiet.append).settle()
             assert quiet == []
+            assert (await registry.ask(ListDeletedTopics())).answer == DeletedTopics()
 
-    with connect(f"sqlite://{tmp_path / 'log.db'}") as connection:
-        Metastore(connection.registry).run(sources)
+    with connect(f"sqlite://{log}") as connection:
+        Metastore(connection.registry).run("; ".join([*sources, *drops]))
     asyncio.run(rounds())
-    assert len(steps) == place + 1
     facts = TopicAdmin(cluster).describe(names)
-    assert {name: one and one.settings["retention.ms"] for name, one in facts.items()} == dict.fromkeys(names, "7000")
-    assert [one and one.partitions for one in (facts[name] for name in names)] == [1, 1, 2, 2]
+    assert [one and one.settings["retention.ms"] for one in facts.values()].count("7000") == 4
+    assert [one and one.partitions for one in (facts[name] for name in names)] == [1, 1, 2, 2, None, None]
+    return steps
+
+
+def test_of_two_servers_one_works_and_a_dropped_topic_goes_once(kafka: Kafka, tmp_path: Path) -> None:
+    """The metric, SHOW TOPICS and DESCRIBE say what is open; one of both servers has changed the topic."""
+    topic, gone = f"t{uuid4().hex}", f"t{uuid4().hex}"
+    kafka.topic(gone)
+    log = ("--log", f"kafka://{kafka.bootstrap}/log-{uuid4().hex}", "--cluster", f"main=kafka://{kafka.bootstrap}")
+    with serving(tmp_path, *log) as first, serving(tmp_path, *log) as second:
+        drop = f"{STREAM.format(gone, ', DELETE_GRACE_MS = 0')}; DROP STREAM {gone} DELETE TOPIC"
+        missing = STREAM.format(f"{topic}_missing", "")
+        _, answer = post(first, f"{STREAM.format(topic, ', PARTITIONS = 2')}; {missing}; {drop}")
+        assert "its topic goes after" in answer["results"][-1]["message"]
+        _, answer = post(second, f"DESCRIBE {topic}_missing EXTENDED")
+        (state,) = (row[1] for row in answer["results"][0]["rows"] if row[0] == "topic")
+        assert state.startswith("WAITING: the topic")
+        await_absence(second, gone)
+        status, _ = post(second, f"ASSERT TOPIC '{topic}' WITH (PARTITIONS = 2) TIMEOUT 30 SECONDS")
+        assert status == 200
+        texts = [one.said.read_text() for one in (first, second)]
+        assert sum(text.count(f"topic {topic} of the cluster main is created") for text in texts) == 1
+        assert sum(text.count(f"topic {gone} of the cluster main is deleted") for text in texts) == 1
+        await_metrics(first, second)
+    assert TopicAdmin(KafkaCluster(kafka.bootstrap)).describe([gone]) == {gone: None}
+
+
+def await_absence(server: Running, topic: str) -> None:
+    """Wait until a topic is not there, and its row is gone."""
+    post(server, f"ASSERT NOT EXISTS TOPIC '{topic}' TIMEOUT 30 SECONDS")
+    for _ in range(100):
+        _, answer = post(server, "SHOW TOPICS")
+        if topic not in [row[0] for row in answer["results"][0]["rows"]]:
+            return
+        time.sleep(0.1)
+    raise AssertionError(answer)
+
+
+def await_metrics(*servers: Running) -> None:
+    """Wait until the metrics of servers say that no topic is to be changed."""
+    for _ in range(200):
+        pages = [one.text("/metrics") for one in servers]
+        if all('treaty_topics_open{worker="0"} 0.0' in page for page in pages):
+            return
+        time.sleep(0.1)
+    raise AssertionError(pages)

@@ -6,12 +6,13 @@ from typing import Any
 
 from tests.simulation import metastore_workload as sources
 from tests.simulation.asker import Asker
-from tests.simulation.judging.model.metastore.state import planning
+from tests.simulation.judging.model.metastore.state import leases, planning, unwanted
 from tests.simulation.metastore_workload import Made, SourceAsker, create_source
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
+from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.refusals import Reason
 from treaty.core.requests import Request
@@ -67,11 +68,24 @@ def of_a_statement(ask: SourceAsker, kind: type) -> Request[Any]:
     return asked
 
 
+def lease_topics(ask: SourceAsker) -> Request[Any]:
+    """Who has the lease mostly, about topics that are to go."""
+    there, going = leases(ask.past()), list(unwanted(ask.past()))
+    cluster = ask.chance.choice([place[0] for place in going] or ["main", ""])
+    names = [place[1] for place in going if place[0] == cluster] or ["t1"]
+    lease = there.get(cluster)
+    holder = lease.holder if lease is not None and ask.often(0.7) else ask.chance.choice(PLANNERS)
+    epoch = 0 if lease is None or ask.often(0.1) else lease.epoch
+    begin, gone = ((tuple(names[:2]) if ask.often(0.5) else ()) for _ in range(2))
+    return LeaseTopics(cluster, holder, epoch, begin, gone, ask.often(0.3))
+
+
 COMMANDS: Sequence[tuple[float, type, Made]] = (
     *sources.COMMANDS,
     (3, p.RequestPlan, request_plan),
     (3, p.TakePlanningJob, take_planning_job),
     (4, p.FinishPlanningJob, finish_planning_job),
+    (2, LeaseTopics, lease_topics),
     (0.5, p.WithdrawPlan, lambda a: of_a_statement(a, p.WithdrawPlan)),
 )
 """What writes: how often, and what."""
@@ -82,6 +96,7 @@ QUERIES: Sequence[tuple[float, type, Made]] = (
         ListQueries,
         lambda a: ListQueries("", 0, a.chance.choice(["", "", "a", "b"]), a.chance.choice([0, 1, 2, 1_000])),
     ),
+    (0.5, ListDeletedTopics, lambda _: ListDeletedTopics()),
     (1, p.GetPlan, lambda a: of_a_statement(a, p.GetPlan)),
     (1, p.ListPlanningJobs, lambda a: p.ListPlanningJobs(a.often(0.5), a.chance.choice([0, 1, 3]))),
 )

@@ -110,6 +110,7 @@ HELP = {
     "versions": "Versions, soft-deleted ones included",
     "schemas": "Schemas",
     "contexts": "Contexts, the default context included",
+    "topics_open": "Topics that are to be created, set or deleted and are not yet; alert if it stays above 0",
     "in_flight": "Requests that the worker is answering; the limit is IN_FLIGHT",
     "node_looks": "Reads of the end of the log; concurrent requests share one",
     "node_reads": "Reads of new commits from the log",

@@ -219,19 +219,24 @@ async def serve(
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again
-        async with _reconciled_topics(node, manner.clusters if sharing.worker == 0 else ()):
+        async with _reconciled_topics(node, manner.clusters if sharing.worker == 0 else (), metrics):
             with closing(destination):
                 await serve_application(app, listening)
     return 0
 
 
 @asynccontextmanager
-async def _reconciled_topics(node: Node, clusters: Sequence[tuple[str, KafkaCluster]]) -> AsyncIterator[None]:
+async def _reconciled_topics(
+    node: Node, clusters: Sequence[tuple[str, KafkaCluster]], metrics: ServerMetrics
+) -> AsyncIterator[None]:
     """In the block topics of the clusters become what the sources over them say."""
     if not clusters:
         yield
         return
-    reconciling = asyncio.create_task(TopicReconciler(node, dict(clusters)).run(), name="topics")
+    reconciling = asyncio.create_task(
+        TopicReconciler(node, dict(clusters), tell_open=lambda count: metrics.gauge("topics_open", count)).run(),
+        name="topics",
+    )
     try:
         yield
     finally:

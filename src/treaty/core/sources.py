@@ -179,13 +179,32 @@ class StoredType:
     extra: Extra = ()
 
 
+PRESENT, DELETED, DELETING = "present", "deleted", "deleting"
+"""Desired states of a topic: there; to go once its time has come; and being deleted now, so that nothing may use it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The desired state of a topic (present or absent), and the keys of all sources that stand over it."""
+    """The desired state of a topic, and the keys of all sources that stand over it. `due` is when a deleted one goes, in ms since
+    the epoch.
+    """
 
-    desired: str = "present"
+    desired: str = PRESENT
     sources: tuple[str, ...] = ()
     settings: Pairs = ()
+    due: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLease:
+    """Who changes the topics of a cluster: the epoch (the sequence of the commit that took the lease), the holder, and how often it
+    was renewed. There is none while no topic is to be changed.
+    """
+
+    epoch: int
+    holder: str
+    renewals: int = 0
     extra: Extra = ()
 
 

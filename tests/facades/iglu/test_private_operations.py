@@ -26,6 +26,7 @@ from treaty.core.messages import policies as p
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
+from treaty.core.messages.deleted_topics import ListDeletedTopics
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
 from treaty.core.messages.query_feed import ListQueries
@@ -124,7 +125,7 @@ def queries() -> Iterator[Request[Any]]:
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
     yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
-    yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"), ListQueries())
+    yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"), ListQueries(), ListDeletedTopics())
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
 

@@ -103,3 +103,16 @@ class TopicAdmin:
             resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
             (done,) = self._open(kafka).incremental_alter_configs([resource]).values()
             done.result(ADMIN_SECONDS * 2)
+
+    def delete(self, topic: str) -> bool:
+        """Delete a topic; return False where there is none. Raises `KafkaClientError`."""
+        kafka = load_library()
+        with translate_errors(kafka, self._cluster.servers, self._heard):
+            (done,) = self._open(kafka).delete_topics([topic], operation_timeout=ADMIN_SECONDS).values()
+            try:
+                done.result(ADMIN_SECONDS * 2)
+            except kafka.KafkaException as error:
+                if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
+                    return False
+                raise
+        return True

@@ -13,6 +13,7 @@ from treaty.core.access.permissions import (
     on_subject,
 )
 from treaty.core.access.rights import Permission, TopicPart
+from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.names import Subject
@@ -70,6 +71,16 @@ def of_request_plan(request: p.RequestPlan) -> Required:
     if request.place:
         topic = [RequiredPermission(("register",), TOPIC, TopicPart(request.place, "", "value"), "/place")]
     return (on_source("register", request.name, "/name"), *topic)
+
+
+def of_lease_topics(request: t.LeaseTopics) -> Required:
+    """Require planning of some source, and deleting the topics that the request is about."""
+    topics = [
+        RequiredPermission(("delete",), TOPIC, TopicPart(name, "", "value"), path)
+        for path, names in (("/begin", request.begin), ("/gone", request.gone))
+        for name in names
+    ]
+    return tuple(dict.fromkeys((*any_source("plan")(request), *topics)))
 
 
 def of_change_source(request: m.ChangeSource) -> Required:

@@ -34,6 +34,8 @@ FORMER_GENERATIONS = 16
 """Generations that a source keeps of the times before it was dropped and brought back."""
 DROP_GRACE = 604_800_000
 """Milliseconds for which a dropped source can come back."""
+TOPICS_DELETED = 1_000
+"""Topics that are to go and are there still."""
 DROPPED_EXPIRED = 8
 """Dropped sources past their period of grace that one command on sources removes."""
 PLANNING_WAITING = 1_000

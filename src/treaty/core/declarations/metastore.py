@@ -7,6 +7,7 @@ from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_al
 from treaty.core.handlers.metastore import (
     changes,
     creation,
+    deleted_topics,
     drops,
     places,
     planners,
@@ -15,6 +16,7 @@ from treaty.core.handlers.metastore import (
     restoration,
     types,
 )
+from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages import query_feed as f
@@ -39,8 +41,8 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
-        "drop-source", m.DropSource, m.SourcesDropped, drops.drop_source, permissions.of_source("delete"), ("CLOSURE",),
-        writes=True, answer_name="sources-dropped", query_before=lambda request: m.DescribeSource(request.name),
+        "drop-source", m.DropSource, m.SourcesDropped, drops.drop_source, permissions.of_source("delete"),
+        ("CLOSURE", "TOPICS_DELETED", "DROP_GRACE"), writes=True, answer_name="sources-dropped", query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
         "undrop-source", m.UndropSource, m.SourceStored, restoration.undrop_source, permissions.of_source("register"),
@@ -86,6 +88,14 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "list-queries", f.ListQueries, f.QueryFeed, queries.list_queries, permissions.any_source("read"),
         ("SOURCES_PAGE", "LONG_POLL_SECONDS"), pauses=True, waits=lambda request, answer: 0 if answer.changed else request.wait,
+    ),
+    Operation(
+        "lease-topics", t.LeaseTopics, t.TopicsLeased, deleted_topics.lease_topics, permissions.of_lease_topics,
+        ("PLANNER_NAME", "NAME_LENGTH", "TOPICS_DELETED"), writes=True, answer_name="topics-leased",
+    ),
+    Operation(
+        "list-deleted-topics", t.ListDeletedTopics, t.DeletedTopics, deleted_topics.list_deleted_topics, permissions.any_source("read"),
+        ("TOPICS_DELETED",),
     ),
     Operation("list-dropped", m.ListDropped, m.DroppedSources, queries.list_dropped, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
     Operation("describe-type", m.DescribeType, m.TypeFound, types.describe_type, permissions.any_source("read")),

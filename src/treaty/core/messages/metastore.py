@@ -94,7 +94,8 @@ class SourceStored:
 class SourcesDropped:
     """What a DROP takes: names of sources in the order in which they go, and the digest that confirms a CASCADE.
 
-    `dropped` is False where nothing was written: for a dry run, and for a missing source with IF EXISTS.
+    `dropped` is False where nothing was written: for a dry run, and for a missing source with IF EXISTS. `topic_due` is when its
+    topic goes, in ms since the epoch; 0: it stays.
     """
 
     names: tuple[str, ...] = ()
@@ -102,6 +103,7 @@ class SourcesDropped:
     dropped: bool = False
     closure: tuple[Dependent, ...] = ()
     notes: tuple[str, ...] = ()
+    topic_due: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from treaty.core.policy import named_policies
 from treaty.core.state import values
 from treaty.core.state.api_key_table import API_KEY, SUBJECT_PRIVATE
 from treaty.core.state.association_table import ASSOCIATION
-from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TYPE
+from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, PLANNING, RUNNER, SOURCE, TOPIC, TOPIC_LEASE, TYPE
 from treaty.core.state.policy_table import POLICY
 from treaty.core.state.schemaver_tables import DRAFT, SUPERSEDED
 from treaty.core.state.table import Index, Table
@@ -321,7 +321,8 @@ AnyTable = Table[Any, Any]
 AnyIndex = Index[Any, Any]
 _ALL: tuple[AnyTable, ...] = (
     CONTENT, SCHEMA, SUBJECT, VERSION, NAME, SUPERSEDED, DRAFT, ENCODING, CODEC, COUNTER, CONFIG, MODE, ASSOCIATION, CONTEXT, OUTCOME,
-    SOURCE, TYPE, DROPPED, TOPIC, RUNNER, ASSIGNMENT, PLANNING, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE, POLICY,
+    SOURCE, TYPE, DROPPED, TOPIC, TOPIC_LEASE, RUNNER, ASSIGNMENT, PLANNING, API_KEY, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
+    POLICY,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
 """Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning

@@ -6,7 +6,7 @@ from typing import ClassVar
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
-from treaty.core.sources import Assignment, DroppedSource, PlanningJob, Runner, Source, StoredType, Topic
+from treaty.core.sources import Assignment, DroppedSource, PlanningJob, Runner, Source, StoredType, Topic, TopicLease
 
 Extra = tuple[tuple[str, str], ...]
 """Members that this version of Treaty does not know: name and JSON text. They are kept."""
@@ -342,7 +342,7 @@ class SnapshotPointer:
 
 StoredValue = (
     Content | Schema | SubjectValue | Version | Name | SupersededVersion | StoredDraft | Encoding | Codec | Counter | ConfigValue | NamedPolicy | Mode | Association | Context
-    | Source | StoredType | DroppedSource | Topic | Runner | Assignment | PlanningJob
+    | Source | StoredType | DroppedSource | Topic | TopicLease | Runner | Assignment | PlanningJob
     | Outcome | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

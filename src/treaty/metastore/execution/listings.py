@@ -16,7 +16,7 @@ from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.pages import list_dropped, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
-from treaty.metastore.execution.topic_statements import show_topics
+from treaty.metastore.execution.topic_statements import describe_topic, show_topics
 from treaty.metastore.sql.properties import PROPERTIES
 from treaty.metastore.sql.statements import DescribeStatement, ShowCreateStatement, ShowStatement
 
@@ -153,6 +153,8 @@ def describe(statement: DescribeStatement) -> Exchange[ResultRows]:
         pins = yield from _name_pins(found.source)
         for name, text in _facts(found.source, pins):
             listing.add(name, text, "", None, "")
+        if state := (yield from describe_topic(found.source)):
+            listing.add("topic", state, "", None, "")
         listing.add("read by", ", ".join(found.readers), "", None, "")
         if found.hidden_readers:
             listing.add("read by others", str(found.hidden_readers), "", None, "")

@@ -34,6 +34,7 @@ from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
 from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
+from treaty.metastore.sql.values import format_time
 
 Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
 """Name, message, rows if there are any, and warnings."""
@@ -78,15 +79,9 @@ def _describe_stored(
 
 def _drop_source(statement: s.DropSourceStatement, context: StatementContext) -> Exchange[Answer]:
     request = DropSource(
-        statement.name,
-        statement.kind,
-        statement.if_exists,
-        statement.cascade,
-        statement.digest,
-        statement.delete_topic,
-        context.expected,
-        context.dry_run,
-    )
+        statement.name, statement.kind, statement.if_exists, statement.cascade, statement.digest, statement.delete_topic,
+        context.expected, context.dry_run,
+    )  # fmt: skip
     dropped: SourcesDropped = yield from request_answer(request)
     if not dropped.names:
         return statement.name, f"{statement.name} does not exist", None, dropped.notes
@@ -95,7 +90,8 @@ def _drop_source(statement: s.DropSourceStatement, context: StatementContext) ->
         listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
     names = ", ".join(dropped.names)
     if dropped.dropped:
-        return statement.name, f"{names} dropped", listing, dropped.notes
+        topic = f"; its topic goes after {format_time(dropped.topic_due)}" if dropped.topic_due else ""
+        return statement.name, f"{names} dropped{topic}", listing, dropped.notes
     if not context.dry_run:
         raise NotLatest.of(
             "CASCADE_DIGEST",

@@ -1,7 +1,7 @@
 """SHOW TOPICS and ASSERT TOPIC: topics by the rows of sources, and with EXTENDED as the brokers have them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,13 +10,27 @@ from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.client.kafka.topic_admin import CLEANUP, RETENTION, TopicAdmin, TopicFacts
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import ASSERT_SECONDS
+from treaty.core.messages.deleted_topics import DeletedTopic, ListDeletedTopics
 from treaty.core.refusals import NotOffered, Unavailable
 from treaty.core.requests import Request
+from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.execution.results import ResultRows
-from treaty.metastore.records.desired_topics import UNKNOWN, list_desired, state_of
+from treaty.metastore.records.desired_topics import (
+    CREATING,
+    DELETED,
+    DELETING,
+    MISSING,
+    PRESENT,
+    UNKNOWN,
+    WAITING,
+    DesiredTopic,
+    list_desired,
+    state_of,
+)
 from treaty.metastore.records.destinations import missing_cluster
 from treaty.metastore.sql.statements import AssertTopicStatement
+from treaty.metastore.sql.values import format_time
 
 MAIN = "main"
 """The cluster of a statement that names none."""
@@ -74,15 +88,37 @@ def _holds(wanted: AssertTopicStatement, facts: TopicFacts | None) -> bool:
 
 
 def show_topics(*, extended: bool) -> Exchange[ResultRows]:
-    """Return the topics of all sources that the caller may read."""
+    """Return the topics of all sources that the caller may read, and those that are to be deleted."""
     desired = list_desired((yield from list_sources()))
+    deleted = yield from request_answer(ListDeletedTopics())
     plain = ("topic", "cluster", "partitions", "sources")
     if not extended:
-        listing = ResultRows(plain)
+        listing = ResultRows((*plain, "desired"))
         for one in desired:
-            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources))
+            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources), PRESENT)
+        for gone in deleted.topics:
+            listing.add(gone.topic, gone.cluster, None, "", _describe_deletion(gone))
         return listing
     listing = ResultRows((*plain, "replicas", "retention_ms", "cleanup_policy", "state", "detail"))
+    facts, troubles = yield from _read_facts(desired)
+    for one in desired:
+        there = facts.get((one.cluster, one.topic))
+        state, detail = (UNKNOWN, troubles[one.cluster]) if one.cluster in troubles else state_of(one, there)
+        settings = {} if there is None else there.settings
+        listing.add(
+            one.topic, one.cluster, there.partitions if there else one.partitions or None, ", ".join(one.sources),
+            there.replicas if there else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
+        )  # fmt: skip
+    for gone in deleted.topics:
+        state = DELETING if gone.begun else DELETED
+        listing.add(gone.topic, gone.cluster, None, "", None, None, None, state, _describe_deletion(gone))
+    return listing
+
+
+def _read_facts(
+    desired: Sequence[DesiredTopic],
+) -> Exchange[tuple[dict[tuple[str, str], TopicFacts | None], dict[str, str]]]:
+    """Return what the brokers have, by cluster and topic, and by cluster why that is not known."""
     facts: dict[tuple[str, str], TopicFacts | None] = {}
     troubles: dict[str, str] = {}
     for cluster in sorted({one.cluster for one in desired}):
@@ -93,15 +129,31 @@ def show_topics(*, extended: bool) -> Exchange[ResultRows]:
             troubles[cluster] = str(error)
         else:
             facts.update({(cluster, topic): one for topic, one in found.items()})
-    for one in desired:
-        there = facts.get((one.cluster, one.topic))
-        state, detail = (UNKNOWN, troubles[one.cluster]) if one.cluster in troubles else state_of(one, there)
-        settings = {} if there is None else there.settings
-        listing.add(
-            one.topic, one.cluster, there.partitions if there else one.partitions or None, ", ".join(one.sources),
-            there.replicas if there else None, settings.get(RETENTION), settings.get(CLEANUP), state, detail,
-        )  # fmt: skip
-    return listing
+    return facts, troubles
+
+
+def _describe_deletion(gone: DeletedTopic) -> str:
+    """Return in words when a topic goes."""
+    if gone.begun:
+        return "is being deleted"
+    return f"deleted after {format_time(gone.due)}, unless UNDROP or another CREATE takes it back"
+
+
+def describe_topic(source: Source) -> Exchange[str]:
+    """Return the state of a source's topic in words: present, WAITING with the reason, or unknown; empty where nothing is known here."""
+    (topic,) = list_desired([source]) or (None,)
+    if topic is None:
+        return ""
+    try:
+        facts = yield from request_answer(ReadTopics(topic.cluster, (topic.topic,)))
+    except NotOffered:
+        return ""
+    except Unavailable as error:
+        return f"{UNKNOWN}: {error}"
+    state, detail = state_of(topic, facts[topic.topic])
+    if state in {MISSING, CREATING}:
+        return f"{WAITING}: the topic {topic.topic} of the cluster {topic.cluster} is not there; {detail}"
+    return f"{state}: {detail}" if detail else state
 
 
 def describe_assertion(statement: AssertTopicStatement) -> str:

@@ -11,6 +11,10 @@ SETTINGS: Mapping[str, str] = {"RETENTION_MS": RETENTION, "CLEANUP_POLICY": CLEA
 PRESENT, MISSING, CREATING, DIFFERS, UNKNOWN = "present", "missing", "creating", "differs", "unknown"
 """States of a topic: as it should be; not there, and no source says how many partitions; not there yet; unlike what sources say;
 or not known, because the cluster is not known here or does not answer."""
+DELETED, DELETING = "deleted", "deleting"
+"""States of a topic whose last source was dropped with it: it goes when its time comes; it is being deleted."""
+WAITING = "WAITING"
+"""The state of a source whose topic is not there."""
 BROKER_REPLICAS = -1
 """As many replicas as the brokers say."""
 

@@ -4,7 +4,6 @@ import base64
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Any
 
@@ -26,6 +25,7 @@ from treaty.core.state.columns import ColumnType, Scalar
 from treaty.core.state.columns import Decimal as DecimalType
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.metastore.columns.sql_types import read_sql_type
+from treaty.metastore.sql.values import format_time
 from treaty.plan.decoded_columns import derive_decoded_columns
 from treaty.plan.frame_format import PRAVEGA
 from treaty.plan.heads import framing_of
@@ -214,12 +214,3 @@ def _read_cell(value: Any, kind: ColumnType) -> Any:
     if isinstance(value, dict) and kind == Scalar("date"):
         return f"{value.get('year', 0):04}-{value.get('month', 0):02}-{value.get('day', 0):02}"
     return value
-
-
-def format_time(milliseconds: int) -> str:
-    """Return a time in ms since the epoch in ISO 8601; one that no calendar has as ``@`` and the number."""
-    seconds, rest = divmod(milliseconds, 1_000)
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03}Z"
-    except (ValueError, OverflowError, OSError):
-        return f"@{milliseconds}"

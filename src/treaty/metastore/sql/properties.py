@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from treaty.core.limits import NAME_LENGTH
+from treaty.core.limits import DROP_GRACE, NAME_LENGTH
 from treaty.core.schema import Pairs
 
 ReadValue = Callable[[str], str | None]
@@ -144,6 +144,12 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     ),
     "CLEANUP_POLICY": _property(
         "what the topic does with old records", "compact", "delete", "compact,delete", alterable=True
+    ),
+    "DELETE_GRACE_MS": _property(
+        "milliseconds for which the topic stays after DROP … DELETE TOPIC; seven days by default",
+        f"0 to {DROP_GRACE}",
+        read=_integer(0, DROP_GRACE),
+        alterable=True,
     ),
     "TIMESTAMP": _property("the column that is the time of a record"),
     "TIMESTAMP_FORMAT": _property("the pattern of that column where it is a text"),

@@ -1,6 +1,7 @@
 """What statements of the metastore consist of, as frozen values: columns of heads, literals and conditions."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from treaty.core.column_types import SqlType
@@ -66,3 +67,12 @@ class OrderTerm:
 
     column: str
     descending: bool = False
+
+
+def format_time(milliseconds: int) -> str:
+    """Return a time in ms since the epoch in ISO 8601; one that no calendar has as ``@`` and the number."""
+    seconds, rest = divmod(milliseconds, 1_000)
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03}Z"
+    except (ValueError, OverflowError, OSError):
+        return f"@{milliseconds}"

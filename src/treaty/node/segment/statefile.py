@@ -64,6 +64,8 @@ SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("dropped", ("é_bad",), sources.DroppedSource(replace(_SOURCE, query=None), "user:a", 5)),
     Row("type", ("é",), sources.StoredType("É", "ARRAY<p>", 1, ("p",))),
     Row("topic", ("main", "t"), sources.Topic(sources=("é",))),
+    Row("topic", ("main", "u"), sources.Topic("deleted", due=5)),
+    Row("topic_lease", ("main",), sources.TopicLease(1, "h")),
     Row("runner", ("r",), sources.Runner(1, "h")),
     Row("assignment", ("query", 1), sources.Assignment("r", 1)),
     Row("planning", ("é",), sources.PlanningJob("CREATE", deadline=5)),

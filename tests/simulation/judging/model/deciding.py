@@ -32,13 +32,22 @@ from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.metastore import changing as source_changing
 from tests.simulation.judging.model.metastore import comparing as source_comparing
-from tests.simulation.judging.model.metastore import creating, dropping, planning, restoring, telling, typing_names
+from tests.simulation.judging.model.metastore import (
+    creating,
+    deleting_topics,
+    dropping,
+    planning,
+    restoring,
+    telling,
+    typing_names,
+)
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
+from treaty.core.messages import deleted_topics as t_topics
 from treaty.core.messages import differences as d
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
@@ -155,6 +164,8 @@ RULES: Mapping[type, Rule] = {
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
     m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),
+    t_topics.LeaseTopics: Rule(deleting_topics.lease_topics, deleting_topics.of_lease_topics, writes=True),
+    t_topics.ListDeletedTopics: Rule(deleting_topics.list_deleted_topics, rights.some_source("read")),
     ListQueries: Rule(telling.list_queries, rights.some_source("read")),
     m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
     m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),

@@ -255,9 +255,18 @@ class TypeChanged:
 
 @dataclass(frozen=True, slots=True)
 class TopicDeleted:
-    """A topic, by its cluster and name, was deleted with the last source over it."""
+    """A topic, by its cluster and name, goes after the last source over it: how, or that it is gone (None)."""
 
     place: tuple[str, str]
+    row: metastore_values.Topic | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseChanged:
+    """The lease on the topics of a cluster is this one now; None: there is none."""
+
+    cluster: str
+    lease: metastore_values.TopicLease | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,5 +316,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged | Answered | OutcomeSettled | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged | Answered | OutcomeSettled | OutcomeDropped | Restored
 )  # fmt: skip

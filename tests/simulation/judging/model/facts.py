@@ -17,6 +17,7 @@ from tests.simulation.judging.model.events import (
     IdsReserved,
     KeyMade,
     KeyRemoved,
+    LeaseChanged,
     ModeChanged,
     NumbersReserved,
     PlanningChanged,
@@ -113,6 +114,8 @@ def _fact_of_metastore(past: Past, table: str, key: Key) -> object:
         return state.dropped(past).get(str(key[0]))
     if table == "topic":
         return state.topic(past, (str(key[0]), str(key[1])))
+    if table == "topic_lease":
+        return state.leases(past).get(str(key[0]))
     return "no rule of the model makes such a row"
 
 
@@ -239,12 +242,14 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
-        elif isinstance(event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged):
+        elif isinstance(
+            event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged
+        ):
             yield from _places_of_metastore(before, event)
 
 
 def _places_of_metastore(
-    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | PlanningChanged
+    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged
 ) -> Iterator[Place]:
     if isinstance(event, DroppedChanged):
         yield "dropped", (event.key,)
@@ -252,6 +257,8 @@ def _places_of_metastore(
         yield "type", (event.key,)
     elif isinstance(event, TopicDeleted):
         yield "topic", event.place
+    elif isinstance(event, LeaseChanged):
+        yield "topic_lease", (event.cluster,)
     elif isinstance(event, PlanningChanged):
         yield "planning", (event.key,)
     else:

@@ -22,10 +22,11 @@ from treaty.core.sources import Source
 from treaty.metastore.execution.results import diagnostic_bodies
 from treaty.metastore.metastore import parse_statements
 from treaty.metastore.records.destinations import missing_cluster
-from treaty.metastore.records.reader import DecodedRecord, SourceReader, format_time
+from treaty.metastore.records.reader import DecodedRecord, SourceReader
 from treaty.metastore.records.selection import make_selection, print_cells
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import PrintStatement, SelectRecordsStatement
+from treaty.metastore.sql.values import format_time
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import StatementResultBody
 

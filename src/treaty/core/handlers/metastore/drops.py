@@ -18,6 +18,7 @@ from treaty.core.handlers.metastore.closure import (
     walk_closure,
 )
 from treaty.core.handlers.metastore.creation import refuse_unexpected
+from treaty.core.handlers.metastore.deleted_topics import due_of, refuse_many_deleted
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
 from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.reads import digest_reads
@@ -85,7 +86,8 @@ def drop_source(view: View, command: Command[DropSource], engine: SchemaEngine) 
     for going, source in drop.going:
         _put_drop(stage, going, source, delete_topic=request.delete_topic and going == key)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
-    return Decision(stage.rows, replace(answer, dropped=True))
+    topic_due = due_of(drop.source, command.time) if request.delete_topic else 0
+    return Decision(stage.rows, replace(answer, dropped=True, topic_due=topic_due))
 
 
 def _plan(view: View, key: SourceKey, source: Source) -> DropPlan:
@@ -110,7 +112,8 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
         source, command.principal, command.time, digest_reads(stage.base, source), digest_types(stage.base, source)
     )
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
-    stage.put(topic_with(stage.view, source, key, present=False, absent=delete_topic))
+    due = due_of(source, command.time) if delete_topic else None
+    stage.put(topic_with(stage.view, source, key, present=False, due=due))
     if source.origin:  # its part is assigned by the generation of the source whose bad rows it has
         return
     assigned = [AssignmentKey(part, source.generation) for part in PARTS]
@@ -176,6 +179,7 @@ def _refuse_topic(view: View, command: Command[DropSource], drop: DropPlan) -> N
     if command.access is not None:
         need = RequiredPermission(("delete",), TOPIC_KIND, TopicPart(topic.topic, "", "value"), "/delete_topic")
         refuse_unless_met(command.access, command.principal, (need,), OPERATION)
+    refuse_many_deleted(view)
     row = view.get(TOPIC, topic)
     going = {key.name for key, _ in drop.going}
     others = [name for name in (row.sources if row else ()) if name not in going]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.pins import is_kept
-from treaty.core.sources import Source, StoredType, Topic
+from treaty.core.sources import PRESENT, Source, StoredType, Topic
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import SourceKey, TopicKey, TypeKey, key_of_name
@@ -51,3 +51,7 @@ def check_topic(view: View, key: TopicKey, value: Topic) -> Iterator[InvariantVi
         source = view.get(SOURCE, SourceKey(name))
         if source is None or (source.cluster, source.place) != (key.cluster, key.topic):
             yield InvariantViolation("SOURCE_MISSING", TOPIC.name, key, f"{name} does not stand over it")
+    if value.sources and value.desired != PRESENT:
+        yield InvariantViolation(
+            "TOPIC_DELETED", TOPIC.name, key, f"it is to go, and {value.sources[0]} stands over it"
+        )

@@ -11,9 +11,9 @@ from treaty.core.access.rights import TopicPart
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.names import find_source
 from treaty.core.messages.metastore import GetDestination, SourceFound
-from treaty.core.refusals import InvalidSource
+from treaty.core.refusals import InvalidSource, SourceUsed
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Source, Topic
+from treaty.core.sources import DELETED, DELETING, PRESENT, Source, Topic
 from treaty.core.state.metastore.indexes import DROPPED_BY_TIME
 from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TopicKey
 from treaty.core.state.metastore.tables import DROPPED, TOPIC
@@ -83,19 +83,30 @@ def topic_of(source: Source) -> TopicKey | None:
     return TopicKey(source.cluster, source.place) if source.connector == KAFKA and source.place else None
 
 
-def topic_with(view: View, source: Source, key: SourceKey, *, present: bool, absent: bool = False) -> list[Row]:
-    """Return the row of a source's topic with or without the source; with `absent` a topic without sources is to go."""
+def topic_with(view: View, source: Source, key: SourceKey, *, present: bool, due: int | None = None) -> list[Row]:
+    """Return the row of a source's topic with or without the source; with `due` a topic without sources goes then (ms).
+
+    Raises `SourceUsed` for a topic that is being deleted and that a source is to stand over.
+    """
     topic = topic_of(source)
     if topic is None:
         return []
     there = view.get(TOPIC, topic) or Topic()
+    if present and there.desired == DELETING:
+        raise SourceUsed.of(
+            "TOPIC_DELETING",
+            f"The topic {topic.topic} is being deleted",
+            path="/name",
+            old=topic.topic,
+            allowed="send it again when the topic is gone, which takes seconds; SHOW TOPICS says so",
+        )
     names = tuple(sorted({*there.sources, key.name} if present else {*there.sources} - {key.name}))
     if names:
-        value = replace(there, sources=names, desired="present")
+        value = replace(there, sources=names, desired=PRESENT, due=0)
         return [] if value == there else [make_row(TOPIC, topic, value)]
-    return [
-        make_row(TOPIC, topic, replace(there, sources=(), desired="absent")) if absent else make_tombstone(TOPIC, topic)
-    ]
+    if due is None:
+        return [make_tombstone(TOPIC, topic)]
+    return [make_row(TOPIC, topic, replace(there, sources=(), desired=DELETED, due=due))]
 
 
 def expired_rows(view: View, time: int) -> list[Row]:

@@ -1,7 +1,7 @@
 """Indexes of the tables of the metastore: who reads, pins and uses what."""
 
 from treaty.core import sources as m
-from treaty.core.state.metastore.keys import DroppedKey, PlanningKey, SourceKey, TypeKey
+from treaty.core.state.metastore.keys import DroppedKey, PlanningKey, SourceKey, TopicKey, TypeKey
 from treaty.core.state.table import Index
 
 PinEntry = tuple[str, str, int, int]
@@ -73,6 +73,10 @@ def _planning_by_deadline(key: PlanningKey, value: m.PlanningJob) -> tuple[tuple
     return (("", value.deadline, key.name),)
 
 
+def _topic_by_due(key: TopicKey, value: m.Topic) -> tuple[tuple[str, int, str, str], ...]:
+    return () if value.desired == m.PRESENT else (("", value.due, key.cluster, key.topic),)
+
+
 SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
 """By (key of a source that it reads)."""
 SOURCE_BY_PIN = Index("source.pin", SourceKey, _source_by_pin, (None, None, None, None))
@@ -99,3 +103,5 @@ DROPPED_BY_ORIGIN = Index("dropped.origin", DroppedKey, _dropped_by_origin, (Non
 """By (key of the source whose bad rows it had)."""
 PLANNING_BY_DEADLINE = Index("planning.deadline", PlanningKey, _planning_by_deadline, (None, None, 0), ordered=True)
 """Entries (an empty text, deadline in ms, key)."""
+TOPIC_BY_DUE = Index("topic.due", TopicKey, _topic_by_due, (None, None, 0, 0), ordered=True)
+"""Entries (an empty text, time in ms, cluster, topic) of topics that are to go."""

@@ -35,6 +35,12 @@ class TopicKey(NamedTuple):
     topic: str
 
 
+class TopicLeaseKey(NamedTuple):
+    """Key of the lease of those who change topics: the cluster."""
+
+    cluster: str
+
+
 class RunnerKey(NamedTuple):
     """Key of a runner."""
 

@@ -13,6 +13,7 @@ from treaty.core.state.metastore.indexes import (
     SOURCE_BY_SUBJECT,
     SOURCE_BY_TYPE,
     SOURCE_QUERIES,
+    TOPIC_BY_DUE,
     TYPE_BY_LOWER,
     TYPE_BY_TYPE,
 )
@@ -23,6 +24,7 @@ from treaty.core.state.metastore.keys import (
     RunnerKey,
     SourceKey,
     TopicKey,
+    TopicLeaseKey,
     TypeKey,
 )
 from treaty.core.state.table import Table
@@ -39,7 +41,8 @@ SOURCE = Table(
 TYPE = Table("type", TypeKey, m.StoredType, (TYPE_BY_TYPE, TYPE_BY_LOWER), ordered=True, counted=lambda _key, _: ())
 """Counted together."""
 DROPPED = Table("dropped", DroppedKey, m.DroppedSource, (DROPPED_BY_TIME, DROPPED_BY_ORIGIN), ordered=True)
-TOPIC = Table("topic", TopicKey, m.Topic, ordered=True)
+TOPIC = Table("topic", TopicKey, m.Topic, (TOPIC_BY_DUE,), ordered=True)
+TOPIC_LEASE = Table("topic_lease", TopicLeaseKey, m.TopicLease, ordered=True)
 RUNNER = Table("runner", RunnerKey, m.Runner, ordered=True)
 ASSIGNMENT = Table("assignment", AssignmentKey, m.Assignment)
 PLANNING = Table(

@@ -15,6 +15,7 @@ from tests.simulation.judging.model.metastore.state import (
     readers,
     sources,
     streams_of_bad_rows,
+    unwanted,
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -29,8 +30,9 @@ from treaty.core.refusals import (
     SourceExists,
     SourceNotFound,
     SourceUsed,
+    TooLarge,
 )
-from treaty.core.sources import DroppedSource, Source
+from treaty.core.sources import DroppedSource, Source, Topic
 
 
 def expired(past: Past, asking: Asking, taken: Collection[str] = ()) -> list[Event]:
@@ -89,10 +91,14 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
             digests_of_types(past, sources(past)[one]),
         )
         events += [SourceChanged(one, None), DroppedChanged(one, kept)]
-    place = place_of(source)
+    place, topic_due = place_of(source), 0
     if request.delete_topic and place is not None:
-        events.append(TopicDeleted(place))
-    return Yes((*events, *expired(past, asking, taken=going)), m.SourcesDropped(names, digest, dropped=True))
+        topic_due = asking.time + limits.DROP_GRACE
+        events.append(TopicDeleted(place, Topic("deleted", due=topic_due)))
+    return Yes(
+        (*events, *expired(past, asking, taken=going)),
+        m.SourcesDropped(names, digest, dropped=True, topic_due=topic_due),
+    )
 
 
 def closure(past: Past, key: str, *, along: bool) -> list[str]:
@@ -131,5 +137,7 @@ def _refuse_topic(past: Past, asking: Asking, source: Source, going: list[str]) 
         raise No(InvalidSource, "TOPIC_NONE")
     if asking.access is not None and not may_bind(asking.access, (place[1], "", "value"), "delete"):
         raise No(Forbidden, "RIGHTS")
+    if len(unwanted(past)) >= limits.TOPICS_DELETED:
+        raise No(TooLarge, "TOPICS_DELETED")
     if set(over(past, place)) - set(going):
         raise No(SourceUsed, "TOPIC_USED")

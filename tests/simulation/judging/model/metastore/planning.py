@@ -11,13 +11,14 @@ from tests.simulation.judging.model.metastore.creating import create_source, ref
 from tests.simulation.judging.model.metastore.defining import refuse_topic_of_read
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
-from tests.simulation.judging.model.metastore.state import key_of, planning, sources
+from tests.simulation.judging.model.metastore.state import key_of, planning, sources, unwanted
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages.associations import EntryRefusal
+from treaty.core.messages.deleted_topics import LeaseTopics
 from treaty.core.refusals import Forbidden, InvalidSource, NotFound, NotLatest, Reason, SourceExists, TooLarge
 from treaty.core.sources import PlanningJob, SenderRule
 
@@ -35,6 +36,9 @@ class SenderAccess:
 
 def times_of(past: Past, asking: Asking) -> tuple[int, ...]:
     """Moments of which the decision may be, by clocks that differ: each side of every deadline and every silence."""
+    if isinstance(asking.request, LeaseTopics):
+        due = {row.due + late for row in unwanted(past).values() for late in (-1, 0)}
+        return (asking.time, *sorted(due))
     if not isinstance(asking.request, OF_THEIR_TIME):
         return (asking.time,)
     jobs = planning(past).values()

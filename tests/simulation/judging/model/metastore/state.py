@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from tests.simulation.judging.model.events import (
     DroppedChanged,
+    LeaseChanged,
     PlanningChanged,
     SourceChanged,
     TopicDeleted,
     TypeChanged,
 )
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, PlanningJob, SchemaPin, Source, StoredType, Topic
+from treaty.core.sources import DroppedSource, PlanningJob, SchemaPin, Source, StoredType, Topic, TopicLease
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""
@@ -56,18 +57,32 @@ def over(past: Past, place: Place) -> list[str]:
     return sorted(key for key, source in sources(past).items() if place_of(source) == place)
 
 
+def unwanted(past: Past) -> dict[Place, Topic]:
+    """Topics that are to go: deleted with their last source, and not taken back by another one."""
+    return past._once("unwanted topics", lambda: _unwanted(past))
+
+
+def _unwanted(past: Past) -> dict[Place, Topic]:
+    rows: dict[Place, Topic | None] = {}
+    for event in past.events:
+        if type(event) is TopicDeleted:
+            rows[event.place] = event.row
+        elif type(event) is SourceChanged:
+            place = place_of(event.source)
+            if place is not None:
+                rows[place] = None
+    return {place: row for place, row in sorted(rows.items()) if row is not None}
+
+
 def topic(past: Past, place: Place) -> Topic | None:
     """The row of a topic: wanted while a source stands over it, unwanted since it was deleted with its last one."""
     keys = over(past, place)
-    if keys:
-        return Topic("present", tuple(keys))
-    deleted = False
-    for event in past.events:
-        if type(event) is TopicDeleted and event.place == place:
-            deleted = True
-        elif type(event) is SourceChanged and place_of(event.source) == place:
-            deleted = False
-    return Topic("absent") if deleted else None
+    return Topic("present", tuple(keys)) if keys else unwanted(past).get(place)
+
+
+def leases(past: Past) -> dict[str, TopicLease]:
+    """Who may change the topics of a cluster, by cluster."""
+    return past._once("leases", lambda: dict(sorted(past._latest(LeaseChanged, "cluster", "lease").items())))
 
 
 # ------------------------------------------------------------------------------------------------------------- pins
