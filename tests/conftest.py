@@ -68,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """JVMs of Spark, those of programs that a test runs too, share an archive of classes."""
-    if item.get_closest_marker("jvm") and "spark" in f"{item.path} {item.fixturenames}":  # type: ignore[attr-defined] # functions have it
+    if item.get_closest_marker("jvm"):
         from tests.servers.archive import environment  # noqa: PLC0415 (asks Spark where its jars are)
 
         os.environ.update(environment())

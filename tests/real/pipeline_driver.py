@@ -4,8 +4,10 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tests.servers.small import SMALL
@@ -65,6 +67,15 @@ def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
         read_tables(spark, root, formats)
     print("ended", flush=True)
     spark.stop()
+    wait_for_jvm()
+
+
+def wait_for_jvm() -> None:
+    """Let the JVM end in order, and wait for it: it leaves its archive of classes when it ends, and whoever started this program kills it after."""
+    process: Popen[bytes] = getattr(SparkContext._gateway, "proc")  # noqa: B009 (the type of the gateway has no process)
+    if process.stdin is not None:
+        process.stdin.close()  # it ends with its stdin
+    process.wait()
 
 
 if __name__ == "__main__":

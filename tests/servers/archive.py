@@ -46,9 +46,8 @@ def environment() -> Mapping[str, str]:
 
 def make() -> None:
     """Make the archive, unless one fits the jars on this disk."""
-    told = environment()
     if not (place := _place(_jars())).exists():
-        _make(place, told)
+        make_archive(place)
 
 
 def _place(jars: Sequence[str]) -> Path:
@@ -76,17 +75,17 @@ def _key(jars: Sequence[str]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-def _make(place: Path, told: Mapping[str, str]) -> None:
+def make_archive(place: Path) -> None:
     """Run a driver over one file; its JVM leaves the archive when it ends. Says so where that fails."""
     sys.stderr.write("Making an archive of Spark's classes (once, half a minute)\n")
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder))
         half = place.with_suffix(f".{os.getpid()}")
         options = f"-XX:ArchiveClassesAtExit={half} {QUICK}"
-        process = subprocess.Popen(  # its JVM has the same stderr: that ends when both have ended
+        process = subprocess.Popen(  # it waits for its JVM, which writes the archive last
             [sys.executable, "-m", DRIVER, folder, "--read"],
             cwd=ROOT,
-            env={**os.environ, **told, "SPARK_SUBMIT_OPTS": options},
+            env={**os.environ, **environment(), "SPARK_SUBMIT_OPTS": options},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -39,7 +39,8 @@ def command(
     """Work off the queries of a registry over files, into Delta tables.
 
     Each query reads what is there since its last run and has not been read, writes it exactly once, and ends; queries that read the
-    results of others run after them. Rows that can't be decoded are left out and counted.
+    results of others run after them. Rows that can't be decoded are left out and counted; of a source with BAD_ROWS they are written into the
+    table of its stream NAME_bad, below the root in the folder _bad.
 
     \b
     Examples:
@@ -70,7 +71,15 @@ def command(
     if as_json:
         screen.say_json(
             [
-                {"name": one.name, "rows": one.rows, "bad": one.bad, "batches": one.batches, "error": one.error}
+                {
+                    "name": one.name,
+                    "rows": one.rows,
+                    "bad": one.bad,
+                    "written": one.written,
+                    "batches": one.batches,
+                    "error": one.error,
+                    "note": one.note,
+                }
                 for one in reports
             ]
         )
@@ -83,5 +92,8 @@ def _say_report(report: "QueryReport") -> None:
     if report.error:
         screen.say(f"{report.name} failed: {report.error}", "red", err=True)
         return
+    if report.note:
+        screen.say(f"{report.name}: nothing to read: {report.note}", "yellow")
+        return
     bad = f", {report.bad:,} of them bad and left out" if report.bad else ""
-    screen.say(f"{report.name}: {report.rows:,} rows{bad}", "green")
+    screen.say(f"{report.name}: {report.rows:,} rows read{bad}, {report.written:,} written", "green")

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from treaty.core.column_types import lower_name
 from treaty.core.column_types.leaf_paths import parse_path
 from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.core.limits import PLANNER_BODY_BYTES
@@ -19,7 +20,8 @@ from treaty.spark.planner.errors import refuse
 from treaty.spark.planner.fingerprints import fingerprint
 from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns
 from treaty.spark.planner.output import read_output
-from treaty.spark.planner.parsed_check import check_parsed, list_relations, name_of_token
+from treaty.spark.planner.parsed_check import check_parsed, list_relations
+from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.planner.result_modes import choose_mode
 from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
@@ -50,7 +52,9 @@ class BodyPlanner:
 
     def _plan(self, query: QueryBody) -> BodyPlan:
         parsed = parse_body(self._streams, query.text)
-        query = replace(query, sources=_select_sources(query, _list_names(parsed, query.text)))
+        sources = _select_sources(query, _list_names(parsed, query.text))
+        words = list_words(query.text)
+        query = replace(query, sources=tuple(add_pseudo_columns(one, words) for one in sources))
         _refuse_streams_of_tables(parsed, query)
         for source in query.sources:
             refuse_bad_watermark(source)
@@ -84,7 +88,7 @@ class BodyPlanner:
         try:
             return self._digest_state(replace(query, sources=keep_columns(query.sources, needed)))
         except PySparkException:  # the body names a column that it does not need: SELECT * EXCEPT (column)
-            words = _list_words(query.text)
+            words = list_words(query.text)
             return self._digest_state(replace(query, sources=keep_columns(query.sources, needed, words)))
 
     def _digest_state(self, query: QueryBody) -> StateFingerprint:
@@ -160,14 +164,9 @@ def _drop_views(spark: SparkSession, query: QueryBody) -> None:
         spark.catalog.dropTempView(print_name(source.name))
 
 
-def _list_words(body: str) -> list[str]:
-    """The names that a text has, without quotes and in small letters."""
-    return [name_of_token(token).lower() for token in split_tokens(body)]
-
-
 def _list_names(tree: TreeNode, body: str) -> tuple[str, ...]:
     """The names of the sources of a parsed body, in the order in which the text has them."""
-    words = _list_words(body)
+    words = list_words(body)
     places = {word: place for place, word in reversed([*enumerate(words)])}
     return tuple(sorted(list_relations(tree), key=lambda name: places.get(name.lower(), len(words))))
 
@@ -204,13 +203,10 @@ def _refuse_streams_of_tables(tree: TreeNode, query: QueryBody) -> None:
 def _read(query: QueryBody, name: str, leaves: dict[str, tuple[str, ...]], *, is_table: bool) -> SourceRead:
     source = next(one for one in query.sources if one.name == name)
     mode = "changes" if source.kind == STREAM or is_table else "table"
+    pseudo = {
+        lower_name(one.name) for one in source.columns if one.role == PSEUDO
+    }  # no change of a source takes these away
+    columns = tuple(path for path in leaves[name.lower()] if lower_name(parse_path(path)[0]) not in pseudo)
     return SourceRead(
-        source.name,
-        source.generation,
-        source.name,
-        mode,
-        leaves[name.lower()],
-        source.key,
-        source.value,
-        source.revision,
+        source.name, source.generation, source.name, mode, columns, source.key, source.value, source.revision
     )

@@ -27,6 +27,8 @@ class ReadableSource:
     value: SchemaPin | None = None
     revision: int = 1
     """Of the row: a plan over another one is refused."""
+    has_records: bool = False
+    """Whether its rows are records, with pseudo-columns: those of topics and files are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import NotFound
 from treaty.core.sources import SchemaPin, SourcePart
 from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.spark.planner.pseudo_columns import RECORDS
 from treaty.spark.planner.questions import ReadableSource
 
 LAKE_TABLES = frozenset(("delta",))
@@ -32,7 +33,7 @@ def find_readable_source(name: str) -> Exchange[ReadableSource | None]:
     joinable = source.connector in LAKE_TABLES or properties.get("MATERIALIZE") == "delta"
     return ReadableSource(
         source.name, source.kind, source.generation, columns, properties.get("WATERMARK", ""), deduplicate, joinable,
-        _pin_of(source.key), _pin_of(source.value), source.revision,
+        _pin_of(source.key), _pin_of(source.value), source.revision, source.connector in RECORDS,
     )  # fmt: skip
 
 

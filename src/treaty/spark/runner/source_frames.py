@@ -1,6 +1,6 @@
 """The frame of a source: its columns, decoded by the schemas that it is bound to, from files or a Delta table below a root."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +15,22 @@ from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.metastore.columns.pins import find_version_with_id
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.options import DecodeChoices
-from treaty.plan.rows import Names
+from treaty.plan.rows import CODES, Names
 from treaty.plan.value import DecodePlan
-from treaty.spark.decode import decode
+from treaty.spark.decode import ERROR_TYPE, decode
+from treaty.spark.lake.table import is_missing
+from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
 from treaty.spark.runner.row_order import ORDER, place_of_line, place_of_record
 
-RECORDS = "key BINARY, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, timestamp TIMESTAMP"
+RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
 """Columns of the files of a source."""
-CORRUPT, BAD = "_treaty_corrupt", "_treaty_bad"
+CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_treaty_why"
+NO_LINE = "the line is no JSON object with the columns of the source"
+FILE, PLACE, ID = "_treaty_file", "_treaty_place", "_treaty_id"
+BAD_OF = "bad_"
+"""Bad rows are counted under this and their code."""
+BAD_ROWS = "_bad"
+"""The folder below the root that has the tables of bad rows."""
 UNKNOWN = "TREATY_UNKNOWN_ID"
 """What the error of a batch begins with that has a schema id which the registry does not know."""
 _KEYS: Mapping[str, str] = {
@@ -38,6 +46,23 @@ class SourceNotRunnableError(ValueError):
     """A source can't be read or written by this runner; the message has the remedy."""
 
 
+class SourceMissingError(SourceNotRunnableError):
+    """The data of a source is not there yet: no folder, no table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFrame:
+    """Records of a source with their order, and the expressions over them: its columns, its pseudo-columns by name, the code of a bad
+    record (null for a good one), and why it is bad.
+    """
+
+    frame: DataFrame
+    columns: Sequence[Column]
+    pseudo: Mapping[str, Column]
+    code: Column
+    why: Column
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
     """Opens sources of a registry whose data is below a root."""
@@ -45,34 +70,58 @@ class SourceOpener:
     spark: SparkSession
     registry: Registry
     root: Path
+    counts_unknown: bool = False
+    """Whether rows with an id that the registry does not know are bad; else they end the batch."""
 
-    def open(self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...]) -> DataFrame:
+    def open(
+        self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
+    ) -> DataFrame:
         """Return the rows of a source, those that can't be decoded left out and counted (`observe`).
 
-        `columns` have their types written out. Raises `SourceNotRunnableError` for a connector or a key that is not read here.
+        `columns` have their types written out. The pseudo-columns that are among `words` come after them. Raises `SourceNotRunnableError`
+        for a connector or a key that is not read here.
         """
         if source.connector == "delta":
             return self._open_delta(source, streaming=streaming)
+        records = self._read(source, columns, streaming=streaming)
+        pseudo = list_pseudo_columns(source.columns, words)
+        frame = records.frame.select(
+            *records.columns, *(records.pseudo[one.name].alias(one.name) for one in pseudo), records.code.alias(BAD)
+        )
+        name = f"bad_{source.generation}"
+        counted = frame.observe(name, *_count_rows()) if streaming else frame
+        return counted.where(F.col(BAD).isNull()).drop(BAD, ORDER)
+
+    def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
+        """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
+        records = self._read(source, columns, streaming=True)
+        frame = records.frame.select(
+            records.why.alias(WHY), *(one.alias(name) for name, one in records.pseudo.items()), records.code.alias(BAD)
+        )
+        names = [one.name if one.name in PSEUDO_TYPES else f"{WHY}.{one.name}" for one in bad.columns]
+        return frame.where(F.col(BAD).isNotNull()).select(
+            *(F.col(name).cast(one.type).alias(one.name) for name, one in zip(names, bad.columns, strict=True))
+        )
+
+    def _read(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
+        """The records of a source that are no tombstones."""
         if source.connector != "files":
             message = (
                 f"{source.name} is on {source.connector}, and --once reads files and Delta tables: CONNECTOR = 'files'"
             )
             raise SourceNotRunnableError(message)
+        if is_missing(self.spark, self.folder(source)):
+            raise SourceMissingError(
+                f"the folder of {source.name} is not there yet: {source.place}; the first file makes it"
+            )
         if source.value is not None and source.value.framing == "none":
-            frame = self._read_lines(source, columns, streaming=streaming)
-        else:
-            frame = self._decode(source, columns, streaming=streaming)
-        name = f"bad_{source.generation}"
-        counted = (
-            frame.observe(name, F.count(F.lit(1)).alias("rows"), F.sum(F.col(BAD).cast("int")).alias("bad"))
-            if streaming
-            else frame
-        )
-        return counted.where(~F.col(BAD)).drop(BAD, ORDER)
+            return self._read_lines(source, columns, streaming=streaming)
+        return self._decode(source, columns, streaming=streaming)
 
     def folder(self, source: Source) -> str:
-        """Return the folder of a source. Raises `SourceNotRunnableError` for one outside of the root."""
-        place = (self.root / source.place.lstrip("/")).resolve()
+        """Return the folder of a source; bad rows have one by the generation. Raises `SourceNotRunnableError` for one outside of the root."""
+        named = f"{BAD_ROWS}/{first_generation(source)}" if source.origin and not source.place else source.place
+        place = (self.root / named.lstrip("/")).resolve()
         if not place.is_relative_to(self.root.resolve()):
             raise SourceNotRunnableError(
                 f"the folder {source.place} of {source.name} is not below {self.root}: say another PATH"
@@ -81,34 +130,52 @@ class SourceOpener:
 
     def _open_delta(self, source: Source, *, streaming: bool) -> DataFrame:
         reader = self.spark.readStream if streaming else self.spark.read
-        return (
-            reader.format("delta")
-            .load(self.folder(source))
-            .select(*(F.col(print_name(one.name)) for one in source.columns))
-        )
+        folder = self.folder(source)
+        if is_missing(self.spark, f"{folder}/_delta_log"):
+            raise SourceMissingError(
+                f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
+            )
+        return reader.format("delta").load(folder).select(*(F.col(print_name(one.name)) for one in source.columns))
 
-    def _read_lines(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> DataFrame:
+    def _read_lines(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
         ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
         reader = self.spark.readStream if streaming else self.spark.read
-        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT, "pathGlobFilter": "[!_.]*"}
-        frame = reader.schema(f"{ddl}, {CORRUPT} STRING").options(**options).json(self.folder(source))
-        return frame.withColumns({BAD: F.col(CORRUPT).isNotNull(), ORDER: place_of_line()}).drop(CORRUPT)
+        lines = reader.option("pathGlobFilter", "[!_.]*").text(self.folder(source))
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        parsed = F.from_json("value", f"{ddl}, {CORRUPT} STRING", options).alias(LINE)
+        frame = lines.where("trim(value) != ''").select(
+            "value", parsed, F.col("_metadata.file_path").alias(FILE), place_of_line().alias(ORDER)
+        )
+        code = F.when(F.col(LINE).isNull() | F.col(f"{LINE}.{CORRUPT}").isNotNull(), "MALFORMED")
+        why = F.struct(
+            F.lit("MALFORMED").alias("code"),
+            F.lit(NO_LINE).alias("message"),
+            F.lit(None).cast("int").alias("schema_id"),
+            F.col("value").cast("binary").alias("payload"),
+        )
+        own = [F.col(f"{LINE}.{print_name(one.name)}").alias(one.name) for one in columns]
+        return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why)
 
-    def _decode(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> DataFrame:
+    def _decode(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
         reader = self.spark.readStream if streaming else self.spark.read
-        frame = reader.schema(RECORDS).parquet(self.folder(source)).withColumn(ORDER, place_of_record())
-        frame = frame.where(F.col("value").isNotNull())
+        frame = reader.schema(RECORDS).parquet(self.folder(source)).where(F.col("value").isNotNull())
+        places = (F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(PLACE))
+        frame = frame.select("*", *places, place_of_record().alias(ORDER))
         types = {one.name: one.type for one in columns}
-        bad: list[Column] = []
+        sides: list[str] = []
         for side, part in (("key", source.key), ("value", source.value)):
             if part is not None and part.pin is not None:
                 frame = decode(frame, self._plan(part), column=side, names=_names(side), part=side)
-                bad.append(_is_bad(_names(side).error))
+                sides.append(_names(side).error)
         selected = [_select(frame, one, source).cast(types[one.name]).alias(one.name) for one in source.columns]
-        broken = bad[0] if bad else F.lit(False)
-        for one in bad[1:]:
-            broken = broken | one
-        return frame.select(*selected, broken.alias(BAD), ORDER)
+        code, why = F.lit(None).cast("string"), F.lit(None).cast(ERROR_TYPE)
+        for error in reversed(sides):
+            code = F.coalesce(_find_code(error, counts_unknown=self.counts_unknown), code)
+            why = F.when(F.col(f"{error}.code").isNotNull(), F.col(error)).otherwise(why)
+        pseudo = {"_topic": FILE, "_offset": PLACE, "_timestamp": "timestamp", "_headers": "headers"}
+        if ID in frame.columns:
+            pseudo["_schema_id"] = ID
+        return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why)
 
     def _plan(self, part: SourcePart) -> DecodePlan:
         """The decode plan of one half of a record, whose reader is the version that the source is bound to."""
@@ -120,15 +187,39 @@ class SourceOpener:
         return make_plan(self.registry, str(subject), reader=version.number, framing=part.framing, **message)
 
 
+def first_generation(source: Source) -> int:
+    """Return the generation that a source had at first, before it was ever dropped and brought back."""
+    return source.former[-1] if source.former else source.generation
+
+
+def _list_pseudo(places: Mapping[str, str]) -> dict[str, Column]:
+    """All pseudo-columns, from the columns that have them; null where there is none."""
+    return {
+        name: F.col(places[name]).cast(kind) if name in places else F.lit(None).cast(kind)
+        for name, kind in PSEUDO_TYPES.items()
+    }
+
+
 def _names(side: str) -> Names:
-    return Names(f"_treaty_{side}", f"_treaty_{side}_error")
+    schema_id = ID if side == "value" else ""
+    return Names(f"_treaty_{side}", f"_treaty_{side}_error", schema_id)
 
 
-def _is_bad(error: str) -> Column:
-    """Whether a row is bad. An id that the registry does not know is no bad row: it may be registered, and the batch is run again then."""
+def _find_code(error: str, *, counts_unknown: bool) -> Column:
+    """The code of a bad row, null for a good one. An id that the plan does not know ends the batch at first: it may be registered, and
+    the batch is run again then.
+    """
     code = F.col(f"{error}.code")
+    if counts_unknown:
+        return code
     text = F.concat(F.lit(f"{UNKNOWN} "), F.col(f"{error}.schema_id").cast("string"))
-    return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("boolean")).otherwise(code.isNotNull())
+    return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("string")).otherwise(code)
+
+
+def _count_rows() -> tuple[Column, ...]:
+    """What is counted of the rows of a source: all, the bad ones, and these by code."""
+    by_code = (F.sum((F.col(BAD) == code).cast("int")).alias(f"{BAD_OF}{code}") for code in CODES)
+    return F.count(F.lit(1)).alias("rows"), F.count(F.col(BAD)).alias("bad"), *by_code
 
 
 def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:

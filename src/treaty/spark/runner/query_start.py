@@ -1,0 +1,150 @@
+"""A query is started: in a session of its own, over views of what it reads, into its sink, on its checkpoint."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from treaty.client.connection import run_exchange
+from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
+from treaty.core.column_types.tokens import print_name
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.registry import Registry
+from treaty.core.sources import Incarnation, Source, SourceColumn
+from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
+from treaty.spark.planner.pseudo_columns import list_words
+from treaty.spark.planner.settings import PINNED, RESTRICTED
+from treaty.spark.planner.views import STREAM, split_watermark
+from treaty.spark.runner.row_order import propagate_order
+from treaty.spark.runner.sinks import DeltaSink
+from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener, first_generation
+
+AVAILABLE = StreamTrigger("available")
+OUT = "treaty_out"
+"""The name under which the rows of a result are counted (`observe`)."""
+
+
+def write_always(_number: int) -> None:
+    """Let every batch be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """How a query is run: when its batches begin, what is called before a batch is written, and whether unknown ids are bad rows.
+
+    `before_batch` gets the number of the batch; if it raises, nothing is written, and the query fails. With `counts_unknown` rows with an
+    unknown schema id are bad, else they end the batch before anything is written.
+    """
+
+    trigger: StreamTrigger = AVAILABLE
+    before_batch: Callable[[int], None] = write_always
+    counts_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStarter:
+    """Starts queries of a registry: their data is below a root, their checkpoints are below another folder."""
+
+    spark: SparkSession
+    registry: Registry
+    root: Path
+    checkpoints: str
+    settings: dict[str, str] = field(default_factory=dict)
+    """Further settings of the session of each query."""
+
+    def start(self, source: Source, run: QueryRun | None = None) -> StreamingQuery:
+        """Start the query of a source; of a stream of bad rows, what collects them.
+
+        Raises `SourceNotRunnableError` for what this runner does not do, and errors of Spark.
+        """
+        chosen = run or QueryRun()
+        place = place_of(source)
+        if source.query is None:
+            result = self._open_bad(source, chosen)
+            mode, key = "append", key_of(source)
+        else:
+            result = self._open_result(source.query, source.name, chosen)
+            mode, key = source.query.plan.output_mode, key_of(source)
+        sink = self._open_sink(source, result, key)
+
+        def write(batch: DataFrame, number: int) -> None:
+            chosen.before_batch(number)
+            sink.write(batch, number)
+
+        writer = (
+            (propagate_order(result) if key_of(source) else result)
+            .observe(OUT, F.count(F.lit(1)).alias("rows"))
+            .writeStream.queryName(f"{source.name} {place}")
+            .option("checkpointLocation", f"{self.checkpoints}/{place}")
+            .outputMode(mode)
+            .foreachBatch(write)
+        )
+        return set_trigger(writer, chosen.trigger).start()
+
+    def _open_result(self, query: Incarnation, name: str, run: QueryRun) -> DataFrame:
+        session = self.spark.newSession()
+        for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):
+            session.conf.set(setting, value)
+        opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
+        words = list_words(query.plan.body)
+        for read in query.plan.reads:
+            upstream = self.registry.ask(DescribeSource(read.source)).answer.source
+            if upstream.kind != STREAM and read.mode == "changes":
+                message = f"{name} reads the changes of the table {upstream.name}, which no runner does yet: a stream in its place"
+                raise SourceNotRunnableError(message)
+            frame = self._open(opener, upstream, streaming=upstream.kind == STREAM, words=words)
+            frame.createOrReplaceTempView(print_name(read.spelling or upstream.name))
+        return session.sql(query.plan.body)
+
+    def _open_bad(self, bad: Source, run: QueryRun) -> DataFrame:
+        """The bad rows of a source, as a stream."""
+        source = self.registry.ask(DescribeSource(bad.origin)).answer.source
+        session = self.spark.newSession()
+        for setting, value in (*PINNED, *self.settings.items()):
+            session.conf.set(setting, value)
+        opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
+        return opener.open_bad(source, self._expand(source), bad)
+
+    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink:
+        if source.connector != "delta":
+            message = f"{source.name} writes to {source.connector}, and a runner writes Delta tables: CONNECTOR = 'delta' and PATH"
+            raise SourceNotRunnableError(message)
+        folder = SourceOpener(self.spark, self.registry, self.root).folder(source)
+        return DeltaSink(folder, f"treaty-{place_of(source)}", result.schema, key)
+
+    def _open(self, opener: SourceOpener, source: Source, *, streaming: bool, words: Collection[str]) -> DataFrame:
+        """The frame of a source with its watermark and its DEDUPLICATE, and with the pseudo-columns that a body or these name."""
+        properties = dict(source.properties)
+        watermark = properties.get("WATERMARK", "") if streaming else ""
+        names = [one.strip().strip("`") for one in properties.get("DEDUPLICATE", "").split(",") if one.strip()]
+        named = {*words, *list_words(watermark), *map(lower_name, names)}
+        frame = opener.open(source, streaming=streaming, columns=self._expand(source), words=named)
+        if watermark:
+            frame = frame.withWatermark(*split_watermark(watermark))
+        return frame.dropDuplicatesWithinWatermark(names) if streaming and names else frame
+
+    def _expand(self, source: Source) -> tuple[SourceColumn, ...]:
+        """The columns of a source with the types of users written out."""
+        kinds = [parse_column_type(one.type) for one in source.columns]
+        types = run_exchange(self.registry, read_user_types(kinds)).expanded
+        return tuple(
+            replace(one, type=print_column_type(expand_type(kind, types.get)))
+            for one, kind in zip(source.columns, kinds, strict=True)
+        )
+
+
+def key_of(source: Source) -> tuple[str, ...]:
+    """Return the columns by which the rows of a source take the place of others; none where they are appended."""
+    is_appended = source.query is None or source.query.plan.output_mode != "update"
+    if is_appended and source.kind == STREAM:
+        return ()
+    return tuple(one.name for one in source.columns if one.role == "key")
+
+
+def place_of(source: Source) -> str:
+    """Return the name of the checkpoint of a query, or of bad rows: not by generation, so that a source that comes back continues where it was."""
+    return f"bad-{first_generation(source)}" if source.query is None else str(source.query.began)
