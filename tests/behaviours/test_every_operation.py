@@ -21,6 +21,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
 from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
+from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
@@ -158,6 +159,18 @@ def finished_plan(it: Connection) -> str:
     return it.ask(w.FinishPlanningJob(job.name, "p", epoch, refusal=refusal)).answer.state
 
 
+def lease_of(it: Connection) -> tuple[int, Any]:
+    """The epoch of the only runner, and the only query with those who have it."""
+    feed = it.ask(ListQueries()).answer
+    return feed.runners[0].epoch, feed.queries[0]
+
+
+def assigned_queries(it: Connection) -> tuple[list[str], list[str]]:
+    epoch, fed = lease_of(it)
+    answer = it.ask(r.AssignQueries("r1", epoch, (r.QueryPart("Counts", fed.source.generation),))).answer
+    return [part.source for part in answer.parts], [one.runner for one in lease_of(it)[1].assigned]
+
+
 def got_plan(it: Connection) -> list[str]:
     outcome = it.ask(w.GetPlan("wide", PLANNED.command_id)).answer
     return [outcome.state, "" if outcome.refusal is None else outcome.refusal.reason.rule]
@@ -283,6 +296,12 @@ STORY: dict[type, tuple[Step, Any]] = {
     w.WithdrawPlan: (withdrawn_plan, "expired"),
     LeaseTopics: (lambda it: it.ask(LeaseTopics("main", "me")).answer.lease is None, False),
     ListDeletedTopics: (lambda it: [one.holder for one in it.ask(ListDeletedTopics()).answer.leases], ["me"]),
+    r.AcquireRunner: (
+        lambda it: it.ask(r.AcquireRunner("r1", "process 1", "http://r1:9090")).answer.holder,
+        "process 1",
+    ),
+    r.AssignQueries: (assigned_queries, (["counts"], ["r1"])),
+    r.ReleaseRunner: (lambda it: it.ask(r.ReleaseRunner("r1", lease_of(it)[0])).answer.released, 1),
     m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
     m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
@@ -303,6 +322,7 @@ WITHOUT_CONFLUENT = {
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
     w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries, LeaseTopics, ListDeletedTopics,
+    r.AcquireRunner, r.ReleaseRunner, r.AssignQueries,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -64,6 +64,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     "topic": (("main", "t"), ("main", "u"), ("other", "t")),
     "topic_lease": (("main",), ("other",)),
     "runner": (("r1",), ("r2",)),
+    "assignment": (("query", 1), ("bad", 1), ("query", 2)),
     "planning": (("a",), ("b",)),
 }
 """Keys of rows that a law of indexes changes."""
@@ -93,6 +94,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
     ),
     "topic_lease": (sources.TopicLease(1, "a"), sources.TopicLease(2, "b", 3)),
     "runner": (sources.Runner(1), sources.Runner(2, "r1")),
+    "assignment": (sources.Assignment("r1", 1), sources.Assignment("r1", 2), sources.Assignment("r2", 1)),
     "planning": (sources.PlanningJob("CREATE"), sources.PlanningJob("CREATE", deadline=5)),
 }
 """Values of these rows."""

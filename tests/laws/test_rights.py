@@ -56,7 +56,7 @@ def test_a_declaration_says_what_its_request_says() -> None:
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
     walked = {one for one in INDEXES.values() if one.key_of is not None}
-    tables = {"source", "type", "dropped", "planning", "topic"}  # filtered by handlers
+    tables = {"source", "type", "dropped", "planning", "topic", "assignment"}  # filtered by handlers
     of_sources = {one for one in INDEXES.values() if one.table in tables}
     assert set(INDEXES.values()) == set(FOUND) | walked | of_sources
     assert walked - set(WALKED) - of_sources == {OUTCOME_BY_SEQUENCE, COUNTER_OF_SUBJECT, SUBJECT_PRIVATE}

@@ -12,7 +12,7 @@ from tests.simulation.group_workload import GENERATORS as OF_GROUPS
 from tests.simulation.group_workload import creation
 from tests.simulation.import_workload import GENERATORS as OF_IMPORTS
 from tests.simulation.label_workload import GENERATORS as OF_LABELS
-from tests.simulation.planning_workload import GENERATORS as OF_SOURCES
+from tests.simulation.runner_workload import GENERATORS as OF_SOURCES
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import api_keys as keyed

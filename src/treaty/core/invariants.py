@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from treaty.core.handlers.metastore.invariants import check_source, check_topic, check_type
+from treaty.core.handlers.metastore.invariants import check_assignment, check_source, check_topic, check_type
 from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
@@ -16,7 +16,8 @@ from treaty.core.schema import Reference
 from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
 from treaty.core.state.indexes import InvariantViolation
-from treaty.core.state.metastore.tables import SOURCE, TOPIC, TYPE
+from treaty.core.state.metastore.indexes import SOURCE_BY_PART
+from treaty.core.state.metastore.tables import ASSIGNMENT, SOURCE, TOPIC, TYPE
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.table import Key
 from treaty.core.state.values import (
@@ -249,10 +250,11 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (SOURCE, check_source),
     (TYPE, check_type),
     (TOPIC, check_topic),
+    (ASSIGNMENT, check_assignment),
 )
 """Checks by table."""
 INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (
     t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, association_table.ASSOCIATION_BY_SUBJECT,
-    association_table.ASSOCIATION_BY_NAME,
+    association_table.ASSOCIATION_BY_NAME, SOURCE_BY_PART,
 )  # fmt: skip
 """The indexes that the checks use."""

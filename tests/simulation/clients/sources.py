@@ -3,19 +3,21 @@
 import asyncio
 import random
 from collections.abc import Coroutine, Sequence
+from types import ModuleType
 from typing import Any, Protocol
 
+from tests.simulation import planning_workload, runner_workload
 from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Caller
 from tests.simulation.clients.private import private_clients
 from tests.simulation.metastore_workload import SourceAsker
-from tests.simulation.planning_workload import COMMANDS, QUERIES
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.registry import CallOptions
 from treaty.core.requests import Request
 
-EVERY, ONE = 6, 2
-"""One life of so many has such clients: this one of them."""
+EVERY = 6
+WORKLOADS = {2: planning_workload, 4: runner_workload}
+"""Two lives of so many have such clients, one of them with runners too: what they ask, by the life."""
 CLIENTS, TURNS = 3, 40
 WRITING = 0.75
 """How many of the requests are commands."""
@@ -45,6 +47,11 @@ def _callers() -> tuple[Caller, ...]:
     )  # fmt: skip
 
 
+def _runner() -> Caller:
+    """Who may run queries of some sources."""
+    return Caller("user:runner", Access((_rule(("plan", "read"), ("a*", "b*")),)))
+
+
 class Life(Protocol):
     """A run, as its clients see it."""
 
@@ -67,19 +74,20 @@ def special_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
 
 def _source_clients(life: Life, seed: int) -> list[Coroutine[Any, Any, None]]:
     """Clients of sources; none in most lives. Randomness of their own, so that other seeds keep their lives."""
-    if seed % EVERY != ONE:
+    workload = WORKLOADS.get(seed % EVERY)
+    if workload is None:
         return []
-    callers = _callers()
-    return [_client(life, random.Random(f"sources/{seed}/{one}"), callers) for one in range(CLIENTS)]
+    callers = (*_callers(), _runner()) if workload is runner_workload else _callers()
+    return [_client(life, random.Random(f"sources/{seed}/{one}"), callers, workload) for one in range(CLIENTS)]
 
 
-async def _client(life: Life, chance: random.Random, callers: Sequence[Caller]) -> None:
+async def _client(life: Life, chance: random.Random, callers: Sequence[Caller], workload: ModuleType) -> None:
     sent: list[tuple[Request[Any], str, Caller]] = []
     for _ in range(TURNS):
         ask = SourceAsker(chance, life.history.pasts)
         caller = Caller() if chance.random() < PLAIN else chance.choice(callers)
         writes = chance.random() < WRITING
-        kinds = COMMANDS if writes else QUERIES
+        kinds = workload.COMMANDS if writes else workload.QUERIES
         (make,) = chance.choices([made for *_, made in kinds], [often for often, *_ in kinds])
         wanted, command_id = make(ask), life.new_id()
         if sent and chance.random() < REPEATED:

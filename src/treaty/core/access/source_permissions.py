@@ -16,6 +16,7 @@ from treaty.core.access.rights import Permission, TopicPart
 from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
+from treaty.core.messages import runners as r
 from treaty.core.names import Subject
 from treaty.core.sources import SchemaPin
 from treaty.core.state.metastore.keys import key_of_name
@@ -101,6 +102,17 @@ def of_change_source(request: m.ChangeSource) -> Required:
 def of_list_dependents(request: m.ListDependents) -> Required:
     """Require reading the source; types are for everybody who reads a source."""
     return any_source("read")(request) if request.kind == "TYPE" else of_source("read")(request)
+
+
+def of_assign_queries(request: r.AssignQueries) -> Required:
+    """Require planning of the sources whose parts are assigned or taken; of some source where there are none."""
+    named = (("take", request.take), ("release", request.release))
+    needs = [
+        on_source("plan", part.source, f"/{member}/{place}/source")
+        for member, parts in named
+        for place, part in enumerate(parts)
+    ]
+    return tuple(needs) or any_source("plan")(request)
 
 
 def _on_pins(pins: Sequence[tuple[str, SchemaPin | None]]) -> Required:

@@ -51,7 +51,15 @@ PLANNING_PAGE = 100
 PLANNING_CHARACTERS = 2_000_000
 """Characters of statements after which such a page ends."""
 PLANNER_NAME = 200
-"""Characters of the name of a planner or runner."""
+"""Characters of the name of a planner."""
+RUNNERS = 1_000
+"""Runners that have a lease."""
+RUNNER_NAME = 200
+"""Characters of the name of a runner, and of that of its holder."""
+RUNNER_ADDRESS = 1_000
+"""Characters of the address at which the status of a runner is served."""
+ASSIGNED_PARTS = 500
+"""Parts of sources that one command assigns to a runner or takes from it."""
 LONG_POLL_SECONDS = 20
 """Seconds for which a query may wait for a change of what it asks for."""
 INSERT_SECONDS = 10

@@ -14,12 +14,14 @@ from treaty.core.handlers.metastore import (
     planning_jobs,
     queries,
     restoration,
+    runners,
     types,
 )
 from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages import query_feed as f
+from treaty.core.messages import runners as r
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
 
@@ -81,6 +83,18 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "list-planning-jobs", p.ListPlanningJobs, p.PlanningJobs, planners.list_planning_jobs, permissions.any_source("plan"),
         ("PLANNING_PAGE", "PLANNING_CHARACTERS", "LONG_POLL_SECONDS"), waits=lambda request, answer: 0 if answer.jobs else request.wait,
+    ),
+    Operation(
+        "acquire-runner", r.AcquireRunner, r.RunnerLease, runners.acquire_runner, permissions.any_source("plan"),
+        ("RUNNERS", "RUNNER_NAME", "RUNNER_ADDRESS"), writes=True, answer_name="runner-lease",
+    ),
+    Operation(
+        "release-runner", r.ReleaseRunner, r.RunnerReleased, runners.release_runner, permissions.any_source("plan"),
+        ("ASSIGNED_PARTS",), writes=True, answer_name="runner-released",
+    ),
+    Operation(
+        "assign-queries", r.AssignQueries, r.QueriesAssigned, runners.assign_queries, permissions.of_assign_queries,
+        ("ASSIGNED_PARTS",), writes=True, answer_name="queries-assigned", is_idempotent=is_always,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),

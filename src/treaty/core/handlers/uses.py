@@ -16,7 +16,7 @@ from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, sub
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Reason, Referenced, Refusal, SchemaPinned, SubjectAssociated
 from treaty.core.requests import Visible
-from treaty.core.sources import PARTS, SchemaPin
+from treaty.core.sources import SchemaPin
 from treaty.core.state import association_table, policy_table, schemaver_tables
 from treaty.core.state import state_tables as t
 from treaty.core.state.metastore import indexes as mi
@@ -278,7 +278,7 @@ def _sources_over(view: View, topic: mk.TopicKey) -> Iterator[mk.SourceKey]:
 
 def _assignments_of(view: View, key: mk.SourceKey) -> Iterator[mk.AssignmentKey]:
     source = view.get(mt.SOURCE, key)
-    keys = () if source is None else [mk.AssignmentKey(part, source.generation) for part in PARTS]
+    keys = () if source is None else [mk.AssignmentKey(part, source.generation) for part in mi.parts_of(source)]
     return (one for one in keys if view.get(mt.ASSIGNMENT, one) is not None)
 
 

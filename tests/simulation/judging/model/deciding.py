@@ -36,6 +36,7 @@ from tests.simulation.judging.model.metastore import (
     creating,
     deleting_topics,
     dropping,
+    leasing,
     planning,
     restoring,
     telling,
@@ -55,6 +56,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages import names as n
 from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
+from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
@@ -161,6 +163,9 @@ RULES: Mapping[type, Rule] = {
     w.WithdrawPlan: Rule(planning.withdraw_plan, rights.on_source("register"), writes=True),
     w.GetPlan: Rule(planning.get_plan, rights.on_source("register")),
     w.ListPlanningJobs: Rule(planning.list_planning_jobs, rights.some_source("plan")),
+    r.AcquireRunner: Rule(leasing.acquire_runner, rights.some_source("plan"), writes=True),
+    r.ReleaseRunner: Rule(leasing.release_runner, rights.some_source("plan"), writes=True),
+    r.AssignQueries: Rule(leasing.assign_queries, leasing.needs_of_assigning, writes=True),
     m.DescribeSource: Rule(telling.describe_source, rights.on_source("read")),
     m.GetDestination: Rule(telling.get_destination, rights.on_source("insert")),
     m.ListSources: Rule(telling.list_sources, rights.some_source("read")),

@@ -278,6 +278,22 @@ class PlanningChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RunnerChanged:
+    """The lease of the runner with a name is this one now; None: nobody has it."""
+
+    name: str
+    runner: metastore_values.Runner | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentChanged:
+    """A part of a generation belongs to this runner now; None: to nobody."""
+
+    key: tuple[str, int]
+    assignment: metastore_values.Assignment | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A command was decided in the commit with this sequence; asked again it gets the same answer."""
 
@@ -316,5 +332,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionNamed | VersionPatched | VersionsSuperseded | DraftPut | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged | Answered | OutcomeSettled | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | PolicyChanged | ModeChanged | Associated | SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged | RunnerChanged | AssignmentChanged | Answered | OutcomeSettled | OutcomeDropped | Restored
 )  # fmt: skip

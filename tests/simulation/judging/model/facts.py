@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain
 
 from tests.simulation.judging.model.events import (
+    AssignmentChanged,
     Associated,
     CodecMade,
     ConfigChanged,
@@ -22,6 +23,7 @@ from tests.simulation.judging.model.events import (
     NumbersReserved,
     PlanningChanged,
     PolicyChanged,
+    RunnerChanged,
     SourceChanged,
     SubjectChanged,
     SubjectMade,
@@ -46,6 +48,11 @@ from treaty.core.state.table import Key
 
 Place = tuple[str, Key]
 """A table and a key in it."""
+OfMetastore = (
+    SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged | RunnerChanged
+    | AssignmentChanged
+)  # fmt: skip
+"""What happens to sources, types, topics and runners."""
 SPARED = ("ids", "", "", 0, "")
 
 
@@ -110,6 +117,10 @@ def _fact_of_metastore(past: Past, table: str, key: Key) -> object:
         return state.types(past).get(str(key[0]))
     if table == "planning":
         return state.planning(past).get(str(key[0]))
+    if table == "runner":
+        return state.runners(past).get(str(key[0]))
+    if table == "assignment":
+        return state.assignments(past).get((str(key[0]), int(key[1])))
     if table == "dropped":
         return state.dropped(past).get(str(key[0]))
     if table == "topic":
@@ -242,15 +253,11 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield _place_of_setting(event)
         elif isinstance(event, Associated):
             yield "association", event.key
-        elif isinstance(
-            event, SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged
-        ):
+        elif isinstance(event, OfMetastore):
             yield from _places_of_metastore(before, event)
 
 
-def _places_of_metastore(
-    before: Past, event: SourceChanged | DroppedChanged | TypeChanged | TopicDeleted | LeaseChanged | PlanningChanged
-) -> Iterator[Place]:
+def _places_of_metastore(before: Past, event: OfMetastore) -> Iterator[Place]:
     if isinstance(event, DroppedChanged):
         yield "dropped", (event.key,)
     elif isinstance(event, TypeChanged):
@@ -261,6 +268,10 @@ def _places_of_metastore(
         yield "topic_lease", (event.cluster,)
     elif isinstance(event, PlanningChanged):
         yield "planning", (event.key,)
+    elif isinstance(event, RunnerChanged):
+        yield "runner", (event.name,)
+    elif isinstance(event, AssignmentChanged):
+        yield "assignment", event.key
     else:
         yield "source", (event.key,)
         both = (state.sources(before).get(event.key), event.source)

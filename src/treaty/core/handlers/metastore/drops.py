@@ -26,8 +26,9 @@ from treaty.core.handlers.metastore.types import digest_types
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import PARTS, DroppedSource, Source
+from treaty.core.sources import DroppedSource, Source
 from treaty.core.state.codec import dumps
+from treaty.core.state.metastore.indexes import parts_of
 from treaty.core.state.metastore.keys import AssignmentKey, DroppedKey, SourceKey
 from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, SOURCE, TOPIC
 from treaty.core.state.rows import make_row, make_tombstone
@@ -114,9 +115,7 @@ def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     due = due_of(source, command.time) if delete_topic else None
     stage.put(topic_with(stage.view, source, key, present=False, due=due))
-    if source.origin:  # its part is assigned by the generation of the source whose bad rows it has
-        return
-    assigned = [AssignmentKey(part, source.generation) for part in PARTS]
+    assigned = [AssignmentKey(part, source.generation) for part in parts_of(source)]
     stage.put(make_tombstone(ASSIGNMENT, one) for one in assigned if stage.view.get(ASSIGNMENT, one) is not None)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from treaty.core.handlers.metastore.names import source_key
 from treaty.core.handlers.metastore.pins import is_kept
-from treaty.core.sources import PRESENT, Source, StoredType, Topic
+from treaty.core.sources import PRESENT, Assignment, Source, StoredType, Topic
 from treaty.core.state.indexes import InvariantViolation
-from treaty.core.state.metastore.indexes import pins_of, reads_of
-from treaty.core.state.metastore.keys import SourceKey, TopicKey, TypeKey, key_of_name
-from treaty.core.state.metastore.tables import SOURCE, TOPIC, TYPE
+from treaty.core.state.metastore.indexes import SOURCE_BY_PART, pins_of, reads_of
+from treaty.core.state.metastore.keys import AssignmentKey, RunnerKey, SourceKey, TopicKey, TypeKey, key_of_name
+from treaty.core.state.metastore.tables import ASSIGNMENT, RUNNER, SOURCE, TOPIC, TYPE
 from treaty.core.state.view import View
 
 
@@ -55,3 +55,18 @@ def check_topic(view: View, key: TopicKey, value: Topic) -> Iterator[InvariantVi
         yield InvariantViolation(
             "TOPIC_DELETED", TOPIC.name, key, f"it is to go, and {value.sources[0]} stands over it"
         )
+
+
+def check_assignment(view: View, key: AssignmentKey, value: Assignment) -> Iterator[InvariantViolation]:
+    """Yield a violation where the part or the runner of an assignment is missing, or its epoch is one that the runner never had."""
+
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, ASSIGNMENT.name, key, message)
+
+    if not any(view.find(SOURCE_BY_PART, (key.part, key.generation))):
+        yield wrong("PART_MISSING", f"no source of generation {key.generation} has the part {key.part}")
+    runner = view.get(RUNNER, RunnerKey(value.runner))
+    if runner is None:
+        yield wrong("RUNNER_MISSING", f"runner {value.runner} has no lease")
+    elif runner.epoch < value.epoch:
+        yield wrong("RUNNER_EPOCH", f"it is of epoch {value.epoch}, and runner {value.runner} of epoch {runner.epoch}")

@@ -27,8 +27,8 @@ from treaty.core.messages.metastore import (
 from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries, QueryFeed
 from treaty.core.names import Subject
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import PARTS, Source
-from treaty.core.state.metastore.indexes import pins_of, reads_of
+from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import parts_of, pins_of, reads_of
 from treaty.core.state.metastore.keys import AssignmentKey, TypeKey
 from treaty.core.state.metastore.tables import ASSIGNMENT, DROPPED, RUNNER, SOURCE, TYPE
 from treaty.core.state.state_tables import VERSION, AnyTable, VersionKey
@@ -96,7 +96,7 @@ def _feed_token(base: View) -> str:
 
 
 def _list_assigned(base: View, source: Source) -> Iterator[AssignedPart]:
-    for part in PARTS:
+    for part in parts_of(source):
         there = base.get(ASSIGNMENT, AssignmentKey(part, source.generation))
         if there is not None:
             yield AssignedPart(part, there.runner, there.epoch)

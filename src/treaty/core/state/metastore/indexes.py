@@ -1,7 +1,7 @@
 """Indexes of the tables of the metastore: who reads, pins and uses what."""
 
 from treaty.core import sources as m
-from treaty.core.state.metastore.keys import DroppedKey, PlanningKey, SourceKey, TopicKey, TypeKey
+from treaty.core.state.metastore.keys import AssignmentKey, DroppedKey, PlanningKey, SourceKey, TopicKey, TypeKey
 from treaty.core.state.table import Index
 
 PinEntry = tuple[str, str, int, int]
@@ -18,6 +18,11 @@ def pins_of(source: m.Source) -> tuple[m.SchemaPin, ...]:
 def reads_of(source: m.Source) -> tuple[m.SourceRead, ...]:
     """Return what the query of a source reads."""
     return () if source.query is None else source.query.plan.reads
+
+
+def parts_of(source: m.Source) -> tuple[str, ...]:
+    """Return the parts of a source that run: its query, or what collects the bad rows of its origin."""
+    return tuple(part for part, runs in ((m.QUERY, source.query is not None), (m.BAD, bool(source.origin))) if runs)
 
 
 def _source_by_read(_key: SourceKey, value: m.Source) -> tuple[tuple[str], ...]:
@@ -52,6 +57,10 @@ def _source_running(key: SourceKey, value: m.Source) -> tuple[tuple[str, str], .
     return () if value.query is None else ((value.desired, key.name),)
 
 
+def _source_by_part(_key: SourceKey, value: m.Source) -> tuple[tuple[str, int], ...]:
+    return tuple((part, value.generation) for part in parts_of(value))
+
+
 def _type_by_type(_key: TypeKey, value: m.StoredType) -> tuple[tuple[str], ...]:
     return tuple((name,) for name in value.types)
 
@@ -77,6 +86,10 @@ def _topic_by_due(key: TopicKey, value: m.Topic) -> tuple[tuple[str, int, str, s
     return () if value.desired == m.PRESENT else (("", value.due, key.cluster, key.topic),)
 
 
+def _assignment_by_runner(_key: AssignmentKey, value: m.Assignment) -> tuple[tuple[str], ...]:
+    return ((value.runner,),)
+
+
 SOURCE_BY_READ = Index("source.read", SourceKey, _source_by_read, (None,))
 """By (key of a source that it reads)."""
 SOURCE_BY_PIN = Index("source.pin", SourceKey, _source_by_pin, (None, None, None, None))
@@ -93,6 +106,8 @@ SOURCE_BY_LOWER = Index("source.lower", SourceKey, _source_by_lower, (None,))
 """By (name in lower case of full Unicode), names with other letters than ASCII's."""
 SOURCE_QUERIES = Index("source.queries", SourceKey, _source_running, (None, 0), ordered=True, by_value=True)
 """Entries (desired state, key) of sources with a query."""
+SOURCE_BY_PART = Index("source.part", SourceKey, _source_by_part, (None, None))
+"""By (part that runs, generation)."""
 TYPE_BY_TYPE = Index("type.type", TypeKey, _type_by_type, (None,))
 """By (key of a type that its definition uses)."""
 TYPE_BY_LOWER = Index("type.lower", TypeKey, _type_by_lower, (None,))
@@ -101,6 +116,8 @@ DROPPED_BY_TIME = Index("dropped.time", DroppedKey, _dropped_by_time, (None, Non
 """Entries (an empty text, time of the drop in ms, key)."""
 DROPPED_BY_ORIGIN = Index("dropped.origin", DroppedKey, _dropped_by_origin, (None,))
 """By (key of the source whose bad rows it had)."""
+ASSIGNMENT_BY_RUNNER = Index("assignment.runner", AssignmentKey, _assignment_by_runner, (None,))
+"""By (name of the runner)."""
 PLANNING_BY_DEADLINE = Index("planning.deadline", PlanningKey, _planning_by_deadline, (None, None, 0), ordered=True)
 """Entries (an empty text, deadline in ms, key)."""
 TOPIC_BY_DUE = Index("topic.due", TopicKey, _topic_by_due, (None, None, 0, 0), ordered=True)

@@ -5,12 +5,14 @@ import json
 from collections.abc import Collection
 
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import DroppedChanged, Event, SourceChanged, TopicDeleted
+from tests.simulation.judging.model.events import AssignmentChanged, DroppedChanged, Event, SourceChanged, TopicDeleted
 from tests.simulation.judging.model.metastore.reading import digests_of_reads, digests_of_types
 from tests.simulation.judging.model.metastore.state import (
+    assignments,
     dropped,
     key_of,
     over,
+    part_of,
     place_of,
     readers,
     sources,
@@ -91,6 +93,9 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
             digests_of_types(past, sources(past)[one]),
         )
         events += [SourceChanged(one, None), DroppedChanged(one, kept)]
+        part = (part_of(kept.source), kept.source.generation)
+        if part in assignments(past):
+            events.append(AssignmentChanged(part, None))
     place, topic_due = place_of(source), 0
     if request.delete_topic and place is not None:
         topic_due = asking.time + limits.DROP_GRACE

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from tests.simulation.judging.model.metastore.state import key_of, pins, reads_of, sources, types
+from tests.simulation.judging.model.metastore.state import (
+    assignments,
+    key_of,
+    part_of,
+    pins,
+    reads_of,
+    runners,
+    sources,
+    types,
+)
 from tests.simulation.judging.model.past import Past
 from treaty.core.sources import Source
 
@@ -16,10 +25,22 @@ def find_faults(past: Past) -> Iterator[str]:
         yield from _missing(past, key, source)
     for key, named in types(past).items():
         yield from (f"type {key} is made of {one}, which is not there" for one in named.types if one not in types(past))
+    yield from _unowned(past)
     for keys, needs in ((there, _reads(past)), (types(past), {key: one.types for key, one in types(past).items()})):
         yield from (f"{key} needs itself" for key in keys if _is_within(key, needs))
         spelled = [key.lower() for key in keys]
         yield from (f"the name {key} is taken twice" for key in keys if spelled.count(key.lower()) > 1)
+
+
+def _unowned(past: Past) -> Iterator[str]:
+    """Assignments of what does not run, or to who has no lease of that epoch or a later one."""
+    parts = {(part_of(source), source.generation) for source in sources(past).values()}
+    for key, one in assignments(past).items():
+        if key not in parts:
+            yield f"{key} is assigned to {one.runner}, and no source has it"
+        lease = runners(past).get(one.runner)
+        if lease is None or lease.epoch < one.epoch:
+            yield f"{key} is assigned to {one.runner} at epoch {one.epoch}, and the lease is {lease}"
 
 
 def _missing(past: Past, key: str, source: Source) -> Iterator[str]:

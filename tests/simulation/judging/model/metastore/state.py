@@ -3,15 +3,27 @@
 from collections.abc import Iterator
 
 from tests.simulation.judging.model.events import (
+    AssignmentChanged,
     DroppedChanged,
     LeaseChanged,
     PlanningChanged,
+    RunnerChanged,
     SourceChanged,
     TopicDeleted,
     TypeChanged,
 )
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core.sources import DroppedSource, PlanningJob, SchemaPin, Source, StoredType, Topic, TopicLease
+from treaty.core.sources import (
+    Assignment,
+    DroppedSource,
+    PlanningJob,
+    Runner,
+    SchemaPin,
+    Source,
+    StoredType,
+    Topic,
+    TopicLease,
+)
 
 Place = tuple[str, str]
 """A cluster and a topic in it."""
@@ -40,6 +52,23 @@ def dropped(past: Past) -> dict[str, DroppedSource]:
 def planning(past: Past) -> dict[str, PlanningJob]:
     """Statements that wait for their plans, by the keys of their sources."""
     return past._once("planning", lambda: dict(sorted(past._latest(PlanningChanged, "key", "job").items())))
+
+
+def runners(past: Past) -> dict[str, Runner]:
+    """Leases of runners, by name."""
+    return past._once("runners", lambda: dict(sorted(past._latest(RunnerChanged, "name", "runner").items())))
+
+
+def assignments(past: Past) -> dict[tuple[str, int], Assignment]:
+    """Who has which part of which generation."""
+    return past._once("assignments", lambda: dict(sorted(past._latest(AssignmentChanged, "key", "assignment").items())))
+
+
+def part_of(source: Source) -> str:
+    """What of a source runs: its query, or what collects the bad rows of another one; empty: nothing."""
+    if source.query is not None:
+        return "query"
+    return "bad" if source.origin else ""
 
 
 # ---------------------------------------------------------------------------------------------------------- topics

@@ -7,11 +7,14 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.metastore import sql_types
 from tests.simulation.judging.model.metastore.dropping import is_expired, source_named
 from tests.simulation.judging.model.metastore.state import (
+    assignments,
     dropped,
     key_of,
+    part_of,
     pins,
     readers,
     reads_of,
+    runners,
     sources,
     streams_of_bad_rows,
     types,
@@ -74,10 +77,22 @@ def list_sources(past: Past, asking: Asking, request: m.ListSources) -> Yes:
 
 
 def list_queries(past: Past, asking: Asking, request: f.ListQueries) -> Yes:
-    """What is run. Nothing assigns parts here, and there are no runners; the token is not the model's."""
+    """What is run, and by whom; the token is not the model's. The first page has all runners."""
     there = {key: source for key, source in sources(past).items() if source.query is not None or source.origin}
     page, last = _page(asking, there, request.after, request.limit)
-    return Yes((), f.QueryFeed("", queries=tuple(f.FedQuery(there[key]) for key in page), last=last))
+    fed = tuple(f.FedQuery(there[key], _assigned(past, there[key])) for key in page)
+    leases = (
+        ()
+        if request.after
+        else tuple(f.FedRunner(name, one.epoch, one.holder, one.address) for name, one in runners(past).items())
+    )
+    return Yes((), f.QueryFeed("", queries=fed, runners=leases, last=last))
+
+
+def _assigned(past: Past, source: Source) -> tuple[f.AssignedPart, ...]:
+    part = part_of(source)
+    one = assignments(past).get((part, source.generation))
+    return () if one is None else (f.AssignedPart(part, one.runner, one.epoch),)
 
 
 def list_dropped(past: Past, asking: Asking, request: m.ListDropped) -> Yes:

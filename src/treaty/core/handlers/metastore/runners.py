@@ -1,0 +1,217 @@
+"""Runners of queries: the lease of each, and which parts of sources it has. A part has one runner at most."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.metastore.names import find_source, source_key
+from treaty.core.messages.runners import (
+    AcquireRunner,
+    AssignQueries,
+    QueriesAssigned,
+    QueryPart,
+    ReleaseRunner,
+    RunnerLease,
+    RunnerReleased,
+)
+from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import PARTS, Assignment, Runner
+from treaty.core.state.metastore.indexes import ASSIGNMENT_BY_RUNNER, parts_of
+from treaty.core.state.metastore.keys import AssignmentKey, RunnerKey
+from treaty.core.state.metastore.tables import ASSIGNMENT, RUNNER
+from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.view import View
+
+
+def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEngine) -> Decision[RunnerLease]:
+    """Give the lease of a runner to a process, or keep it for the one that has it."""
+    request = command.request
+    _refuse_bad_lease(request)
+    key = RunnerKey(request.name)
+    there = view.get(RUNNER, key)
+    if there is None:
+        return _begin_lease(view, key, request)
+    if request.epoch:
+        _refuse_other_epoch(request.name, there, request.epoch)
+    elif there.holder != request.holder:
+        raise NotLatest.of(
+            "RUNNER_HELD",
+            f"{there.holder} holds the lease of runner {request.name}, at epoch {there.epoch} and {there.address or 'no address'}",
+            path="/name",
+            old=f"{there.holder} at {there.epoch}",
+            new=request.holder,
+            allowed=f"another name; or epoch {there.epoch}, once no heartbeat of its holder was seen for 15 seconds",
+        )
+    epoch = there.epoch if there.holder == request.holder else view.sequence + 1
+    return _lease(key, there, replace(there, epoch=epoch, holder=request.holder, address=request.address))
+
+
+def _begin_lease(view: View, key: RunnerKey, request: AcquireRunner) -> Decision[RunnerLease]:
+    if request.epoch:
+        raise _refusal_of_lost(request.name, None, request.epoch)
+    if view.count(RUNNER, ()) >= limits.RUNNERS:
+        raise TooLarge.of(
+            "RUNNERS",
+            "Too many runners have a lease",
+            path="/name",
+            new=request.name,
+            allowed=f"at most {limits.RUNNERS}; release those that are gone",
+        )
+    return _lease(key, None, Runner(view.sequence + 1, request.holder, request.address))
+
+
+def _lease(key: RunnerKey, there: Runner | None, runner: Runner) -> Decision[RunnerLease]:
+    rows = () if runner == there else (make_row(RUNNER, key, runner),)
+    return Decision(rows, RunnerLease(key.runner, runner.epoch, runner.holder, runner.address))
+
+
+def _refuse_bad_lease(request: AcquireRunner) -> None:
+    _refuse_bad_text("RUNNER_NAME", "/name", request.name, limits.RUNNER_NAME)
+    _refuse_bad_text("RUNNER_NAME", "/holder", request.holder, limits.RUNNER_NAME)
+    _refuse_bad_text("RUNNER_ADDRESS", "/address", request.address, limits.RUNNER_ADDRESS, least=0)
+
+
+def _refuse_bad_text(rule: str, path: str, text: str, most: int, least: int = 1) -> None:
+    if not least <= len(text) <= most or not text.isprintable():
+        raise InvalidSource.of(
+            rule,
+            f"'{text[:100]}' can't be the {path[1:]} of a runner",
+            path=path,
+            new=text,
+            allowed=f"{least} to {most} printable characters",
+        )
+
+
+def _refuse_other_epoch(name: str, there: Runner | None, epoch: int) -> Runner:
+    if there is None or there.epoch != epoch:
+        raise _refusal_of_lost(name, there, epoch)
+    return there
+
+
+def _refusal_of_lost(name: str, there: Runner | None, epoch: int) -> NotLatest:
+    holds = "nobody holds it" if there is None else f"{there.holder} holds it at epoch {there.epoch}"
+    return NotLatest.of(
+        "RUNNER_LOST",
+        f"The lease of runner {name} is not of epoch {epoch}: {holds}",
+        path="/epoch",
+        old="" if there is None else f"{there.holder} at {there.epoch}",
+        new=str(epoch),
+        allowed="stop the queries of this epoch, and acquire the lease again",
+    )
+
+
+def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEngine) -> Decision[RunnerReleased]:
+    """End a lease with its assignments, as many as one command takes; the row goes with the last of them."""
+    request, base = command.request, without_filter(view)[0]
+    key = RunnerKey(request.name)
+    there = base.get(RUNNER, key)
+    if there is None:
+        return Decision((), RunnerReleased(request.name))
+    _refuse_other_epoch(request.name, there, request.epoch)
+    found = list(islice(base.find(ASSIGNMENT_BY_RUNNER, (request.name,)), limits.ASSIGNED_PARTS + 1))
+    going, more = found[: limits.ASSIGNED_PARTS], len(found) > limits.ASSIGNED_PARTS
+    rows = [make_tombstone(ASSIGNMENT, one) for one in going]
+    if not more:
+        rows.append(make_tombstone(RUNNER, key))
+    return Decision(tuple(rows), RunnerReleased(request.name, len(going), more))
+
+
+# ---------------------------------------------------------------------------------------------------- assignments
+
+
+def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEngine) -> Decision[QueriesAssigned]:
+    """Give parts to a runner and take others from it, all or none."""
+    request, base = command.request, without_filter(view)[0]
+    _refuse_bad_parts(request)
+    runner = _refuse_other_epoch(request.runner, base.get(RUNNER, RunnerKey(request.runner)), request.epoch)
+    rows: dict[AssignmentKey, Row] = {}
+    for part in request.release:
+        key = AssignmentKey(part.part, part.generation)
+        if _is_of(base.get(ASSIGNMENT, key), request.runner):
+            rows[key] = make_tombstone(ASSIGNMENT, key)
+    for place, part in enumerate(request.take):
+        key = _find_part(base, part, f"/take/{place}")
+        there = base.get(ASSIGNMENT, key)
+        if there is None:
+            rows[key] = make_row(ASSIGNMENT, key, Assignment(request.runner, runner.epoch))
+        elif there.runner == request.runner:
+            rows.pop(key, None)  # it is released and taken: it stays
+        else:
+            raise _refusal_of_assigned(base, part, there, request.runner, f"/take/{place}")
+    return Decision(tuple(rows.values()), QueriesAssigned(request.runner, runner.epoch, _sort_parts(request.take)))
+
+
+def _is_of(there: Assignment | None, runner: str) -> bool:
+    return there is not None and there.runner == runner
+
+
+def _sort_parts(parts: tuple[QueryPart, ...]) -> tuple[QueryPart, ...]:
+    """Return parts by key and part, each once."""
+    named = {replace(part, source=source_key(part.source).name) for part in parts}
+    return tuple(sorted(named, key=lambda part: (part.source, part.part)))
+
+
+def _refuse_bad_parts(request: AssignQueries) -> None:
+    if len(request.take) + len(request.release) > limits.ASSIGNED_PARTS:
+        raise TooLarge.of(
+            "ASSIGNED_PARTS",
+            "The command names too many parts",
+            path="/take",
+            new=str(len(request.take) + len(request.release)),
+            allowed=f"at most {limits.ASSIGNED_PARTS}, and the others by another command",
+        )
+    for path, part in _name_parts(request):
+        if part.part not in PARTS:
+            raise InvalidSource.of(
+                "QUERY_PART",
+                f"'{part.part[:100]}' is no part of a source",
+                path=f"{path}/part",
+                new=part.part,
+                allowed=f"one of {', '.join(PARTS)}",
+            )
+
+
+def _name_parts(request: AssignQueries) -> Iterator[tuple[str, QueryPart]]:
+    for member, parts in (("take", request.take), ("release", request.release)):
+        yield from ((f"/{member}/{place}", part) for place, part in enumerate(parts))
+
+
+def _find_part(base: View, part: QueryPart, path: str) -> AssignmentKey:
+    """Return the key of the assignment of a part that exists."""
+    _, source = find_source(base, part.source, f"{path}/source")
+    if source.generation != part.generation:
+        raise NotLatest.of(
+            "SOURCE_GENERATION",
+            f"{source.name} is another source than the one of generation {part.generation}",
+            path=f"{path}/generation",
+            old=str(source.generation),
+            new=str(part.generation),
+            allowed="read list-queries again",
+        )
+    if part.part not in parts_of(source):
+        raise InvalidSource.of(
+            "QUERY_NONE",
+            f"{source.name} has no query" if part.part == "query" else f"{source.name} has the bad rows of no source",
+            path=f"{path}/part",
+            new=part.part,
+            allowed="a part that list-queries shows",
+        )
+    return AssignmentKey(part.part, part.generation)
+
+
+def _refusal_of_assigned(base: View, part: QueryPart, there: Assignment, runner: str, path: str) -> Any:
+    holder = base.get(RUNNER, RunnerKey(there.runner))
+    epoch = there.epoch if holder is None else holder.epoch
+    return NotLatest.of(
+        "QUERY_ASSIGNED",
+        f"The part {part.part} of {part.source} is assigned to runner {there.runner}, of epoch {epoch}",
+        path=path,
+        old=f"{there.runner} at {epoch}",
+        new=runner,
+        allowed="a part that nobody has; release-runner ends the lease of a runner that is gone",
+    )

@@ -1,0 +1,218 @@
+"""Leases of runners, and the parts of sources that are assigned to them: by epochs, one runner for each part."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.planning import SelectPlanner
+from treaty import connect
+from treaty.client.connection import Connection
+from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.limits import ASSIGNED_PARTS, RUNNER_ADDRESS, RUNNER_NAME
+from treaty.core.messages.metastore import DropSource
+from treaty.core.messages.query_feed import FedQuery, ListQueries
+from treaty.core.messages.runners import (
+    AcquireRunner,
+    AssignQueries,
+    QueriesAssigned,
+    QueryPart,
+    ReleaseRunner,
+    RunnerLease,
+    RunnerReleased,
+)
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, Refusal, SourceNotFound, TooLarge
+from treaty.core.registry import CallOptions
+from treaty.core.requests import Request
+from treaty.metastore import Metastore, PlanningOptions
+
+FLIGHTS = (
+    "CREATE STREAM flights (id BIGINT KEY, carrier STRING) "
+    "WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
+)
+QUERY = "CREATE STREAM {0} AS SELECT carrier FROM STREAM flights"
+
+
+@pytest.fixture
+def there() -> Iterator[Connection]:
+    with connect("memory:") as connection:
+        run(connection, FLIGHTS, QUERY.format("late"), QUERY.format("lost"))
+        yield connection
+
+
+def run(it: Connection, *statements: str) -> None:
+    Metastore(it.registry, planning=PlanningOptions(SelectPlanner())).run("; ".join(statements))
+
+
+def fed(it: Connection) -> dict[str, FedQuery]:
+    return {one.source.name: one for one in it.ask(ListQueries()).answer.queries}
+
+
+def owners(it: Connection) -> dict[str, list[tuple[str, str]]]:
+    """The parts of each source with the runners that have them."""
+    return {name: [(one.part, one.runner) for one in query.assigned] for name, query in fed(it).items()}
+
+
+def part(it: Connection, name: str, of: str = "query") -> QueryPart:
+    return QueryPart(name, fed(it)[name].source.generation, of)
+
+
+def lease(it: Connection, name: str, holder: str = "", epoch: int = 0, address: str = "") -> RunnerLease:
+    return it.ask(AcquireRunner(name, holder or f"process of {name}", address, epoch)).answer
+
+
+def take(it: Connection, of: RunnerLease, *parts: QueryPart) -> QueriesAssigned:
+    return it.ask(AssignQueries(of.name, of.epoch, parts)).answer
+
+
+def held(it: Connection, name: str) -> int:
+    """How many parts a runner has."""
+    return sum(runner == name for parts in owners(it).values() for _, runner in parts)
+
+
+def refused(it: Connection, request: Request[object], call: CallOptions | None = None) -> tuple[type[Refusal], str]:
+    with pytest.raises(Refusal) as refusal:
+        it.ask(request, call or CallOptions())
+    return type(refusal.value), refusal.value.reason.rule
+
+
+# ---------------------------------------------------------------------------------------------------------- leases
+
+
+def test_the_holder_of_a_lease_keeps_its_epoch_and_may_change_its_address(there: Connection) -> None:
+    first = lease(there, "r1")
+    again = lease(there, "r1", address="http://r1:9090")
+    assert again == RunnerLease("r1", first.epoch, "process of r1", "http://r1:9090")
+    assert lease(there, "r1", address="http://r1:9090", epoch=first.epoch) == again
+    assert [one.address for one in there.ask(ListQueries()).answer.runners] == ["http://r1:9090"]
+
+
+def test_a_lease_that_is_held_is_taken_by_its_epoch_alone(there: Connection) -> None:
+    first = lease(there, "r1")
+    assert refused(there, AcquireRunner("r1", "another")) == (NotLatest, "RUNNER_HELD")
+    assert refused(there, AcquireRunner("r1", "another", epoch=first.epoch + 1)) == (NotLatest, "RUNNER_LOST")
+    assert refused(there, AcquireRunner("r2", "another", epoch=first.epoch)) == (NotLatest, "RUNNER_LOST")
+    second = lease(there, "r1", "another", first.epoch)
+    assert second.epoch > first.epoch
+    assert refused(there, AssignQueries("r1", first.epoch)) == (NotLatest, "RUNNER_LOST")
+    assert refused(there, ReleaseRunner("r1", first.epoch)) == (NotLatest, "RUNNER_LOST")
+    assert refused(there, AcquireRunner("r1", "process of r1", epoch=first.epoch)) == (NotLatest, "RUNNER_LOST")
+
+
+def test_a_lease_that_was_taken_keeps_what_is_assigned(there: Connection) -> None:
+    first = lease(there, "r1")
+    take(there, first, part(there, "late"))
+    second = lease(there, "r1", "another", first.epoch)
+    assert owners(there)["late"] == [("query", "r1")]
+    take(there, second, part(there, "lost"))
+    assert held(there, "r1") == 2
+    assert [one.epoch for query in fed(there).values() for one in query.assigned] == [first.epoch, second.epoch]
+
+
+def test_a_lease_ends_with_its_assignments(there: Connection) -> None:
+    one, other = lease(there, "r1"), lease(there, "r2")
+    take(there, one, part(there, "late"), part(there, "lost"))
+    take(there, other, part(there, "flights_bad", "bad"))
+    assert there.ask(ReleaseRunner("r1", one.epoch)).answer == RunnerReleased("r1", 2)
+    assert owners(there) == {"flights_bad": [("bad", "r2")], "late": [], "lost": []}
+    assert there.ask(ReleaseRunner("r1", one.epoch)).answer == RunnerReleased("r1")
+    assert lease(there, "r1").epoch > one.epoch
+
+
+def test_names_and_addresses_are_printable_and_short(there: Connection) -> None:
+    wrong = {
+        AcquireRunner("", "h"): "RUNNER_NAME",
+        AcquireRunner("r" * (RUNNER_NAME + 1), "h"): "RUNNER_NAME",
+        AcquireRunner("r\n", "h"): "RUNNER_NAME",
+        AcquireRunner("r", ""): "RUNNER_NAME",
+        AcquireRunner("r", "h", "h" * (RUNNER_ADDRESS + 1)): "RUNNER_ADDRESS",
+        AcquireRunner("r", "h", "http://\x07"): "RUNNER_ADDRESS",
+    }
+    for asked, rule in wrong.items():
+        assert refused(there, asked) == (InvalidSource, rule)
+
+
+# ----------------------------------------------------------------------------------------------------- assignments
+
+
+def test_a_part_has_one_runner(there: Connection) -> None:
+    one, other = lease(there, "r1"), lease(there, "r2")
+    late, lost = part(there, "late"), part(there, "lost")
+    assert take(there, one, late) == QueriesAssigned("r1", one.epoch, (late,))
+    assert refused(there, AssignQueries("r2", other.epoch, (lost, late))) == (NotLatest, "QUERY_ASSIGNED")
+    assert owners(there)["lost"] == [], "a command assigns all of its parts or none"
+    moved = there.ask(AssignQueries("r1", one.epoch, (lost,), (late, part(there, "flights_bad", "bad")))).answer
+    assert moved == QueriesAssigned("r1", one.epoch, (lost,))
+    take(there, other, late)
+    assert (held(there, "r1"), held(there, "r2")) == (1, 1)
+
+
+def test_a_part_that_is_released_and_taken_by_one_command_stays(there: Connection) -> None:
+    one, late = lease(there, "r1"), part(there, "late")
+    take(there, one, late)
+    assert there.ask(AssignQueries("r1", one.epoch, (late, late), (late,))).answer.parts == (late,)
+    assert owners(there)["late"] == [("query", "r1")]
+
+
+def test_a_part_is_one_of_a_source_that_is_there(there: Connection) -> None:
+    one, late = lease(there, "r1"), part(there, "late")
+    wrong = {
+        QueryPart("nowhere", 1): (SourceNotFound, "SOURCE_NOT_FOUND"),
+        QueryPart("late", late.generation + 1): (NotLatest, "SOURCE_GENERATION"),
+        QueryPart("late", late.generation, "bad"): (InvalidSource, "QUERY_NONE"),
+        QueryPart("flights", fed(there)["flights_bad"].source.generation): (InvalidSource, "QUERY_NONE"),
+        QueryPart("late", late.generation, "half"): (InvalidSource, "QUERY_PART"),
+    }
+    for asked, refusal in wrong.items():
+        assert refused(there, AssignQueries("r1", one.epoch, (asked,))) == refusal
+    many = (late,) * ASSIGNED_PARTS
+    assert refused(there, AssignQueries("r1", one.epoch, many, (late,))) == (TooLarge, "ASSIGNED_PARTS")
+
+
+@pytest.mark.parametrize("sql", ["DROP STREAM late", "DROP STREAM flights CASCADE DIGEST '{0}'"])
+def test_what_is_dropped_is_assigned_to_nobody(there: Connection, sql: str) -> None:
+    one = lease(there, "r1")
+    take(there, one, part(there, "late"), part(there, "flights_bad", "bad"))
+    if "CASCADE" in sql:
+        sql = sql.format(there.ask(DropSource("flights", cascade=True)).answer.digest)
+    run(there, sql)
+    assert held(there, "r1") == (0 if "CASCADE" in sql else 1)
+    assert ("query", "r1") not in owners(there).get("late", [])
+    run(there, "UNDROP STREAM flights" if "CASCADE" in sql else "UNDROP STREAM late")
+    assert owners(there).get("late", []) == []
+    assert owners(there)["flights_bad"] == ([] if "CASCADE" in sql else [("bad", "r1")])
+
+
+def test_a_stream_of_bad_rows_that_is_dropped_alone_is_assigned_to_nobody(there: Connection) -> None:
+    one = lease(there, "r1")
+    take(there, one, part(there, "flights_bad", "bad"))
+    run(there, "DROP STREAM flights_bad")
+    run(there, "UNDROP STREAM flights_bad")
+    assert owners(there)["flights_bad"] == []
+    assert there.ask(ReleaseRunner("r1", one.epoch)).answer.released == 0
+
+
+def test_a_replaced_or_renamed_source_keeps_its_runner(there: Connection) -> None:
+    one = lease(there, "r1")
+    take(there, one, part(there, "late"))
+    run(there, "ALTER STREAM late RENAME TO later")
+    assert owners(there)["later"] == [("query", "r1")]
+    there.ask(AssignQueries("r1", one.epoch, (), (part(there, "later"),)))
+    assert owners(there)["later"] == []
+
+
+# ---------------------------------------------------------------------------------------------------------- rights
+
+
+def test_runners_need_the_right_to_plan(there: Connection) -> None:
+    late, lost = part(there, "late"), part(there, "lost")
+    rule = AccessRule(("user:r",), with_included(("plan",)), (), (), sources=("late",))
+    planner = CallOptions(principal="user:r", access=Access((rule,)))
+    reading = AccessRule(("user:q",), with_included(("read", "query", "register")), ("*",), ("*",))
+    reader = CallOptions(principal="user:q", access=Access((reading,)))
+    assert refused(there, AcquireRunner("r1", "h"), reader) == (Forbidden, "RIGHTS")
+    one = there.ask(AcquireRunner("r1", "h"), planner).answer
+    assert refused(there, ReleaseRunner("r1", one.epoch), reader) == (Forbidden, "RIGHTS")
+    assert there.ask(AssignQueries("r1", one.epoch, (late,)), planner).answer.parts == (late,)
+    assert refused(there, AssignQueries("r1", one.epoch, (lost,)), planner) == (Forbidden, "RIGHTS")
+    assert refused(there, AssignQueries("r1", one.epoch, (), (lost,)), planner) == (Forbidden, "RIGHTS")
+    assert refused(there, AssignQueries("r1", one.epoch), reader) == (Forbidden, "RIGHTS")

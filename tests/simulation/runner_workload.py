@@ -1,0 +1,75 @@
+"""What runners ask: leases that others hold, parts that others have, and what was dropped meanwhile."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tests.simulation import planning_workload as planning
+from tests.simulation.asker import Asker
+from tests.simulation.judging.model.metastore.state import part_of, runners, sources
+from tests.simulation.metastore_workload import Made, SourceAsker
+from treaty.core.messages import runners as r
+from treaty.core.messages.query_feed import ListQueries
+from treaty.core.requests import Request
+
+NAMES = ("r1", "r1", "r2", "r3")
+HOLDERS = ("h1", "h2", "h3")
+
+
+def epoch_of(ask: SourceAsker, name: str) -> int:
+    """Mostly the epoch that the lease has, or had when the runner looked."""
+    there = runners(ask.past()).get(name)
+    epoch = 1 if there is None else there.epoch
+    return epoch + ask.chance.choice([-1, 1]) if ask.often(0.04) else epoch
+
+
+def acquire_runner(ask: SourceAsker) -> Request[Any]:
+    """A lease as it is begun, as it is kept, or as it is taken from who is gone."""
+    name = ask.chance.choice(NAMES) if ask.often(0.98) else ask.chance.choice(["", "r\n"])
+    address = ask.chance.choice(["", "http://r", "http://r:1"]) if ask.often(0.5) else ""
+    return r.AcquireRunner(name, ask.chance.choice(HOLDERS), address, epoch_of(ask, name) if ask.often(0.5) else 0)
+
+
+def release_runner(ask: SourceAsker) -> Request[Any]:
+    name = ask.chance.choice(NAMES)
+    return r.ReleaseRunner(name, epoch_of(ask, name))
+
+
+def part(ask: SourceAsker) -> r.QueryPart:
+    """A part that runs, mostly; at times what does not, or another generation of it."""
+    there = [(key, one) for key, one in sources(ask.past()).items() if part_of(one) or ask.often(0.05)]
+    if not there or ask.often(0.02):
+        return r.QueryPart(ask.name(), ask.chance.randint(1, 9), ask.chance.choice(["query", "bad", "half"]))
+    key, source = ask.chance.choice(there)
+    generation = source.generation + 1 if ask.often(0.03) else source.generation
+    return r.QueryPart(key, generation, part_of(source) if ask.often(0.97) else "bad")
+
+
+def assign_queries(ask: SourceAsker) -> Request[Any]:
+    name = ask.chance.choice(NAMES)
+    take = tuple(part(ask) for _ in range(ask.chance.choice([0, 1, 1, 1, 2])))
+    release = tuple(part(ask) for _ in range(ask.chance.choice([0, 0, 1, 2])))
+    return r.AssignQueries(name, epoch_of(ask, name), take, release)
+
+
+OF_RUNNERS: Sequence[tuple[float, type, Made]] = (
+    (5, r.AcquireRunner, acquire_runner),
+    (8, r.AssignQueries, assign_queries),
+    (1, r.ReleaseRunner, release_runner),
+)
+COMMANDS: Sequence[tuple[float, type, Made]] = (*planning.COMMANDS, *OF_RUNNERS)
+"""What writes: how often, and what."""
+QUERIES: Sequence[tuple[float, type, Made]] = (
+    *planning.QUERIES,
+    (4, ListQueries, lambda ask: ListQueries(limit=ask.chance.choice([0, 1, 1_000]))),
+)
+GENERATORS: Mapping[type, Callable[[Asker], Any]] = {
+    **planning.GENERATORS,
+    r.AcquireRunner: lambda ask: acquire_runner(_asker(ask)),
+    r.AssignQueries: lambda ask: assign_queries(_asker(ask)),
+    r.ReleaseRunner: lambda ask: release_runner(_asker(ask)),
+}
+"""Kinds of requests of sources, types and runners, for who knows nothing of what is there."""
+
+
+def _asker(ask: Asker) -> SourceAsker:
+    return SourceAsker(ask.chance)
