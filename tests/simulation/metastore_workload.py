@@ -230,7 +230,17 @@ def again(ask: SourceAsker) -> Request[Any]:
         source.name, source.kind, "CREATE OR REPLACE", columns, source.key, source.value, source.connector, source.cluster,
         source.place if ask.often(0.9) else "t2", source.timestamp, source.properties, source.comment, plan, ask.often(0.15),
     )  # fmt: skip
-    return m.CreateSource(defined, replace=True, expected=ask.expected(source.name))
+    on_change = ("", "EMPTY", "BACKFILL", "", "EMPTY", "never")[len(ask.pasts) % 6]
+    return m.CreateSource(defined, replace=True, expected=ask.expected(source.name), on_change=on_change)
+
+
+def restarted(ask: SourceAsker) -> Request[Any]:
+    """A restart of a query, mostly of one that is there; no chance is drawn, so that what comes after stays as it was."""
+    there = [one.name for one in sources(ask.pasts[-1]).values() if one.query is not None]
+    turn = len(ask.pasts)
+    name = there[turn % len(there)] if there and turn % 11 else NAMES[turn % len(NAMES)]
+    way = ("ROLLBACK", "RESET", "ROLLBACK", "REFRESH", "ROLLBACK", "nothing")[turn // 7 % 6]
+    return m.ChangeSource(name, restart=way, comment="noted" if turn % 13 == 0 else None, dry_run=turn % 10 == 0)
 
 
 def change_source(ask: SourceAsker) -> Request[Any]:
@@ -239,6 +249,8 @@ def change_source(ask: SourceAsker) -> Request[Any]:
     kinds: tuple[Literal["add", "drop", "set"], ...] = ("add", "drop", "set")
     ops = [ask.chance.choice(kinds) for _ in range(ask.chance.choice([0, 1, 1, 2]))]
     columns = tuple(m.SourceColumnChange(op, ask.chance.choice([*COLUMNS, KEY])) for op in ops)
+    if len(ask.pasts) % 7 in {1, 4}:
+        return restarted(ask)
     if len(ask.pasts) % 7 == 3:  # no chance is drawn, so that what comes after stays as it was
         return m.ChangeSource(name, swap=NAMES[len(ask.pasts) % len(NAMES)])
     if len(ask.pasts) % 7 == 5:

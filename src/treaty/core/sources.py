@@ -97,17 +97,54 @@ class QueryPlan:
     fingerprint: StateFingerprint = StateFingerprint()
     settings: Pairs = ()
     engine: str = ""
+    state: Pairs = ()
+    """What the state is made of, for people: kind (filter, key, window, aggregate, watermark, join) and text of each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerDefinition:
+    """What a source was while a former query filled it; the members are those of `Source`.
+
+    `reads` has a digest for each read of the query, as in `DroppedSource`.
+    """
+
+    statement: str
+    columns: tuple[SourceColumn, ...]
+    key: SourcePart | None = None
+    value: SourcePart | None = None
+    connector: str = "kafka"
+    cluster: str = "main"
+    place: str = ""
+    timestamp: str = ""
+    properties: Pairs = ()
+    comment: str = ""
+    reads: tuple[str, ...] = ()
+
+
+EMPTY, BACKFILL, RESET = "EMPTY", "BACKFILL", "RESET"
+"""How a checkpoint begins that follows another one: without state at the offsets that the former has, from the earliest beside the
+table until it has caught up, or from the beginning into the rows that are there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """A query on one checkpoint. `began` is the sequence of the commit that began the checkpoint."""
+    """A query on one checkpoint. `began` is the sequence of the commit that began the checkpoint.
+
+    `start` is EMPTY, BACKFILL or RESET where the checkpoint took the place of the one that began at `after`, and empty where it is the
+    first of the source. `resumed` is the sequence of the commit by which the query was rolled back to (0: by none). `definition` is
+    what the source was, of former queries alone.
+    """
 
     began: int
     revision: int
     plan: QueryPlan
     author: str = ""
     time: int = 0
+    start: str = ""
+    after: int = 0
+    resumed: int = 0
+    definition: FormerDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,21 @@ def resume(name: str) -> Exchange[SourceStored]:
     return (yield from request_answer(SetSourceState(name, RUNNING)))
 
 
+def rollback(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Go back to the query that the last replacement of a stream or table replaced, within DROP_GRACE."""
+    return (yield from request_answer(ChangeSource(name, restart="ROLLBACK", dry_run=dry_run)))
+
+
+def reset_checkpoint(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Let a query read from the beginning again, into the rows that are there."""
+    return (yield from request_answer(ChangeSource(name, restart="RESET", dry_run=dry_run)))
+
+
+def refresh(name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
+    """Let a query read all again into a new table, which takes the place of the old one once it is complete."""
+    return (yield from request_answer(ChangeSource(name, restart="REFRESH", dry_run=dry_run)))
+
+
 # ----------------------------------------------------------------------------------------------------------- questions
 
 

@@ -10,7 +10,7 @@ from treaty.core.messages.metastore import CreateSource, DescribeSource, Expecte
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
 from treaty.core.requests import Register
-from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart
+from treaty.core.sources import BACKFILL, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
 from treaty.metastore.columns.sides import (
@@ -31,11 +31,13 @@ from treaty.metastore.sql.values import HeadColumn
 
 DEFINED = frozenset((
     "CONNECTOR", "KAFKA_TOPIC", "PATH", "CLUSTER", "TIMESTAMP", "KEY_FORMAT", "VALUE_FORMAT", "FRAMING", "SUBJECT", "KEY_SUBJECT",
-    "KEY_SCHEMA_ID", "VALUE_SCHEMA_ID", "KEY_SCHEMA_FULL_NAME", "VALUE_SCHEMA_FULL_NAME",
+    "KEY_SCHEMA_ID", "VALUE_SCHEMA_ID", "KEY_SCHEMA_FULL_NAME", "VALUE_SCHEMA_FULL_NAME", "ON_CHANGE",
 ))  # fmt: skip
-"""Properties that are members of a source; the others are kept as they are."""
+"""Properties that are members of a source, or of the request that creates it; the others are kept as they are."""
 TABLES = frozenset(("delta", "iceberg"))
 """Connectors of lake tables, whose rows are columns and no records."""
+ON_CHANGE = {"refuse": "", "empty": EMPTY, "backfill": BACKFILL}
+"""By value of the property, what a CREATE OR REPLACE asks for."""
 WORDS = {"true": True, "false": False}
 
 
@@ -90,6 +92,7 @@ def define_source(
     request = CreateSource(
         definition, _registration(sides.get("key")), _registration(sides.get("value")),
         if_not_exists=statement.if_not_exists, replace=statement.or_replace, types=types.expected,
+        on_change=ON_CHANGE[statement.property("ON_CHANGE", "refuse")],
     )  # fmt: skip
     return request, tuple(note for side in sides.values() for note in side.notes)
 

@@ -19,9 +19,9 @@ from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.core.state.commit import PositionToken
 from treaty.metastore import calls
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
-from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, StatementContext, cells_of, kind_of
+from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
 from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
 from treaty.metastore.records.outcomes import ReportRecords, reported_records
@@ -130,6 +130,9 @@ class Metastore:
     drop_type = _blocking(calls.drop_type)
     pause = _blocking(calls.pause)
     resume = _blocking(calls.resume)
+    rollback = _blocking(calls.rollback)
+    reset_checkpoint = _blocking(calls.reset_checkpoint)
+    refresh = _blocking(calls.refresh)
     describe = _blocking(calls.describe)
     describe_type = _blocking(calls.describe_type)
     sources = _blocking(calls.sources)
@@ -220,6 +223,9 @@ class AsyncMetastore:
     drop_type = _as_coroutine(calls.drop_type)
     pause = _as_coroutine(calls.pause)
     resume = _as_coroutine(calls.resume)
+    rollback = _as_coroutine(calls.rollback)
+    reset_checkpoint = _as_coroutine(calls.reset_checkpoint)
+    refresh = _as_coroutine(calls.refresh)
     describe = _as_coroutine(calls.describe)
     describe_type = _as_coroutine(calls.describe_type)
     sources = _as_coroutine(calls.sources)

@@ -14,7 +14,9 @@ FIRST_SECONDS = 1.0
 _QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
 READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+stream\b", re.IGNORECASE)
 """A text that may read records, which are printed as they come."""
-_CHANGE = re.compile(r"\b(?:create|alter|drop|undrop|pause|resume|insert|update|delete)\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:create|alter|drop|undrop|pause|resume|rollback|reset|refresh|insert|update|delete)\b", re.IGNORECASE
+)
 
 
 class WaitNotice:

@@ -28,6 +28,12 @@ CLOSURE = 20_000
 """Steps of one closure of dependents."""
 INCARNATIONS = 8
 """Former queries that the row of a source keeps."""
+PLAN_PARTS = 50
+"""Parts of the state of one query that its row names: filters, keys, windows, aggregates."""
+PLAN_PART_CHARACTERS = 200
+"""Characters of the text of one such part; what is longer is cut."""
+CHANGE_REASONS = 50
+"""Reasons of the assessment of one change of a query, and columns that its readers lose."""
 WARNED_SOURCES = 100
 """Sources that the answer to a soft deletion names."""
 FORMER_GENERATIONS = 16

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treaty.core.limits import SOURCES_PAGE
+from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, StoredType
@@ -88,6 +89,8 @@ class SourceStored:
     also: tuple[str, ...] = ()
     """Names of further sources that the command created: of bad rows."""
     notes: tuple[str, ...] = ()
+    assessment: ChangeAssessment | None = None
+    """What a CREATE that is only assessed would change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,9 @@ class CreateSource(Request[SourceStored]):
     One of the same name, of either kind, is refused; with `if_not_exists` it is answered as it is, whatever its
     definition. `key_schema` and `value_schema` are registered in the same commit, through the policies of their subjects,
     and become the pins of key and value. `types` are the user types that these schemas have written out: one that is another
-    since is refused. With `dry_run` everything is checked and nothing is written.
+    since is refused. `on_change` says what becomes of a query that can't continue from the checkpoint of the one before: EMPTY begins
+    without state at its offsets, BACKFILL from the earliest beside the table, and without a word it is refused. With `assess` the answer
+    has the assessment of the change, and with `dry_run` everything is checked; nothing is written then.
     """
 
     definition: SourceDefinition
@@ -199,6 +204,8 @@ class CreateSource(Request[SourceStored]):
     expected: ExpectedSource | None = None
     dry_run: bool = False
     types: tuple[ExpectedType, ...] = ()
+    on_change: str = ""
+    assess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +223,8 @@ class ChangeSource(Request[SourceStored]):
     `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
     a refreshed schema; `key_schema` and `value_schema` are registered in the same commit and become their pins, as in
     `CreateSource`. `rename` gives another name, which is refused while anybody reads the source. `swap` is the name of a
-    source with which it exchanges names, alone and refused while anybody reads either. The source must be of this `kind`
+    source with which it exchanges names, alone and refused while anybody reads either. `restart`, alone too, is what becomes of its
+    query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows. The source must be of this `kind`
     unless that is empty. `types` are user types as in `CreateSource`.
     """
 
@@ -236,6 +244,7 @@ class ChangeSource(Request[SourceStored]):
     swap: str = ""
     key_schema: Register | None = None
     value_schema: Register | None = None
+    restart: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.messages.assessments import ChangeAssessment, LostColumn
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import PlannedSource
 from treaty.core.refusals import Invalid
@@ -18,6 +19,14 @@ EXPLAIN_COLUMNS = ("part", "name", "detail")
 DIGEST_CHARACTERS = 16
 """Characters of a digest of a fingerprint that are shown."""
 _WORDS = {"changes": "its changes", "table": "its newest rows"}
+MEANINGS = {
+    "new": "there is no source of this name: it would be created",
+    "same": "nothing would change",
+    "compatible": "the query continues from its checkpoint",
+    "source change": "it reads other sources than its checkpoint has offsets of",
+    "stateful change": "its state is made in another way than that in its checkpoint",
+}
+"""What the kinds of changes mean."""
 Explained = tuple[str, ResultRows, tuple[str, ...]]
 """Name of the source, rows and notes."""
 
@@ -32,8 +41,11 @@ def explain(statement: ExplainStatement, text: str, options: PlanningOptions) ->
     created = explained_create(statement)
     if not created.body:
         return (yield from _explain_head(created, text))
-    stored, planned, notes = yield from plan_create(created, text, options, dry_run=True)
+    assess = created.or_replace
+    stored, planned, notes = yield from plan_create(created, text, options, dry_run=True, assess=assess)
     listing = ResultRows(EXPLAIN_COLUMNS)
+    for row in () if stored.assessment is None else _list_assessment_rows(stored.assessment):
+        listing.add(*row)
     for row in () if planned is None else _list_rows(planned):
         listing.add(*row)
     return ("" if statement.body else stored.name), listing, (*stored.notes, *notes)
@@ -59,7 +71,9 @@ def _explain_head(created: CreateSourceStatement, text: str) -> Exchange[Explain
     if there is not None:
         return there.name, listing, there.notes
     request, notes = yield from define_source(created, text)
-    stored = yield from request_answer(replace(request, dry_run=True))
+    stored = yield from request_answer(replace(request, dry_run=True, assess=created.or_replace))
+    for row in () if stored.assessment is None else _list_assessment_rows(stored.assessment):
+        listing.add(*row)
     for row in _list_rows(PlannedSource(request.definition.kind, request.definition.columns)):
         listing.add(*row)
     return stored.name, listing, (*stored.notes, *notes)
@@ -101,3 +115,22 @@ def _describe_state(state: StateFingerprint) -> str:
     if not state.plan:
         return "none"
     return f"plan {state.plan[:DIGEST_CHARACTERS]}, stores {state.stores[:DIGEST_CHARACTERS]}"
+
+
+def _list_assessment_rows(assessment: ChangeAssessment) -> Iterator[tuple[str, str, str]]:
+    """What a change is, why, who loses what, what the policy says, and the ways out."""
+    yield "change", assessment.kind, MEANINGS[assessment.kind]
+    yield from (("reason", "", reason) for reason in assessment.reasons)
+    yield from map(_lost_row, assessment.lost)
+    if assessment.policy:
+        yield "schema", "", assessment.policy
+    answer = "refused" if assessment.refused else "unchanged" if assessment.kind == "same" else "accepted"
+    yield "answer", answer, f"what CREATE OR REPLACE would be: {answer}"
+    yield from (("way out", str(place), way) for place, way in enumerate(assessment.ways, 1))
+
+
+def _lost_row(lost: LostColumn) -> tuple[str, str, str]:
+    readers = ", ".join(lost.readers)
+    hidden = f"{lost.hidden} that you may not see" if lost.hidden else ""
+    becomes = f"becomes {lost.new}" if lost.new else "goes"
+    return "reader loses", lost.column, f"{lost.old} {becomes}; read by {' and '.join(filter(None, (readers, hidden)))}"

@@ -26,8 +26,28 @@ class PlanningOptions:
     seconds: int = PLANNING_SECONDS
 
 
+@dataclass(frozen=True, slots=True)
+class CreationOptions:
+    """What a CREATE wants besides what its statement says: which source is there, whether nothing is written, and an assessment."""
+
+    expected: ExpectedSource | None = None
+    dry_run: bool = False
+    assess: bool = False
+
+
 ASK_PLANNERS = PlanningOptions()
 """Any planner may take the job, within PLANNING_SECONDS."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementContext:
+    """What a statement is carried out with: its text, whether nothing is to be written, and what its source must be."""
+
+    text: str
+    dry_run: bool = False
+    expected: ExpectedSource | None = None
+    planning: PlanningOptions = ASK_PLANNERS
+    """How queries are planned."""
 
 
 def create_planned(
@@ -52,14 +72,19 @@ def plan_create(
     options: PlanningOptions,
     *,
     dry_run: bool = False,
+    assess: bool = False,
     expected: ExpectedSource | None = None,
 ) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
-    """Create a source by its query as `create_planned` does; returns what was planned too, where it is known: in a dry run."""
+    """Create a source by its query as `create_planned` does; returns what was planned too, where it is known: in a dry run.
+
+    With `assess` the answer has the assessment of the change, and a dry run it is.
+    """
     there = yield from find_existing(statement)
     if there is not None:
         return there, None, ()
     if options.planner is not None:
-        return (yield from _plan_here(options.planner, statement, text, dry_run=dry_run, expected=expected))
+        wanted = CreationOptions(expected, dry_run=dry_run, assess=assess)
+        return (yield from _plan_here(options.planner, statement, text, wanted))
     request = RequestPlan(
         statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
         expected, dry_run, options.seconds,
@@ -73,7 +98,7 @@ def _topic_of(statement: CreateSourceStatement) -> str:
 
 
 def _plan_here(
-    planner: Planner, statement: CreateSourceStatement, text: str, *, dry_run: bool, expected: ExpectedSource | None
+    planner: Planner, statement: CreateSourceStatement, text: str, wanted: CreationOptions
 ) -> Exchange[tuple[SourceStored, PlannedSource | None, tuple[str, ...]]]:
     """Plan and create; a plan that comes too late for what it reads is made again, a few times."""
     attempts = 0
@@ -82,7 +107,9 @@ def _plan_here(
         request: CreateSource
         request, notes = yield from plan_statement(planner, statement, text)
         try:
-            stored = yield from request_answer(replace(request, expected=expected, dry_run=dry_run))
+            stored = yield from request_answer(
+                replace(request, expected=wanted.expected, dry_run=wanted.dry_run, assess=wanted.assess)
+            )
         except Refusal as refused:
             if refused.reason.rule not in TOO_LATE or attempts >= PLANNING_ATTEMPTS:
                 raise

@@ -130,12 +130,14 @@ def answer_job(planner: Planner, job: WaitingStatement, taken: PlanningJobTaken)
         if parsed.diagnostics:
             raise InvalidStatementError.by(parsed.diagnostics)
         statement = parsed.statements[0].value
-        if isinstance(statement, ExplainStatement) and job.dry_run:
+        assess = isinstance(statement, ExplainStatement) and job.dry_run
+        if isinstance(statement, ExplainStatement) and assess:
             statement = explained_create(statement)
         if not isinstance(statement, CreateSourceStatement) or not statement.body:
             raise Invalid.of("STATEMENT_UNPLANNED", "The statement has no query", path="/sql", allowed="CREATE … AS")
         statement = replace(statement, properties=job.properties)
         create, notes = yield from asked.note(plan_statement(planner, statement, job.statement))
+        create = replace(create, assess=assess and statement.or_replace)
     except (Unavailable, OutcomeUnknown):
         raise
     except RegistryError as refused:

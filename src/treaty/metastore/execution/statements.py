@@ -1,7 +1,7 @@
 """Each kind of statement as an exchange: the requests that it makes, and its result."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from treaty.client.exchanges import Exchange, request_answer
@@ -12,8 +12,6 @@ from treaty.core.messages.metastore import (
     CreateType,
     DropSource,
     DropType,
-    ExpectedSource,
-    SetSourceState,
     SourcesDropped,
     SourceStored,
     UndropSource,
@@ -21,14 +19,14 @@ from treaty.core.messages.metastore import (
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
 from treaty.core.requests import GetVersion, UsesOf
-from treaty.core.sources import PAUSED, RUNNING
 from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
 from treaty.metastore.definitions import create_source
+from treaty.metastore.execution import query_changes
 from treaty.metastore.execution.explanation import explain
 from treaty.metastore.execution.listings import describe, show, show_create
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, create_planned
+from treaty.metastore.execution.planned import StatementContext, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
@@ -38,17 +36,6 @@ from treaty.metastore.sql.values import format_time
 
 Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
 """Name, message, rows if there are any, and warnings."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatementContext:
-    """What a statement is carried out with: its text, whether nothing is to be written, and what its source must be."""
-
-    text: str
-    dry_run: bool = False
-    expected: ExpectedSource | None = None
-    planning: PlanningOptions = ASK_PLANNERS
-    """How queries are planned."""
 
 
 class AssertFailedError(Conflicting):
@@ -196,24 +183,6 @@ def _refresh_schema(statement: s.RefreshSchemaStatement, context: StatementConte
     return name, message, ResultRows(REFRESH_COLUMNS, list(effect.rows)), notes
 
 
-def _pause(statement: s.PauseStatement, context: StatementContext) -> Exchange[Answer]:
-    return (yield from _set_state(statement.name, PAUSED, context))
-
-
-def _resume(statement: s.ResumeStatement, context: StatementContext) -> Exchange[Answer]:
-    return (yield from _set_state(statement.name, RUNNING, context))
-
-
-def _set_state(name: str, state: str, context: StatementContext) -> Exchange[Answer]:
-    stored: SourceStored = yield from request_answer(SetSourceState(name, state, context.dry_run))
-    return (
-        stored.name,
-        f"The query of {stored.name} {'would be' if context.dry_run else 'is'} {state.lower()}",
-        None,
-        (),
-    )
-
-
 # ------------------------------------------------------------------------------------------------------- questions
 
 
@@ -345,8 +314,9 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.ProtectStatement: ("ALTER", _protect),
     s.CommentStatement: ("ALTER", _comment),
     s.RefreshSchemaStatement: ("ALTER", _refresh_schema),
-    s.PauseStatement: ("PAUSE", _pause),
-    s.ResumeStatement: ("RESUME", _resume),
+    s.PauseStatement: ("PAUSE", query_changes.pause),
+    s.ResumeStatement: ("RESUME", query_changes.resume),
+    s.RestartStatement: ("RESTART", query_changes.restart),
     s.ShowStatement: ("SHOW", _show),
     s.ShowCreateStatement: ("SHOW CREATE", _show_create),
     s.DescribeStatement: ("DESCRIBE", _describe),
@@ -373,6 +343,8 @@ def kind_of(statement: s.SqlStatement) -> str:
     words = EXECUTORS[type(statement)][0]
     if isinstance(statement, s.ShowStatement):
         return f"{words} {statement.subject}"
+    if isinstance(statement, s.RestartStatement):
+        return statement.way
     kind = getattr(statement, "kind", "")
     return f"{words} {kind}" if kind and words in {"CREATE", "DROP", "ALTER", "UNDROP"} else words
 
@@ -391,5 +363,6 @@ EXPECTING = (
     s.SetPropertiesStatement,
     s.ProtectStatement,
     s.CommentStatement,
+    s.RestartStatement,
 )
 """Statements that can say which generation and revision they expect."""

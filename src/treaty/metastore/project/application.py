@@ -9,8 +9,9 @@ from treaty.client.exchanges import Exchange
 from treaty.core.limits import PLAN_ATTEMPTS
 from treaty.core.refusals import Conflicting, NotFound, Reason, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry
+from treaty.metastore.execution.planned import StatementContext
 from treaty.metastore.execution.results import StatementResult
-from treaty.metastore.execution.statements import EXPECTING, StatementContext
+from treaty.metastore.execution.statements import EXPECTING
 from treaty.metastore.metastore import Metastore, run_statement
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan, describe_refusals

@@ -20,8 +20,8 @@ from treaty.core.sources import RUNNING, Source, SourceColumn, StoredType
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.pages import list_sources, list_types
+from treaty.metastore.execution.planned import StatementContext
 from treaty.metastore.execution.source_printer import print_source, print_type
-from treaty.metastore.execution.statements import StatementContext
 from treaty.metastore.metastore import run_statement
 from treaty.metastore.project.comparison import (
     LABEL,

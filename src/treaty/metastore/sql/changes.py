@@ -25,6 +25,7 @@ from treaty.metastore.sql.statements import (
     RefreshSchemaStatement,
     RefreshTypeStatement,
     RenameStatement,
+    RestartStatement,
     ResumeStatement,
     SetPropertiesStatement,
     SetStatement,
@@ -183,6 +184,35 @@ def read_pause(cursor: StatementCursor) -> PauseStatement:
 def read_resume(cursor: StatementCursor) -> ResumeStatement:
     """Read what follows RESUME."""
     return ResumeStatement(_read_query_name(cursor))
+
+
+def read_rollback(cursor: StatementCursor) -> RestartStatement:
+    """Read what follows ROLLBACK."""
+    if cursor.token.kind == "end" or cursor.token.keyword in {"WORK", "TRANSACTION"}:
+        message = "each statement is a commit of its own, and none is taken back"
+        hint = "ROLLBACK name goes back to the query before the last OR REPLACE; UNDROP brings back what was dropped"
+        cursor.fail("SYNTAX", message, hint=hint, expected=("a name",))
+    return RestartStatement("ROLLBACK", _read_query_name(cursor))
+
+
+def read_reset(cursor: StatementCursor) -> RestartStatement:
+    """Read what follows RESET."""
+    cursor.need("CHECKPOINT")
+    name = cursor.read_name()
+    cursor.need("KEEP", "DATA")
+    cursor.need_end()
+    return RestartStatement("RESET", name)
+
+
+def read_refresh(cursor: StatementCursor) -> RestartStatement:
+    """Read what follows REFRESH."""
+    read_optional_kind(cursor, "STREAM", "TABLE")
+    name = cursor.read_name()
+    if not cursor.take("FULL"):
+        hint = f"REFRESH {name} FULL reads all again; ALTER STREAM {name} REFRESH SCHEMA takes the columns of the newest schema"
+        cursor.fail("SYNTAX", "REFRESH of a query ends with FULL", hint=hint, expected=("FULL",))
+    cursor.need_end()
+    return RestartStatement("REFRESH", name)
 
 
 def _read_query_name(cursor: StatementCursor) -> str:

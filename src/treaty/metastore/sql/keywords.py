@@ -58,6 +58,18 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "UNDROP": (("UNDROP [STREAM | TABLE] name", "brings a dropped source back"),),
     "PAUSE": (("PAUSE [STREAM | TABLE | QUERY] name", "stops the query of a source"),),
     "RESUME": (("RESUME [STREAM | TABLE | QUERY] name", "lets the query of a source continue"),),
+    "ROLLBACK": (
+        ("ROLLBACK [STREAM | TABLE | QUERY] name", "goes back to the query that the last OR REPLACE replaced"),
+    ),
+    "RESET": (
+        ("RESET CHECKPOINT name KEEP DATA", "lets a query read from the beginning again, into the rows that are there"),
+    ),
+    "REFRESH": (
+        (
+            "REFRESH [STREAM | TABLE] name FULL",
+            "reads all again into a new table, which takes the place of the old one",
+        ),
+    ),
     "SHOW": (
         (
             "SHOW | LIST STREAMS | TABLES | TYPES | QUERIES | SUBJECTS | TOPICS | DROPPED | PROPERTIES [EXTENDED]",
@@ -72,6 +84,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "EXPLAIN": (
         ("EXPLAIN [STREAM | TABLE | QUERY] name", "shows what the query of a source reads, its columns, key and state"),
         ("EXPLAIN CREATE … | SELECT …", "plans a statement or a query as a dry run, and shows the same"),
+        (
+            "EXPLAIN REPLACE CREATE STREAM | TABLE …",
+            "says what the change of a running query does: whether it continues, why not, and who loses what",
+        ),
     ),
     "SELECT": (
         (

@@ -189,6 +189,7 @@ def _kind(one: Any) -> str:
     return f"{one.kind} " if one.kind else ""
 
 
+_RESTARTS = {"ROLLBACK": "ROLLBACK {}", "RESET": "RESET CHECKPOINT {} KEEP DATA", "REFRESH": "REFRESH {} FULL"}
 _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.CreateSourceStatement: _create,
     s.DropSourceStatement: _drop,
@@ -207,6 +208,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.SwapStatement: _alter(lambda one: f"SWAP WITH {_name(one.other)}"),
     s.PauseStatement: lambda one: f"PAUSE {_name(one.name)}",
     s.ResumeStatement: lambda one: f"RESUME {_name(one.name)}",
+    s.RestartStatement: lambda one: _RESTARTS[one.way].format(_name(one.name)),
     s.ShowStatement: _show,
     s.ShowCreateStatement: lambda one: f"SHOW CREATE {_kind(one)}{_name(one.name)}",
     s.DescribeStatement: lambda one: f"DESCRIBE {_kind(one)}{_name(one.name)}{' EXTENDED' * one.extended}",

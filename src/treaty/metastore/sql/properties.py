@@ -198,6 +198,14 @@ PROPERTIES: Mapping[str, SourceProperty] = {
     "DEDUPLICATE": _property(
         "columns whose equal rows are one, within the watermark", "columns with commas between", read=_columns
     ),
+    "ON_CHANGE": _property(
+        "what OR REPLACE does where the new query can't continue from the checkpoint: refuse; begin empty at its offsets; or read all "
+        "into a table beside, which takes the place of this one",
+        "refuse",
+        "empty",
+        "backfill",
+        query=True,
+    ),
     "ALLOW_UNBOUNDED_STATE": _property(
         "whether state of a query may grow without bound", *_BOOLEANS, read=_BOOLEAN, query=True
     ),

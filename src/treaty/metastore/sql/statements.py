@@ -160,6 +160,14 @@ class ResumeStatement:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class RestartStatement:
+    """ROLLBACK, RESET CHECKPOINT … KEEP DATA or REFRESH … FULL: another checkpoint of a query; `way` is ROLLBACK, RESET or REFRESH."""
+
+    way: str
+    name: str
+
+
 # ------------------------------------------------------------------------------------------------------------- questions
 
 
@@ -337,6 +345,7 @@ SqlStatement = (
     | SwapStatement
     | PauseStatement
     | ResumeStatement
+    | RestartStatement
     | ShowStatement
     | ShowCreateStatement
     | DescribeStatement

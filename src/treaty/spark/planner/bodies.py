@@ -14,10 +14,11 @@ from treaty.core.column_types import lower_name
 from treaty.core.column_types.leaf_paths import parse_path
 from treaty.core.column_types.tokens import print_name, split_tokens
 from treaty.core.limits import PLANNER_BODY_BYTES
+from treaty.core.schema import Pairs
 from treaty.core.sources import QueryPlan, SourceRead, StateFingerprint
 from treaty.spark.planner.analyzed_check import check_analyzed, check_shape
 from treaty.spark.planner.errors import refuse
-from treaty.spark.planner.fingerprints import fingerprint
+from treaty.spark.planner.fingerprints import fingerprint, select_stateful
 from treaty.spark.planner.leaf_columns import blank_streams, find_leaf_columns
 from treaty.spark.planner.output import read_output
 from treaty.spark.planner.parsed_check import check_parsed, list_relations
@@ -25,6 +26,7 @@ from treaty.spark.planner.pseudo_columns import PSEUDO, add_pseudo_columns, list
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.planner.result_modes import choose_mode
 from treaty.spark.planner.settings import PINNED, PRINTED, RESTRICTED
+from treaty.spark.planner.state_parts import list_state_parts
 from treaty.spark.planner.stream_checks import StreamChecks
 from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.planner.views import STREAM, keep_columns, make_views, refuse_bad_watermark
@@ -66,9 +68,9 @@ class BodyPlanner:
             check_shape(checks.tree, query)
             mode = choose_mode(checks, query, tuple(one.name for one in columns))
         leaves = self._find_leaves(query)
-        state = self._find_state(query, leaves)
+        state, parts = self._find_state(query, leaves)
         reads = tuple(_read(query, one.name, leaves, is_table=mode.is_table) for one in query.sources)
-        plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine)
+        plan = QueryPlan(query.text, reads, mode.output, mode.key, state, PINNED, self._engine, parts)
         key = {one.lower() for one in mode.key}
         named = tuple(replace(one, role="key") if one.name.lower() in key else one for one in columns)
         return BodyPlan(plan, named, mode.notes)
@@ -82,8 +84,8 @@ class BodyPlanner:
             finally:
                 _drop_views(self._batches, query)
 
-    def _find_state(self, query: QueryBody, leaves: dict[str, tuple[str, ...]]) -> StateFingerprint:
-        """The fingerprint of the body over the columns alone that it needs."""
+    def _find_state(self, query: QueryBody, leaves: dict[str, tuple[str, ...]]) -> tuple[StateFingerprint, Pairs]:
+        """The fingerprint of the body over the columns alone that it needs, and the parts of the state in words."""
         needed = {name: {parse_path(path)[0].lower() for path in paths} for name, paths in leaves.items()}
         try:
             return self._digest_state(replace(query, sources=keep_columns(query.sources, needed)))
@@ -91,11 +93,14 @@ class BodyPlanner:
             words = list_words(query.text)
             return self._digest_state(replace(query, sources=keep_columns(query.sources, needed, words)))
 
-    def _digest_state(self, query: QueryBody) -> StateFingerprint:
+    def _digest_state(self, query: QueryBody) -> tuple[StateFingerprint, Pairs]:
         with _views(self._streams, query, self._root):
             analyzed = self._streams.sql(query.text)._jdf.queryExecution().analyzed()  # noqa: SLF001
             optimizer = self._streams._jsparkSession.sessionState().optimizer()  # noqa: SLF001
-            return fingerprint(analyzed, optimizer.execute(analyzed), str(self._root))
+            optimized, root = optimizer.execute(analyzed), str(self._root)
+            stateful = select_stateful(optimized)
+            parts = () if stateful is None else list_state_parts(stateful, root)
+            return fingerprint(analyzed, optimized, root), parts
 
 
 def open_session(spark: SparkSession) -> SparkSession:

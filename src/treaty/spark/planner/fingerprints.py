@@ -28,11 +28,9 @@ _IDS = frozenset(("jvmId", "nodeId", "dataSource", "sourceName", "session", "res
 
 def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
     """Return the fingerprint of a plan of the JVM, analyzed and optimized; `root` is the folder of the empty views."""
-    path = find_stateful(read_tree(plan.toJSON()))
-    if path is None:
+    plan = select_stateful(plan)
+    if plan is None:
         return StateFingerprint()
-    for place in path:
-        plan = plan.children().apply(place)
     canonical = plan.canonicalized()
     top = read_tree(canonical.toJSON())
     parts = _list_group_parts(canonical, top) if top.kind == "Aggregate" else [canonical]
@@ -44,6 +42,14 @@ def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
     return StateFingerprint(_digest(json.dumps([texts, nodes], sort_keys=True)), _digest(types))
 
 
+def select_stateful(plan: Any) -> Any | None:
+    """Return the topmost stateful operator of an optimized plan of the JVM, or what joins several; None without one."""
+    path = find_stateful(read_tree(plan.toJSON()))
+    for place in path or ():
+        plan = plan.children().apply(place)
+    return None if path is None else plan
+
+
 def _list_group_parts(plan: Any, tree: TreeNode) -> list[Any]:
     """What of an aggregate its state is made of: the groups, the functions in their order, and the plan below.
 
@@ -53,7 +59,7 @@ def _list_group_parts(plan: Any, tree: TreeNode) -> list[Any]:
     parts += [plan.groupingExpressions().apply(place) for place in range(plan.groupingExpressions().size())]
     seen: set[str] = set()
     for place, expression in enumerate(tree.members["aggregateExpressions"]):
-        for path in _find_functions(expression):
+        for path in find_functions(expression):
             found = plan.aggregateExpressions().apply(place)
             for step in path:
                 found = found.children().apply(step)
@@ -63,13 +69,13 @@ def _list_group_parts(plan: Any, tree: TreeNode) -> list[Any]:
     return parts
 
 
-def _find_functions(tree: TreeNode, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """The paths to the aggregate functions of an expression, as places of children, from left to right."""
+def find_functions(tree: TreeNode, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Yield the paths to the aggregate functions of an expression, as places of children, from left to right."""
     if tree.kind == "AggregateExpression":
         yield path
         return
     for place, child in enumerate(tree.children):
-        yield from _find_functions(child, (*path, place))
+        yield from find_functions(child, (*path, place))
 
 
 def cut_ids(text: str, root: str) -> str:

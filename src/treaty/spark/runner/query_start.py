@@ -13,7 +13,7 @@ from treaty.core.column_types import expand_type, lower_name, parse_column_type,
 from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.registry import Registry
-from treaty.core.sources import Incarnation, Source, SourceColumn
+from treaty.core.sources import BACKFILL, EMPTY, Incarnation, Source, SourceColumn
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
@@ -62,6 +62,7 @@ class QueryStarter:
         Raises `SourceNotRunnableError` for what this runner does not do, and errors of Spark.
         """
         chosen = run or QueryRun()
+        _refuse_new_beginning(source)
         place = place_of(source)
         if source.query is None:
             result = self._open_bad(source, chosen)
@@ -135,6 +136,13 @@ class QueryStarter:
             replace(one, type=print_column_type(expand_type(kind, types.get)))
             for one, kind in zip(source.columns, kinds, strict=True)
         )
+
+
+def _refuse_new_beginning(source: Source) -> None:
+    query = source.query
+    if query is not None and (query.start in {EMPTY, BACKFILL} or query.resumed):
+        message = f"{source.name} is to begin by {query.start or 'ROLLBACK'}, which no runner does yet: CREATE OR REPLACE with a change that continues"
+        raise SourceNotRunnableError(message)
 
 
 def key_of(source: Source) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from treaty.core.handlers.metastore.new_names import move_bad_rows, refuse_unfit
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
+from treaty.core.handlers.metastore.restarts import restart_query
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceColumnChange, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
@@ -39,6 +40,8 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     refuse_long_statement(request.statement, "/statement")
     if request.swap:
         return swap_sources(view, command, engine)
+    if request.restart:
+        return restart_query(view, command, engine)
     _refuse_bad_rows(there, request)
     refuse_other_types(view, request.types)
     source = _with_columns(view, command, key, there)

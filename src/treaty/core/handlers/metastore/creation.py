@@ -4,15 +4,18 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
+from treaty.core.handlers.metastore.assessment import assess_change, describe_policy
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
+from treaty.core.handlers.metastore.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.reads import refuse_unfit_reads
-from treaty.core.handlers.metastore.replacement import refuse_unfit_replacement, replaced_query, without_revisions
+from treaty.core.handlers.metastore.replacement import refuse_read_columns, refuse_unlike_source
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
+from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
-from treaty.core.refusals import NotLatest, TooLarge
+from treaty.core.refusals import NotLatest, Refusal, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Incarnation, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
@@ -38,18 +41,18 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if there is None:
         refuse_taken_source(view, defined.name)
         refuse_many_sources(view)
-    refuse_other_types(view, request.types)
-    refuse_unfit_columns(view, defined.columns)
-    if defined.query is not None:
-        refuse_unfit_reads(view, command, defined.query.reads, key)
+    _refuse_unfit_definition(view, command, key)
+    if request.assess:
+        return assess_definition(view, command, engine, there)
     stage = StagedView(view, command, engine, "create-source", request.dry_run)
     defined = _with_schemas(stage, request)
     for part in (defined.key, defined.value):
         refuse_dead_pin(stage.view, part)
     source = _source(view, command, defined)
     if there is not None:
-        refuse_unfit_replacement(view, command, key, there, source)
-        source = _as_replaced(command, there, source)
+        refuse_unlike_source(view, key, there, source)
+        refuse_read_columns(view, command.access, key, there.columns, source.columns)
+        source = _as_replaced(view, command, key, there, source)
     same = there is not None and same_definition(source, there)
     if there is not None and same:
         source = there
@@ -61,6 +64,15 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
         stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
     return Decision(() if request.dry_run else stage.rows, answer)
+
+
+def _refuse_unfit_definition(view: View, command: Command[CreateSource], key: SourceKey) -> None:
+    """Raise the refusal of types, columns and reads of a definition that can't be, whatever is there."""
+    request, defined = command.request, command.request.definition
+    refuse_other_types(view, request.types)
+    refuse_unfit_columns(view, defined.columns)
+    if defined.query is not None:
+        refuse_unfit_reads(view, command, defined.query.reads, key)
 
 
 def describe_stored(
@@ -101,6 +113,42 @@ def refuse_many_sources(view: View, more: int = 1) -> None:
         )
 
 
+# --------------------------------------------------------------------------------------------------------- assessments
+
+
+def assess_definition(
+    view: View, command: Command[CreateSource], engine: SchemaEngine, there: Source | None
+) -> Decision[SourceStored]:
+    """Return what a definition would change, where CREATE OR REPLACE would refuse too; nothing is written."""
+    request = command.request
+    stage = StagedView(view, command, engine, "create-source", rehearsal=True)
+    refusal: Refusal | None = None
+    defined = request.definition
+    try:
+        defined = _with_schemas(stage, request)
+    except Refusal as refused:
+        refusal = refused
+    source = _source(view, command, defined)
+    policy = describe_policy(there, source, request, refusal)
+    assessment = ChangeAssessment("new", policy=policy, refused=refusal is not None)
+    if there is not None:
+        key = source_key(there.name)
+        refuse_unlike_source(view, key, there, source)
+        same = refusal is None and same_definition(_as_assessed(there, source), there)
+        assessment = assess_change(view, command, key, there, source, same=same)
+        assessment = replace(assessment, policy=policy, refused=assessment.refused or refusal is not None)
+    return Decision((), replace(describe_stored(there or source), assessment=assessment))
+
+
+def _as_assessed(there: Source, source: Source) -> Source:
+    """A definition with all that a replacement keeps of the row, whatever its query is."""
+    query = source.query and there.query and replace(there.query, plan=source.query.plan)
+    return replace(
+        source, generation=there.generation, query=query, desired=there.desired, protected=there.protected, former=there.former,
+        author=there.author, time=there.time, extra=there.extra,
+    )  # fmt: skip
+
+
 # --------------------------------------------------------------------------------------------------------- schemas
 
 
@@ -126,9 +174,9 @@ def _source(view: View, command: Command[CreateSource], defined: SourceDefinitio
     )  # fmt: skip
 
 
-def _as_replaced(command: Command[CreateSource], there: Source, source: Source) -> Source:
-    """The row of a source that is replaced: what it was created as stays, and its query continues."""
-    query, previous = replaced_query(command, there, source)
+def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source) -> Source:
+    """The row of a source that is replaced: what it was created as stays, and its query continues or begins again."""
+    query, previous = replaced_query(view, command, key, there, source)
     return replace(
         source, generation=there.generation, query=query, previous=previous, desired=there.desired,
         protected=there.protected, former=there.former, revision=there.revision + 1, author=there.author, time=there.time,

@@ -1,28 +1,23 @@
-"""CREATE OR REPLACE: what a new definition may change while others read the source, and what its checkpoint allows."""
+"""CREATE OR REPLACE: what a new definition may change while others read the source."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
-from treaty.core import limits
 from treaty.core.access.rights import Access
 from treaty.core.column_types import ColumnTypeError, parse_column_type
 from treaty.core.column_types.leaf_paths import find_lost_leaf, parse_path, print_path
-from treaty.core.command import Command
 from treaty.core.handlers.metastore.closure import source_used, walk_closure
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.messages.metastore import CreateSource
+from treaty.core.messages.assessments import LostColumn
 from treaty.core.refusals import NotPermitted, SourceExists
-from treaty.core.sources import CHANGES, Incarnation, QueryPlan, Source, SourceColumn
+from treaty.core.sources import Source, SourceColumn
 from treaty.core.state.metastore.indexes import SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.view import View
 
 
-def refuse_unfit_replacement(
-    view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source
-) -> None:
-    """Raise the refusal of a definition that can't take the place of another one."""
+def refuse_unlike_source(view: View, key: SourceKey, there: Source, source: Source) -> None:
+    """Raise the refusal of a definition that can't take the place of another one, whatever its columns are."""
     if there.kind != source.kind:
         raise SourceExists.of(
             "SOURCE_KIND_DIFFERS",
@@ -43,8 +38,7 @@ def refuse_unfit_replacement(
             allowed="drop it first, or another name",
         )
     if source.query is not None:
-        _refuse_cycle(view, key, source)
-    refuse_read_columns(view, command.access, key, there.columns, source.columns)
+        refuse_cycle(view, key, source)
 
 
 def of_bad_rows(there: Source, path: str) -> NotPermitted:
@@ -58,7 +52,7 @@ def of_bad_rows(there: Source, path: str) -> NotPermitted:
     )
 
 
-def _refuse_cycle(view: View, key: SourceKey, source: Source) -> None:
+def refuse_cycle(view: View, key: SourceKey, source: Source) -> None:
     """Raise `NotPermitted` where a query would read what reads its own result."""
     assert source.query is not None
     readers = {step.user for step in walk_closure(view, SOURCE, key)}
@@ -77,6 +71,23 @@ def refuse_read_columns(
     view: View, access: Access | None, key: SourceKey, old: tuple[SourceColumn, ...], new: tuple[SourceColumn, ...]
 ) -> None:
     """Raise `SourceUsed` where a leaf column that somebody reads goes or changes its type."""
+    for lost in list_lost_columns(view, access, key, old, new):
+        raise source_used(
+            "COLUMN_READ",
+            f"The column {lost.column} is read by",
+            lost.readers,
+            lost.hidden,
+            path="/definition/columns",
+            old=f"{lost.column} {lost.old}",
+            new=lost.new,
+            allowed="keep the column with its type, or change its readers first",
+        )
+
+
+def list_lost_columns(
+    view: View, access: Access | None, key: SourceKey, old: tuple[SourceColumn, ...], new: tuple[SourceColumn, ...]
+) -> Iterator[LostColumn]:
+    """Yield the columns of which somebody reads a leaf that goes or changes its type, with these readers."""
     kept = {key_of_name(column.name): column for column in new}
     for column in old:
         left = kept.get(key_of_name(column.name))
@@ -88,16 +99,8 @@ def refuse_read_columns(
         if not readers:
             continue
         seen = [_name(view, reader) for reader in readers if access is None or access.may_source("read", reader.name)]
-        raise source_used(
-            "COLUMN_READ",
-            f"The column {column.name} is read by",
-            seen,
-            len(readers) - len(seen),
-            path="/definition/columns",
-            old=f"{column.name} {column.type}",
-            new="" if left is None else f"{left.name} {left.type}",
-            allowed="keep the column with its type, or change its readers first",
-        )
+        later = "" if left is None else f"{left.name} {left.type}"
+        yield LostColumn(column.name, column.type, later, tuple(sorted(seen)), len(readers) - len(seen))
 
 
 def _loses(view: View, reader: SourceKey, key: SourceKey, change: tuple[SourceColumn, SourceColumn | None]) -> bool:
@@ -137,47 +140,3 @@ def _list_paths(leaves: Sequence[str], name: str) -> list[str]:
 def _name(view: View, key: SourceKey) -> str:
     source = view.get(SOURCE, key)
     return key.name if source is None else source.name
-
-
-def without_revisions(plan: QueryPlan) -> QueryPlan:
-    """Return a plan without the revisions that it was made over: two plans that differ in these alone say the same."""
-    return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads))
-
-
-def _list_changes(plan: QueryPlan) -> list[tuple[str, int]]:
-    """Return key and generation of each source whose changes a plan reads, in the order in which a checkpoint has their offsets."""
-    return [(source_key(read.source).name, read.generation) for read in plan.reads if read.mode == CHANGES]
-
-
-def replaced_query(
-    command: Command[CreateSource], there: Source, source: Source
-) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
-    """Return the query that continues from the checkpoint of the one before, and the queries before it.
-
-    Raises `NotPermitted` where its state or what it reads as changes differs: the checkpoint can't be read by it.
-    """
-    old, new = there.query, source.query
-    if old is None or new is None or without_revisions(old.plan) == without_revisions(new.plan):
-        return old, there.previous
-    if old.plan.fingerprint != new.plan.fingerprint:
-        raise NotPermitted.of(
-            "QUERY_STATE",
-            f"The new query of {there.name} keeps other state than the one that runs, so it can't continue from its checkpoint",
-            path="/definition/query",
-            old=old.plan.fingerprint.plan or "no state",
-            new=new.plan.fingerprint.plan or "no state",
-            allowed="the same state; or a source of another name, and a drop of this one",
-        )
-    before, after = _list_changes(old.plan), _list_changes(new.plan)
-    if before != after:
-        raise NotPermitted.of(
-            "QUERY_SOURCES",
-            f"The new query of {there.name} reads the changes of other sources than the one that runs, and its checkpoint has the offsets of those",
-            path="/definition/query/reads",
-            old=", ".join(name for name, _ in before) or "no changes",
-            new=", ".join(name for name, _ in after) or "no changes",
-            allowed="the same sources in the same order; or a source of another name, and a drop of this one",
-        )
-    revision = old.revision + 1
-    query = Incarnation(old.began, revision, new.plan, command.principal, command.time)
-    return query, (old, *there.previous)[: limits.INCARNATIONS]

@@ -16,6 +16,7 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.restarting import restart_query
 from tests.simulation.judging.model.metastore.state import key_of, readers, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
@@ -33,6 +34,8 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     refuse_unexpected(old, request.expected)
     if request.swap:
         return _swap(past, asking, request)
+    if request.restart:
+        return restart_query(past, asking, request)
     if old.origin and (request.columns or request.properties or request.key or request.value or request.rename):
         raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
     refuse_other_types(past, request.types)

@@ -16,13 +16,14 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.restarting import with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, TooLarge
-from treaty.core.sources import Incarnation, QueryPlan, Source, SourceColumn, SourcePart
+from treaty.core.sources import Incarnation, Source, SourceColumn, SourcePart
 
 _BAD = (
     ("code", "STRING"),
@@ -61,7 +62,7 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
         _refuse_other_source(old, definition)
         refuse_circle(past, key, reads)
         refuse_lost_columns(past, key, old, definition.columns)
-        _refuse_other_state(old, new)
+        new = with_next_query(past, asking, request, key, old, new)
         new = old if _is_same(new, old) else new
     if new != old:
         events.append(SourceChanged(key, new))
@@ -133,20 +134,11 @@ def _source(
     if old is None:
         begun = None if plan is None else Incarnation(new.generation, 1, plan, asking.principal, asking.time)
         return replace(new, query=begun)
-    new = replace(
+    return replace(
         new, generation=old.generation, revision=old.revision + 1, author=old.author, time=old.time, origin=old.origin,
         desired=old.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
         previous=old.previous, former=old.former,
     )  # fmt: skip
-    if plan is None or old.query is None or _meaning(plan) == _meaning(old.query.plan):
-        return new
-    query = Incarnation(old.query.began, old.query.revision + 1, plan, asking.principal, asking.time)
-    return replace(new, query=query, previous=(old.query, *old.previous)[: limits.INCARNATIONS])
-
-
-def _meaning(plan: QueryPlan) -> QueryPlan:
-    """A plan whatever revisions it was made over."""
-    return replace(plan, reads=tuple(replace(read, revision=1) for read in plan.reads))
 
 
 def _is_same(new: Source, old: Source) -> bool:
@@ -156,19 +148,6 @@ def _is_same(new: Source, old: Source) -> bool:
 
 def _without_counts(source: Source) -> Source:
     return replace(source, revision=0, changed_by="", changed=0, statement="")
-
-
-def _refuse_other_state(old: Source, new: Source) -> None:
-    """What a query has gathered has to be of use to the next one."""
-    if old.query is not None and new.query is not None and old.query.plan.fingerprint != new.query.plan.fingerprint:
-        raise No(NotPermitted, "QUERY_STATE")
-    if old.query is not None and new.query is not None and _offsets(old.query.plan) != _offsets(new.query.plan):
-        raise No(NotPermitted, "QUERY_SOURCES")
-
-
-def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
-    """The sources of which a checkpoint has offsets."""
-    return [(key_of(read.source), read.generation) for read in plan.reads if read.mode == "changes"]
 
 
 def _bad_rows(past: Past, asking: Asking, source: Source) -> Source:

@@ -1,0 +1,202 @@
+"""Which checkpoint a changed query continues from: the one that it has, or a new one that begins empty, with a backfill, or again."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import limits
+from treaty.core.access.rights import Access
+from treaty.core.command import Command
+from treaty.core.handlers.metastore.closure import source_used
+from treaty.core.handlers.metastore.names import source_key
+from treaty.core.handlers.metastore.reads import digest_reads
+from treaty.core.messages.assessments import ChangeKind
+from treaty.core.messages.metastore import CreateSource
+from treaty.core.refusals import InvalidSource, NotPermitted
+from treaty.core.sources import (
+    BACKFILL,
+    CHANGES,
+    EMPTY,
+    FormerDefinition,
+    Incarnation,
+    QueryPlan,
+    Source,
+    StateFingerprint,
+)
+from treaty.core.state.metastore.indexes import SOURCE_BY_READ
+from treaty.core.state.metastore.keys import SourceKey, key_of_name
+from treaty.core.state.metastore.tables import SOURCE
+from treaty.core.state.view import View
+
+ON_CHANGE = ("", EMPTY, BACKFILL)
+"""What a CREATE OR REPLACE wants where the new query can't continue from the checkpoint; empty: to be refused."""
+WAYS = (
+    "WITH (ON_CHANGE = 'empty'): the new query begins without state at the offsets that the checkpoint has",
+    "WITH (ON_CHANGE = 'backfill'): the new query reads all from the earliest into a table beside this one, which takes its place once it has caught up",
+    "a source of another name, and a drop of this one",
+)
+"""The ways out of a change that can't continue from the checkpoint."""
+DELTA = "delta"
+
+
+def without_revisions(plan: QueryPlan) -> QueryPlan:
+    """Return a plan without the revisions that it was made over: two plans that differ in these alone say the same."""
+    return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads))
+
+
+def compare_plans(old: QueryPlan, new: QueryPlan) -> tuple[ChangeKind, tuple[str, ...]]:
+    """Return what a new plan is to the one that runs, with the reasons in words."""
+    if without_revisions(old) == without_revisions(new):
+        return "same", ()
+    sources, state = tuple(_list_source_changes(old, new)), tuple(_list_state_changes(old, new))
+    kind: ChangeKind = "source change" if sources else "stateful change" if state else "compatible"
+    reasons = (*sources, *state) or ("what keeps no state is changed, so the new query continues from the checkpoint",)
+    return kind, reasons[: limits.CHANGE_REASONS]
+
+
+def _list_changes(plan: QueryPlan) -> list[tuple[str, int]]:
+    """Return key and generation of each source whose changes a plan reads, in the order in which a checkpoint has their offsets."""
+    return [(source_key(read.source).name, read.generation) for read in plan.reads if read.mode == CHANGES]
+
+
+def _list_source_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
+    before, after = _list_changes(old), _list_changes(new)
+    if before == after:
+        return []
+    generations = dict(before)
+    reasons = [f"the changes of {name} are not read any more" for name, _ in before if name not in dict(after)]
+    for name, generation in after:
+        if name not in generations:
+            reasons.append(f"the changes of {name} are read, and were not before")
+        elif generations[name] != generation:
+            reasons.append(f"{name} was dropped and created again, so the checkpoint has offsets of another source")
+    names = [", ".join(name for name, _ in one) for one in (before, after)]
+    return reasons or [f"the sources are read in another order: {names[0]} → {names[1]}"]
+
+
+def _list_state_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
+    reasons = []
+    if old.fingerprint != new.fingerprint:
+        reasons = _list_part_changes(old, new)
+    keys = [sorted(map(key_of_name, plan.key)) for plan in (old, new)]
+    if keys[0] != keys[1]:
+        names = [", ".join(plan.key) or "none" for plan in (old, new)]
+        reasons.append(f"the key of the rows: {names[0]} → {names[1]}")
+    return reasons
+
+
+def _list_part_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
+    """Return the parts of the states that differ, kind by kind."""
+    if StateFingerprint() == old.fingerprint:
+        return [f"the new query keeps state, and the one that runs keeps none: {print_state(new)}"]
+    if StateFingerprint() == new.fingerprint:
+        return [f"the new query keeps no state, and the one that runs keeps some: {print_state(old)}"]
+    before, after = Counter(old.state), Counter(new.state)
+    gone, come = [*(before - after).elements()], [*(after - before).elements()]
+    kinds = dict.fromkeys(kind for kind, _ in (*gone, *come))
+    sides = ((kind, *(", ".join(text for one, text in side if one == kind) for side in (gone, come))) for kind in kinds)
+    reasons = [f"{kind}: {left or 'none'} → {right or 'none'}" for kind, left, right in sides]
+    return reasons or ["the plan below the topmost stateful operator is another one"]
+
+
+def print_state(plan: QueryPlan) -> str:
+    """Return what a plan keeps, in words; its digest where the plan names no parts."""
+    return "; ".join(f"{kind} {text}" for kind, text in plan.state) or plan.fingerprint.plan or "no state"
+
+
+# ------------------------------------------------------------------------------------------------ replaced and restarted
+
+
+def replaced_query(
+    view: View, command: Command[CreateSource], key: SourceKey, there: Source, source: Source
+) -> tuple[Incarnation | None, tuple[Incarnation, ...]]:
+    """Return the query that takes the place of the one before, and the queries before it.
+
+    Raises `NotPermitted` where it can't continue from the checkpoint and the statement does not say what is to be done instead, and what
+    `refuse_backfill` raises.
+    """
+    old, new, wanted = there.query, source.query, command.request.on_change
+    if wanted not in ON_CHANGE:
+        raise InvalidSource.of(
+            "ON_CHANGE", f"'{wanted[:100]}' says not what to do with a query that can't continue", path="/on_change", new=wanted,
+            allowed=f"{EMPTY}, {BACKFILL}, or nothing",
+        )  # fmt: skip
+    if old is None or new is None:
+        return old, there.previous
+    kind, reasons = compare_plans(old.plan, new.plan)
+    if kind == "same":
+        return old, there.previous
+    revision, previous = old.revision + 1, keep_previous(view, command, there)
+    if kind == "compatible":
+        query = replace(old, revision=revision, plan=new.plan, author=command.principal, time=command.time)
+        return query, previous
+    if not wanted:
+        raise _refusal(there, kind, reasons, old.plan, new.plan)
+    if wanted == BACKFILL:
+        refuse_backfill(view, command.access, key, source)
+    return Incarnation(
+        view.sequence + 1, revision, new.plan, command.principal, command.time, wanted, old.began
+    ), previous
+
+
+def _refusal(there: Source, kind: str, reasons: tuple[str, ...], old: QueryPlan, new: QueryPlan) -> NotPermitted:
+    by_source = kind == "source change"
+    texts = [
+        ", ".join(name for name, _ in _list_changes(plan)) or "no changes" if by_source else print_state(plan)
+        for plan in (old, new)
+    ]
+    return NotPermitted.of(
+        "QUERY_SOURCES" if by_source else "QUERY_STATE",
+        f"The new query of {there.name} can't continue from the checkpoint of the one that runs; it is a {kind}: {'; '.join(reasons)}",
+        path="/definition/query/reads" if by_source else "/definition/query",
+        old=texts[0],
+        new=texts[1],
+        allowed="; or ".join(WAYS),
+    )
+
+
+def refuse_backfill(view: View, access: Access | None, key: SourceKey, source: Source) -> None:
+    """Raise the refusal of a query whose rows can't all be put in the place of those that are there.
+
+    That is so in one commit of a Delta table alone, and it ends what follows the table as a stream.
+    """
+    if source.connector != DELTA:
+        raise NotPermitted.of(
+            "QUERY_PLACE",
+            f"{source.name} writes to {source.connector}, where rows that are written can't be exchanged for others",
+            path="/definition/connector",
+            old=source.connector,
+            allowed="CONNECTOR = 'delta'; ON_CHANGE = 'empty'; or a source of another name",
+        )
+    readers = [reader for reader in view.find(SOURCE_BY_READ, (key.name,)) if _follows(view, reader, key)]
+    if readers:
+        seen = [view.get(SOURCE, one) for one in readers if access is None or access.may_source("read", one.name)]
+        names = [one.name for one in seen if one is not None]
+        raise source_used(
+            "QUERY_READERS",
+            f"All rows of {source.name} would be exchanged, and its changes are followed by",
+            names,
+            len(readers) - len(names),
+            allowed="drop these first, and create them again afterwards; or ON_CHANGE = 'empty', which keeps the rows",
+        )
+
+
+def _follows(view: View, reader: SourceKey, key: SourceKey) -> bool:
+    source = view.get(SOURCE, reader)
+    reads = () if source is None or source.query is None else source.query.plan.reads
+    return any(source_key(read.source) == key and read.mode == CHANGES for read in reads)
+
+
+def keep_previous(view: View, command: Command[Any], there: Source) -> tuple[Incarnation, ...]:
+    """Return the former queries of a source whose query is replaced now: with the one that runs, without those past DROP_GRACE."""
+    assert there.query is not None, "a source without a query has no former ones"
+    definition = FormerDefinition(
+        there.statement, there.columns, there.key, there.value, there.connector, there.cluster, there.place, there.timestamp,
+        there.properties, there.comment, digest_reads(view, there),
+    )  # fmt: skip
+    kept = [replace(there.query, definition=definition)]
+    for older, newer in zip(there.previous, (there.query, *there.previous), strict=False):
+        if newer.time + limits.DROP_GRACE < command.time:
+            break
+        kept.append(older)
+    return tuple(kept[: limits.INCARNATIONS])

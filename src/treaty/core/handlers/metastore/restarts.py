@@ -1,0 +1,127 @@
+"""ROLLBACK, RESET CHECKPOINT and REFRESH FULL: a query goes back to the one before, or begins its checkpoint again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from treaty.core import limits
+from treaty.core.command import Command, Decision, StagedView
+from treaty.core.handlers.metastore.creation import describe_stored
+from treaty.core.handlers.metastore.definitions import types_in
+from treaty.core.handlers.metastore.incarnations import keep_previous, refuse_backfill
+from treaty.core.handlers.metastore.names import find_source
+from treaty.core.handlers.metastore.pins import refuse_dead_pin
+from treaty.core.handlers.metastore.places import expired_rows
+from treaty.core.handlers.metastore.reads import read_again
+from treaty.core.handlers.metastore.replacement import refuse_cycle, refuse_read_columns
+from treaty.core.handlers.metastore.types import refuse_unfit_columns
+from treaty.core.messages.metastore import ChangeSource, SourceStored
+from treaty.core.refusals import InvalidSource, NotPermitted
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import BACKFILL, RESET, DroppedSource, FormerDefinition, Incarnation, Source
+from treaty.core.state.metastore.keys import SourceKey
+from treaty.core.state.metastore.tables import SOURCE
+from treaty.core.state.rows import make_row
+from treaty.core.state.view import View
+
+ROLLBACK, REFRESH = "ROLLBACK", "REFRESH"
+
+
+def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
+    """Change which query and checkpoint a source continues from, and nothing else of it."""
+    request = command.request
+    key, there = find_source(view, request.name)
+    restart = RESTARTS.get(request.restart)
+    if restart is None:
+        raise InvalidSource.of(
+            "QUERY_RESTART", f"'{request.restart[:100]}' is no way to restart a query", path="/restart", new=request.restart,
+            allowed=f"one of {', '.join(RESTARTS)}",
+        )  # fmt: skip
+    alone = ChangeSource(request.name, request.statement, kind=request.kind, restart=request.restart)
+    if replace(request, expected=None, dry_run=False) != alone:
+        raise InvalidSource.of(
+            "RESTART_ALONE", "A query is restarted by a change of its own", path="/restart", new=request.restart,
+            allowed="no other change beside it",
+        )  # fmt: skip
+    if there.query is None:
+        raise InvalidSource.of(
+            "QUERY_NONE", f"{there.name} has no query", path="/name", new=request.name,
+            allowed="a stream or table that was made with AS",
+        )  # fmt: skip
+    source = restart(view, command, key, there)
+    source = replace(source, revision=there.revision + 1, changed_by=command.principal, changed=command.time)
+    stage = StagedView(view, command, engine, "change-source", request.dry_run)
+    stage.put((make_row(SOURCE, key, source),))
+    stage.put(expired_rows(view, command.time))
+    return Decision(() if request.dry_run else stage.rows, describe_stored(source, replaced=True))
+
+
+def _begin_again(view: View, command: Command[ChangeSource], there: Source, start: str) -> Source:
+    old = there.query
+    assert old is not None, "the source has a query"
+    query = Incarnation(
+        view.sequence + 1, old.revision + 1, old.plan, command.principal, command.time, start, old.began
+    )
+    return replace(there, query=query, previous=keep_previous(view, command, there))
+
+
+def _reset(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+    return _begin_again(view, command, there, RESET)
+
+
+def _refresh(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+    refuse_backfill(view, command.access, key, there)
+    return _begin_again(view, command, there, BACKFILL)
+
+
+def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> Source:
+    """Return a source as it was before its query was replaced; the one that runs becomes a former query."""
+    old, last = there.query, there.previous[0] if there.previous else None
+    assert old is not None, "the source has a query"
+    if last is None or last.definition is None or old.time + limits.DROP_GRACE < command.time:
+        days = limits.DROP_GRACE // 86_400_000
+        raise NotPermitted.of(
+            "QUERY_PREVIOUS", f"{there.name} has no former query to go back to", path="/name", new=command.request.name,
+            allowed=f"a query that was replaced within the last {days} days (DROP_GRACE); CREATE OR REPLACE with the former text",
+        )  # fmt: skip
+    was = last.definition
+    _refuse_moved(there, was)
+    if last.began != old.began:
+        refuse_backfill(view, command.access, key, there)
+    source = replace(
+        there, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
+        properties=was.properties, comment=was.comment, types=types_in(was.columns),
+    )  # fmt: skip
+    refuse_unfit_columns(view, source.columns)
+    reads = read_again(view, command, DroppedSource(replace(there, query=last), reads=was.reads))
+    refuse_cycle(view, key, replace(source, query=last))
+    refuse_read_columns(view, command.access, key, there.columns, source.columns)
+    for part in (source.key, source.value):
+        refuse_dead_pin(view, part)
+    query = replace(
+        last, revision=old.revision + 1, plan=replace(last.plan, reads=reads), author=command.principal, time=command.time,
+        resumed=old.resumed if last.began == old.began else view.sequence + 1, definition=None,
+    )  # fmt: skip
+    kept = keep_previous(view, command, there)
+    return replace(source, query=query, previous=tuple(one for one in kept if one is not last))
+
+
+def _refuse_moved(there: Source, was: FormerDefinition) -> None:
+    """Raise `NotPermitted` where the rows of a source are at another place than when the former query filled it."""
+    before, now = (f"{one.connector} {one.cluster} {one.place}" for one in (was, there))
+    if before != now:
+        raise NotPermitted.of(
+            "QUERY_PLACE",
+            f"{there.name} writes to another place than before its query was replaced, and its rows were not moved",
+            path="/name",
+            old=before,
+            new=now,
+            allowed="CREATE OR REPLACE with the former text",
+        )
+
+
+RESTARTS: Mapping[str, Callable[[View, Command[ChangeSource], SourceKey, Source], Source]] = {
+    ROLLBACK: _roll_back,
+    RESET: _reset,
+    REFRESH: _refresh,
+}
+"""What a change of this name makes of a source."""

@@ -1,0 +1,226 @@
+"""A query is changed while it runs: the assessment, the checkpoint that it continues from, and the way back."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from treaty import connect
+from treaty.client.connection import Connection
+from treaty.core import limits
+from treaty.core.messages import metastore as m
+from treaty.core.messages.assessments import ChangeAssessment, LostColumn
+from treaty.core.refusals import NotPermitted, Refusal
+from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
+from treaty.metastore.metastore import Metastore
+
+COLUMNS = (SourceColumn("k", "STRING", role="key"), SourceColumn("n", "BIGINT"))
+WIDE = (*COLUMNS, SourceColumn("total", "BIGINT"))
+GROUPS = (("key", "f.carrier"), ("aggregate", "count(1)"), ("filter", "(f.delay > 3)"))
+STATE = StateFingerprint("p1", "s1")
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as connection:
+        for name in ("f", "g"):
+            Metastore(connection.registry).run(
+                f"CREATE STREAM {name} (carrier STRING, delay INT) WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'AVRO')"
+            )
+        yield connection
+
+
+def describe(registry: Connection, name: str = "t") -> Source:
+    return registry.ask(m.DescribeSource(name)).answer.source
+
+
+def plan(
+    registry: Connection, name: str = "f", *, body: str = "SELECT 1", state: StateFingerprint = STATE
+) -> QueryPlan:
+    source = describe(registry, name)
+    value = source.value.pin if source.value else None
+    read = SourceRead(source.name, source.generation, name, columns=(), value=value, revision=source.revision)
+    return QueryPlan(body, (read,), "update", ("k",), state, state=GROUPS if state.plan else ())
+
+
+def create(registry: Connection, query: QueryPlan, columns: tuple[SourceColumn, ...] = COLUMNS, *, name: str = "t",
+           connector: str = "delta", on_change: str = "", assess: bool = False) -> m.SourceStored:  # fmt: skip
+    defined = m.SourceDefinition(
+        name, "TABLE", f"CREATE {query.body}", columns, connector=connector, place=f"tables/{name}", query=query
+    )
+    return registry.ask(m.CreateSource(defined, replace=True, on_change=on_change, assess=assess)).answer
+
+
+def assess(
+    registry: Connection, query: QueryPlan, columns: tuple[SourceColumn, ...] = COLUMNS, on_change: str = ""
+) -> ChangeAssessment:
+    sequence = describe(registry).revision
+    assessment = create(registry, query, columns, on_change=on_change, assess=True).assessment
+    assert describe(registry).revision == sequence
+    assert assessment is not None
+    return assessment
+
+
+def other_state(query: QueryPlan, *parts: tuple[str, str]) -> QueryPlan:
+    return replace(query, fingerprint=StateFingerprint("p2", "s1"), state=parts)
+
+
+def test_a_assessment_names_what_differs_and_writes_nothing(registry: Connection) -> None:
+    query = plan(registry)
+    assert create(registry, query, assess=True).assessment == ChangeAssessment("new")
+    create(registry, query)
+    assert assess(registry, query) == ChangeAssessment("same")
+    assessment = assess(registry, replace(query, body="SELECT 2"))
+    assert (assessment.kind, assessment.refused, assessment.ways) == ("compatible", False, ())
+    later = other_state(query, *GROUPS[:2], ("filter", "(f.delay > 5)"))
+    assessment = assess(registry, later)
+    assert (assessment.kind, assessment.refused) == ("stateful change", True)
+    assert assessment.reasons == ("filter: (f.delay > 3) → (f.delay > 5)",)
+    assert ["empty" in assessment.ways[0], "backfill" in assessment.ways[1]] == [True, True]
+    assert not assess(registry, later, on_change="EMPTY").refused
+    assessment = assess(registry, plan(registry, "g"))
+    assert (assessment.kind, assessment.reasons) == (
+        "source change",
+        ("the changes of f are not read any more", "the changes of g are read, and were not before"),
+    )
+    assessment = assess(registry, replace(query, key=("n",)))
+    assert (assessment.kind, assessment.reasons) == ("stateful change", ("the key of the rows: k → n",))
+    assessment = assess(registry, plan(registry, state=StateFingerprint()))
+    assert assessment.reasons == (
+        "the new query keeps no state, and the one that runs keeps some: key f.carrier; aggregate count(1); filter (f.delay > 3)",
+    )
+
+
+def test_a_assessment_names_the_columns_that_readers_lose(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query, WIDE)
+    create(
+        registry,
+        replace(plan(registry, "t"), reads=(replace(plan(registry, "t").reads[0], columns=("total",)),)),
+        name="u",
+    )
+    assessment = assess(registry, replace(query, body="SELECT 2"))
+    assert assessment.lost == (LostColumn("total", "BIGINT", "", ("u",)),)
+    assert assessment.refused
+
+
+def test_a_assessment_has_what_the_policy_of_the_schema_says(registry: Connection) -> None:
+    metastore = Metastore(registry.registry)
+    sql = "CREATE STREAM p ({}) WITH (KAFKA_TOPIC = 'p', VALUE_FORMAT = 'AVRO')"
+    metastore.run(sql.format("a INT NOT NULL"))
+    for columns, words in (
+        ("a INT NOT NULL, b INT", "a new version, which its policy accepts"),
+        ("a STRING NOT NULL", "refused: "),
+    ):
+        (answer,) = metastore.run(f"EXPLAIN REPLACE {sql.format(columns)}")
+        assert any(words in str(row) for row in answer.rows), answer.rows
+
+
+def test_a_refusal_says_what_differs_and_the_ways_out(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    with pytest.raises(NotPermitted, match=r"it is a stateful change: filter: \(f.delay > 3\) → none") as refused:
+        create(registry, other_state(query, *GROUPS[:2]))
+    reason = refused.value.reason
+    assert (reason.rule, reason.old) == ("QUERY_STATE", "key f.carrier; aggregate count(1); filter (f.delay > 3)")
+    assert "ON_CHANGE = 'empty'" in reason.allowed
+    assert "ON_CHANGE = 'backfill'" in reason.allowed
+
+
+@pytest.mark.parametrize("on_change", ["EMPTY", "BACKFILL"])
+def test_a_new_checkpoint_begins_with_the_commit_and_the_old_one_is_kept(registry: Connection, on_change: str) -> None:
+    query = plan(registry)
+    create(registry, query)
+    before = describe(registry).query
+    assert before is not None
+    create(registry, other_state(query), WIDE, on_change=on_change)
+    source = describe(registry)
+    assert source.query is not None
+    assert (source.query.start, source.query.after, source.query.revision) == (on_change, before.began, 2)
+    assert source.query.began > before.began
+    (former,) = source.previous
+    assert (former.began, former.definition and former.definition.columns) == (before.began, COLUMNS)
+
+
+def test_what_goes_on_keeps_its_checkpoint_whatever_else_is_wanted(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    create(registry, replace(query, body="SELECT 2"), on_change="EMPTY")
+    source = describe(registry)
+    assert source.query is not None
+    assert (source.query.began, source.query.start) == (source.generation, "")
+
+
+def test_rows_are_exchanged_only_in_a_delta_table_that_nobody_follows(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    with pytest.raises(NotPermitted, match="rows that are written can't be exchanged") as refused:
+        create(registry, other_state(query), connector="iceberg", on_change="BACKFILL")
+    assert refused.value.reason.rule == "QUERY_PLACE"
+    create(registry, plan(registry, "t"), name="u")
+    with pytest.raises(Refusal, match="its changes are followed by u"):
+        create(registry, other_state(query), on_change="BACKFILL")
+    with pytest.raises(Refusal, match="its changes are followed by u") as followed:
+        restart(registry, "REFRESH")
+    assert followed.value.reason.rule == "QUERY_READERS"
+
+
+def restart(registry: Connection, way: str) -> m.SourceStored:
+    return registry.ask(m.ChangeSource("t", restart=way)).answer
+
+
+def test_a_rollback_goes_back_and_forth(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    create(registry, other_state(replace(query, body="SELECT 2")), WIDE, on_change="EMPTY")
+    old, new = describe(registry).previous[0], describe(registry).query
+    assert new is not None
+    restart(registry, "ROLLBACK")
+    source = describe(registry)
+    assert source.query is not None
+    assert (source.columns, source.statement, source.query.plan.body) == (COLUMNS, "CREATE SELECT 1", "SELECT 1")
+    assert (source.query.began, [one.began for one in source.previous]) == (old.began, [new.began])
+    assert source.query.resumed > new.began
+    restart(registry, "ROLLBACK")
+    again = describe(registry)
+    assert (again.columns, again.query and again.query.began) == (WIDE, new.began)
+
+
+def test_a_rollback_is_refused_with_the_reason(registry: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = plan(registry)
+    create(registry, query)
+    with pytest.raises(NotPermitted, match="t has no former query to go back to"):
+        restart(registry, "ROLLBACK")
+    create(registry, replace(query, body="SELECT 2"), WIDE)
+    reader = plan(registry, "t")
+    create(registry, replace(reader, reads=(replace(reader.reads[0], columns=("total",)),)), name="u")
+    with pytest.raises(Refusal, match="The column total is read by u"):
+        restart(registry, "ROLLBACK")
+    registry.ask(m.DropSource("u"))
+    monkeypatch.setattr(limits, "DROP_GRACE", -1)
+    with pytest.raises(NotPermitted, match="t has no former query to go back to"):
+        restart(registry, "ROLLBACK")
+
+
+def test_a_reset_and_a_refresh_begin_another_checkpoint_of_the_same_query(registry: Connection) -> None:
+    create(registry, plan(registry))
+    first = describe(registry).query
+    restart(registry, "RESET")
+    restart(registry, "REFRESH")
+    source = describe(registry)
+    assert first is not None
+    assert source.query is not None
+    assert (source.query.plan, source.query.start) == (first.plan, "BACKFILL")
+    assert [one.start for one in source.previous] == ["RESET", ""]
+
+
+def test_statements_restart_queries(registry: Connection) -> None:
+    create(registry, plan(registry))
+    metastore = Metastore(registry.registry)
+    (answer,) = metastore.run("RESET CHECKPOINT t KEEP DATA")
+    assert (answer.kind, "reads from the beginning again" in answer.message) == ("RESET", True)
+    assert "would be changed" in metastore.run("REFRESH TABLE t FULL", dry_run=True)[0].message
+    metastore.rollback("t")
+    source = describe(registry)
+    assert source.query is not None
+    assert source.query.began == source.generation

@@ -1,0 +1,140 @@
+"""Which checkpoint a query has after a change, and the queries that it had before."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import SourceChanged
+from tests.simulation.judging.model.metastore.defining import (
+    refuse_circle,
+    refuse_dead_pins,
+    refuse_lost_columns,
+    types_in,
+)
+from tests.simulation.judging.model.metastore.dropping import expired, source_named
+from tests.simulation.judging.model.metastore.reading import digests_of_reads, read_again
+from tests.simulation.judging.model.metastore.state import key_of, readers, sources
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from treaty.core import limits
+from treaty.core.messages import metastore as m
+from treaty.core.refusals import InvalidSource, NotPermitted, SourceUsed
+from treaty.core.sources import DroppedSource, FormerDefinition, Incarnation, QueryPlan, Source
+
+
+def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: str, old: Source, new: Source) -> Source:
+    """A query that means the same stays; one that can use the checkpoint has it; any other begins as the statement says."""
+    if request.on_change not in {"", "EMPTY", "BACKFILL"}:
+        raise No(InvalidSource, "ON_CHANGE")
+    plan = request.definition.query
+    if plan is None or old.query is None or _meaning(plan) == _meaning(old.query.plan):
+        return new
+    began, start, after, resumed = old.query.began, old.query.start, old.query.after, old.query.resumed
+    rule = _find_obstacle(old.query.plan, plan)
+    if rule and not request.on_change:
+        raise No(NotPermitted, rule)
+    if rule:
+        began, start, after, resumed = past.sequence + 1, request.on_change, old.query.began, 0
+    if rule and request.on_change == "BACKFILL":
+        _refuse_other_rows(past, key, new)
+    query = Incarnation(began, old.query.revision + 1, plan, asking.principal, asking.time, start, after, resumed)
+    return replace(new, query=query, previous=_kept(past, asking, key))
+
+
+def _meaning(plan: QueryPlan) -> QueryPlan:
+    """A plan whatever revisions it was made over."""
+    return replace(plan, reads=tuple(replace(read, revision=1) for read in plan.reads))
+
+
+def _find_obstacle(old: QueryPlan, new: QueryPlan) -> str:
+    """What a query has gathered has to be of use to the next one: its offsets, its state, its rows by their key."""
+    if _offsets(old) != _offsets(new):
+        return "QUERY_SOURCES"
+    other_key = {name.lower() for name in old.key} != {name.lower() for name in new.key}
+    return "QUERY_STATE" if old.fingerprint != new.fingerprint or other_key else ""
+
+
+def _offsets(plan: QueryPlan) -> list[tuple[str, int]]:
+    """The sources of which a checkpoint has offsets."""
+    return [(key_of(read.source), read.generation) for read in plan.reads if read.mode == "changes"]
+
+
+def _refuse_other_rows(past: Past, key: str, source: Source) -> None:
+    """All rows of a table are exchanged at once only where it is one of Delta that nobody follows."""
+    if source.connector != "delta":
+        raise No(NotPermitted, "QUERY_PLACE")
+    for other in readers(past, key):
+        query = sources(past)[other].query
+        if query is not None and any(read.source == key and read.mode == "changes" for read in query.plan.reads):
+            raise No(SourceUsed, "QUERY_READERS")
+
+
+def _kept(past: Past, asking: Asking, key: str) -> tuple[Incarnation, ...]:
+    """The present query is a former one now; each is kept for a while after it was replaced."""
+    old = sources(past)[key]
+    assert old.query is not None
+    was = FormerDefinition(
+        old.statement, old.columns, old.key, old.value, old.connector, old.cluster, old.place, old.timestamp, old.properties,
+        old.comment, digests_of_reads(past, key),
+    )  # fmt: skip
+    kept, newer = [replace(old.query, definition=was)], old.query
+    for one in old.previous:
+        if newer.time + limits.DROP_GRACE < asking.time:
+            break
+        kept.append(one)
+        newer = one
+    return tuple(kept[: limits.INCARNATIONS])
+
+
+def restart_query(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
+    """ROLLBACK, RESET and REFRESH: nothing else is changed beside it."""
+    key, old = source_named(past, request.name)
+    if request.restart not in {"ROLLBACK", "RESET", "REFRESH"}:
+        raise No(InvalidSource, "QUERY_RESTART")
+    alone = m.ChangeSource(request.name, request.statement, restart=request.restart, kind=request.kind)
+    if replace(request, expected=None, dry_run=False) != alone:
+        raise No(InvalidSource, "RESTART_ALONE")
+    if old.query is None:
+        raise No(InvalidSource, "QUERY_NONE")
+    if request.restart == "ROLLBACK":
+        new = _rolled_back(past, asking, key, old)
+    else:
+        if request.restart == "REFRESH":
+            _refuse_other_rows(past, key, old)
+        start = {"RESET": "RESET", "REFRESH": "BACKFILL"}[request.restart]
+        query = Incarnation(
+            past.sequence + 1, old.query.revision + 1, old.query.plan, asking.principal, asking.time, start, old.query.began
+        )  # fmt: skip
+        new = replace(old, query=query, previous=_kept(past, asking, key))
+    new = replace(new, revision=old.revision + 1, changed_by=asking.principal, changed=asking.time)
+    events = () if request.dry_run else (SourceChanged(key, new), *expired(past, asking))
+    return Yes(events, m.SourceStored(new.name, new.kind, new.generation, new.revision, replaced=True))
+
+
+def _rolled_back(past: Past, asking: Asking, key: str, old: Source) -> Source:
+    """The former query comes back with the definition of then; the present one takes its place among the former."""
+    assert old.query is not None
+    if not old.previous or old.query.time + limits.DROP_GRACE < asking.time:
+        raise No(NotPermitted, "QUERY_PREVIOUS")
+    last, *_ = old.previous
+    was = last.definition
+    assert was is not None
+    if (was.connector, was.cluster, was.place) != (old.connector, old.cluster, old.place):
+        raise No(NotPermitted, "QUERY_PLACE")
+    other = last.began != old.query.began
+    if other:
+        _refuse_other_rows(past, key, old)
+    types = types_in(past, was.columns)
+    reads = read_again(past, asking, DroppedSource(replace(old, query=last), reads=was.reads))
+    refuse_circle(past, key, reads)
+    refuse_lost_columns(past, key, old, was.columns)
+    query = replace(
+        last, revision=old.query.revision + 1, plan=replace(last.plan, reads=reads), author=asking.principal, time=asking.time,
+        resumed=past.sequence + 1 if other else old.query.resumed, definition=None,
+    )  # fmt: skip
+    previous = tuple(one for one in _kept(past, asking, key) if one != last)
+    new = replace(
+        old, statement=was.statement, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp,
+        properties=was.properties, comment=was.comment, types=types, query=query, previous=previous,
+    )  # fmt: skip
+    refuse_dead_pins(past, new)
+    return new
