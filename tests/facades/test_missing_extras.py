@@ -63,6 +63,7 @@ NEEDS = {
     "table diff e --table {folder}/t --registry {registry}": "spark",
     "table evolve e --table {folder}/t --registry {registry}": "spark",
     "planner --registry {registry}": "spark",
+    "runner --root {folder}/shared --registry {registry}": "spark",
     "runner --once --files {folder} --registry {registry}": "spark",
     "test {folder}": "spark",
     "spark packages": "spark",
@@ -99,6 +100,7 @@ NEEDS_NONE = (
     "export --registry {registry} --output {folder}/out.jsonl",
     "log info {registry}",
     "log dump {registry} {folder}/dump",
+    "query watch --once --registry {registry}",
     "completion bash",
 )
 """Command lines that work without any."""

@@ -1,15 +1,21 @@
 """One Spark for all tests that need one: starting it costs more than most of them."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.real.query_places import Place
 from tests.servers.small import SMALL
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
+from treaty.metastore import Metastore
+from treaty.metastore.records.destinations import RecordDestinations
+from treaty.spark.planner.bodies import BodyPlanner
 from treaty.spark.session import QUICK_START, session
 
 
@@ -28,3 +34,12 @@ def registry() -> Iterator[Connection]:
     with connect("memory:") as found:
         found.ask(SetConfig(Scope("*"), Config(level="NONE")))
         yield found
+
+
+@pytest.fixture
+def place(spark: SparkSession, registry: Connection, tmp_path: Path) -> Iterator[Place]:
+    root = tmp_path / "data"
+    root.mkdir()
+    with closing(RecordDestinations(files=root)) as destination:
+        metastore = Metastore(registry.registry, destination=destination)
+        yield Place(registry, spark, root, metastore, BodyPlanner(spark, tmp_path / "views"))

@@ -2,90 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
-from treaty.client.connection import Connection
-from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
-from treaty.core.sources import Source
-from treaty.metastore import Metastore
-from treaty.metastore.records.destinations import RecordDestinations
-from treaty.spark.planner.bodies import BodyPlanner
-from treaty.spark.planner.pseudo_columns import RECORDS
-from treaty.spark.planner.questions import QueryBody, ReadableSource
-from treaty.spark.runner.once import OnceRunner, QueryReport
+from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.spark.runner.once import QueryReport
 
 pytestmark = pytest.mark.jvm
-FLIGHTS = """CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
-WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO')"""
-ROWS = "(1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'), (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z')"
-MORE = "(4, 'UA', 5, TIMESTAMP '2026-01-01 00:02:00Z'), (5, 'AA', 50, TIMESTAMP '2026-01-01 00:05:00Z')"
-
-
-@dataclass
-class Place:
-    """A registry with sources below a root, a planner, and a runner."""
-
-    registry: Connection
-    spark: SparkSession
-    root: Path
-    metastore: Metastore
-    planner: BodyPlanner
-
-    def create(
-        self, name: str, kind: str, body: str, *reads: str, key: tuple[str, ...] = (), final: bool = False
-    ) -> None:
-        """Create a query into a Delta table."""
-        sources = tuple(self._readable(one) for one in reads)
-        planned = self.planner.plan(QueryBody(name, kind, body, sources, key, final))
-        definition = SourceDefinition(
-            name, kind, body, planned.columns, connector="delta", place=f"tables/{name}", query=planned.plan
-        )  # fmt: skip
-        self.registry.ask(CreateSource(definition))
-
-    def _readable(self, name: str) -> ReadableSource:
-        source: Source = self.registry.ask(DescribeSource(name)).answer.source
-        properties = dict(source.properties)
-        return ReadableSource(
-            source.name, source.kind, source.generation, source.columns, properties.get("WATERMARK", ""),
-            tuple(filter(None, properties.get("DEDUPLICATE", "").split(", "))), source.connector == "delta",
-            source.key.pin if source.key else None, source.value.pin if source.value else None, source.revision, source.connector in RECORDS,
-        )  # fmt: skip
-
-    def insert(self, name: str, rows: str) -> None:
-        self.metastore.run(f"INSERT INTO {name} VALUES {rows}")
-
-    def run(self, *names: str) -> dict[str, QueryReport]:
-        reports: list[QueryReport] = []
-        OnceRunner(self.spark, self.registry.registry, self.root, self.root / "_checkpoints").run(reports.append, names)
-        return {one.name: one for one in reports}
-
-    def rows(self, name: str) -> list[Any]:
-        return sorted(
-            map(tuple, self.spark.read.format("delta").load(str(self.root / "tables" / name)).collect()), key=repr
-        )
-
-    def bad_rows(self, name: str) -> list[Any]:
-        """Rows of a stream of bad rows, by their places."""
-        folder = self.root / "_bad" / str(self.registry.ask(DescribeSource(name)).answer.source.generation)
-        return self.spark.read.format("delta").load(str(folder)).orderBy("_offset", "payload").collect()
-
-
-@pytest.fixture
-def place(spark: SparkSession, registry: Connection, tmp_path: Path) -> Iterator[Place]:
-    root = tmp_path / "data"
-    root.mkdir()
-    with closing(RecordDestinations(files=root)) as destination:
-        metastore = Metastore(registry.registry, destination=destination)
-        yield Place(registry, spark, root, metastore, BodyPlanner(spark, tmp_path / "views"))
 
 
 def test_what_is_there_is_worked_off_once_and_more_after_it(place: Place) -> None:

@@ -71,7 +71,8 @@ COMMANDS = {
     "table": CommandEntry("treaty.cli.table", "Create, evolve and compare lake tables of subjects."),
     "planner": CommandEntry("treaty.cli.metastore.planner", "Plan the queries of CREATE … AS for a registry."),
     "test": CommandEntry("treaty.cli.metastore.sql_tests", "Run the tests of queries in files of SQL."),
-    "runner": CommandEntry("treaty.cli.metastore.runner", "Run the queries of a registry on Spark, over files."),
+    "runner": CommandEntry("treaty.cli.metastore.queries.runner", "Run the queries of a registry on Spark."),
+    "query": CommandEntry("treaty.cli.metastore.queries.watch", "Watch the queries that runners run."),
     "spark": CommandEntry("treaty.cli.spark", "Print packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

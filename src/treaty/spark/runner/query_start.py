@@ -1,6 +1,6 @@
 """A query is started: in a session of its own, over views of what it reads, into its sink, on its checkpoint."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,9 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.client.connection import run_exchange
+from treaty.client.exchanges import versions
 from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import DescribeSource
+from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import BACKFILL, EMPTY, Incarnation, Source, SourceColumn
 from treaty.metastore.columns.source_refresh import read_user_types
@@ -156,3 +158,32 @@ def key_of(source: Source) -> tuple[str, ...]:
 def place_of(source: Source) -> str:
     """Return the name of the checkpoint of a query, or of bad rows: not by generation, so that a source that comes back continues where it was."""
     return f"bad-{first_generation(source)}" if source.query is None else str(source.query.began)
+
+
+class NewVersionError(Exception):
+    """A subject has a version that the running query does not know: the query starts again, before anything of the batch is written."""
+
+
+class SchemaWatch:
+    """Watches the subjects of sources for versions that came since it was made.
+
+    A producer registers a schema before it sends the first record of it. So where the subjects have no new version when a batch begins, each
+    id of its records that the query does not know is no id of these subjects.
+    """
+
+    def __init__(self, registry: Registry, sources: Iterable[Source]) -> None:
+        """Note the versions that are there now. Raises `Unavailable`."""
+        self._registry = registry
+        parts = (part for source in sources for part in (source.key, source.value))
+        pins = (part.pin for part in parts if part is not None and part.framing != "none")
+        self._subjects = sorted({str(Subject(pin.context, pin.subject)) for pin in pins if pin is not None})
+        self._known = self._read()
+
+    def check(self) -> None:
+        """Raise `NewVersionError` where there is a version that was not there before. Raises `Unavailable`."""
+        if self._read() != self._known:
+            message = f"a version of {' or '.join(self._subjects)} came since the query was started; it starts again"
+            raise NewVersionError(message)
+
+    def _read(self) -> tuple[object, ...]:
+        return tuple(tuple(run_exchange(self._registry, versions(subject))) for subject in self._subjects)

@@ -1,0 +1,138 @@
+"""`treaty runner`: carries out the queries of a registry on Spark."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.metastore.queries.service import HEAP, ServiceOptions, default_name, run_service
+from treaty.cli.registry import connection
+from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+
+if TYPE_CHECKING:
+    from treaty.spark.runner.once import QueryReport
+
+CHECKPOINTS = "_checkpoints"
+"""The folder of checkpoints below the root of the files, where none is named. Spark passes over names that begin with an underscore."""
+
+DATA = "data"
+"""The root of files below the shared root, where none is named."""
+
+
+class QueriesFailedError(ReportedError):
+    """Queries failed; their reasons are printed before."""
+
+    exit_code = 1
+
+
+EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off. 1: some failed, or Spark has ended. 2: unusable input."
+
+
+@click.command("runner", epilog=EXIT)
+@click.option("--root", metavar="SHARED", envvar="TREATY_RUNNER_ROOT", type=click.Path(file_okay=False, path_type=Path),
+              help="The folder that all runners of this registry share: checkpoints, and who is alive.")  # fmt: skip
+@click.option(
+    "--name", metavar="NAME", help="The name of this runner; the same at each start. By default that of the machine."
+)
+@click.option("--files", envvar="TREATY_FILES", metavar="ROOT", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="The root of the folders that PATH names: of files and Delta tables. By default data below SHARED.")  # fmt: skip
+@click.option("--master", default="local[*]", show_default=True, metavar="MASTER", help="Where Spark runs.")
+@click.option("--memory", default=HEAP, show_default=True, metavar="SIZE", help="The heap of Spark's driver.")
+@click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="Setting for Spark. Repeatable.")
+@click.option("--listen", default="127.0.0.1:0", show_default=True, metavar="HOST:PORT",
+              help="Where /status and /metrics are answered; port 0: a free one, which is printed.")  # fmt: skip
+@click.option("--once", is_flag=True, help="Work off what is there, and end.")
+@click.option("--checkpoints", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help=f"With --once, the folder of the checkpoints: {CHECKPOINTS} below --files, or checkpoints below --root, without it.")  # fmt: skip
+@click.option("--query", "names", multiple=True, metavar="NAME", help="With --once, only this query. Repeatable.")
+@verbose
+@connection.registry
+@connection.as_json
+def command(
+    *, once: bool, checkpoints: Path | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
+) -> None:
+    """Run the queries of a registry on Spark: over files and Delta tables, into Delta tables.
+
+    The runner follows the registry: it starts, pauses, resumes and ends queries within a second of the statement, each in a session of its own,
+    and starts one again that fails. Each row is written exactly once, whatever is killed. Rows that can't be decoded are left out and
+    counted; of a source with BAD_ROWS they are written into the table of its stream NAME_bad, below --files in the folder _bad. SIGTERM and Ctrl-C end it once the batches that run are finished.
+
+    With --once each query reads what is there since its last run and has not been read, and the program ends; queries that read the
+    results of others run after them.
+
+    \b
+    Examples:
+      treaty runner --root /shared --files /data --registry http://127.0.0.1:8081
+      treaty runner --root /shared --listen 0.0.0.0:9465 --json
+      treaty runner --once --files /data --query delays --json
+    """  # noqa: D301 - click wants the control character
+    root: Path | None = options.pop("root")
+    files: Path | None = options.pop("files") or (root / DATA if root is not None else None)
+    if once:
+        if files is None:
+            raise click.UsageError("--once reads and writes below a root: name it by --files ROOT")
+        default = root / "checkpoints" if root is not None else files / CHECKPOINTS
+        _run_once(files, checkpoints or default, names, registry, as_json=as_json)
+        return
+    if root is None or files is None:
+        raise click.UsageError("a runner keeps its checkpoints in a folder: name it by --root SHARED, or say --once")
+    if names or checkpoints is not None:
+        raise click.UsageError("--query and --checkpoints go with --once: a runner runs all queries, below --root")
+    files.mkdir(parents=True, exist_ok=True)
+    name = options.pop("name") or default_name()
+    run_service(ServiceOptions(name, root, files, registry, as_json=as_json, **options))
+
+
+def _run_once(files: Path, checkpoints: Path, names: tuple[str, ...], registry: str, *, as_json: bool) -> None:
+    """Work off what is there, and say what was done."""
+    with needs_spark():
+        from treaty.spark.runner.once import OnceRunner, list_queries  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.spark.session import session  # noqa: PLC0415
+
+    reports: list[QueryReport] = []
+
+    def add(report: "QueryReport") -> None:
+        reports.append(report)
+        if not as_json:
+            _say_report(report)
+
+    with connection.open_registry(registry) as found:
+        if not list_queries(found.registry):
+            screen.say_json([]) if as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
+            return
+        with needs_jvm():
+            spark = session("treaty runner", delta=True, verbose=is_verbose())
+        if not is_verbose():
+            spark.sparkContext.setLogLevel("ERROR")
+        fine = OnceRunner(spark, found.registry, files, checkpoints).run(add, names)
+    if as_json:
+        screen.say_json(
+            [
+                {
+                    "name": one.name,
+                    "rows": one.rows,
+                    "bad": one.bad,
+                    "written": one.written,
+                    "batches": one.batches,
+                    "error": one.error,
+                    "note": one.note,
+                }
+                for one in reports
+            ]
+        )
+    if not fine:
+        failed = ", ".join(one.name for one in reports if one.error)
+        raise QueriesFailedError(f"queries failed: {failed}", "QUERIES_FAILED")
+
+
+def _say_report(report: "QueryReport") -> None:
+    if report.error:
+        screen.say(f"{report.name} failed: {report.error}", "red", err=True)
+        return
+    if report.note:
+        screen.say(f"{report.name}: nothing to read: {report.note}", "yellow")
+        return
+    bad = f", {report.bad:,} of them bad and left out" if report.bad else ""
+    screen.say(f"{report.name}: {report.rows:,} rows read{bad}, {report.written:,} written", "green")

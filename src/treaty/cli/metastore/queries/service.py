@@ -1,0 +1,178 @@
+"""`treaty runner` as a service: signals, the session of Spark, what is printed while it runs."""
+
+import json
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event, Lock
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
+from treaty.cli.registry import connection
+from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.source import UnusableError
+
+if TYPE_CHECKING:
+    from treaty.spark.runner.service.part_status import PartStatus
+
+COLORS = {"RUNNING": "green", "FAILED": "red", "RETRYING": "yellow", "WAITING": "yellow"}
+HEAP = "2g"
+
+
+class RunnerEndedError(ReportedError):
+    """The runner has ended and was not asked to; the message has the reason and the remedy."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """The options of a runner that runs until it is stopped."""
+
+    name: str
+    root: Path
+    files: Path
+    registry: str
+    master: str = "local[*]"
+    memory: str = HEAP
+    settings: Sequence[str] = ()
+    listen: str = "127.0.0.1:0"
+    as_json: bool = False
+
+
+def run_service(options: ServiceOptions) -> None:
+    """Run until SIGTERM or SIGINT; the batches that run are finished then."""
+    host, port = _parse_listen(options.listen)
+    ending = Event()
+    with needs_spark():
+        from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (these load Spark, which --help must not need)
+        from treaty.spark.runner.service.http_status import StatusServer  # noqa: PLC0415
+        from treaty.spark.runner.service.runner import QueryRunner, RunnerEvents, SparkEndedError  # noqa: PLC0415
+
+    options.root.mkdir(parents=True, exist_ok=True)
+    printer = _StatePrinter(as_json=options.as_json)
+    with connection.open_registry(options.registry) as found, end_with_spark(ending), _stopping(ending):
+        spark = _open_session(options)
+        starter = QueryStarter(spark, found.registry, options.files, str(options.root.resolve() / "checkpoints"))
+        runner = QueryRunner(options.name, starter, RunnerEvents(printer.say_state, printer.say_unreachable))
+        with closing(_listen(lambda: StatusServer(runner.status, host, port), options.listen)) as server:
+            printer.say_ready(options.name, server.address)
+            try:
+                runner.run(ending)
+            except SparkEndedError as ended:
+                if not ending.is_set():
+                    raise RunnerEndedError(str(ended), "SPARK_ENDED") from ended
+        printer.say_end(options.name)
+        if ending.is_set():
+            spark.stop()
+
+
+def _open_session(options: ServiceOptions) -> Any:
+    from treaty.spark.session import session  # noqa: PLC0415 (loads Spark)
+
+    wrong = next((one for one in options.settings if "=" not in one), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
+    settings = dict(one.split("=", 1) for one in options.settings)
+    with needs_jvm():
+        spark = session(
+            f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True,
+            settings=settings, verbose=is_verbose(),
+        )  # fmt: skip
+    if not is_verbose():
+        spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def default_name() -> str:
+    """Return the name of a runner that is given none: that of its machine."""
+    return socket.gethostname()
+
+
+def _parse_listen(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, such as 127.0.0.1:9465", param_hint="--listen")
+    return host.strip("[]"), int(port)
+
+
+def _listen(opened: Any, where: str) -> Any:
+    try:
+        return opened()
+    except OSError as error:
+        raise UnusableError(f"cannot listen on {where}: {error.strerror or error}; say another --listen") from error
+
+
+class _StatePrinter:
+    """Prints states as they come, from any thread: as lines for people, or of JSON."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._lock = Lock()
+
+    def say_ready(self, name: str, address: str) -> None:
+        if self._as_json:
+            self._say_json({"event": "ready", "runner": name, "address": address})
+        else:
+            screen.say(f"runner {name} is ready; {address}/status", "green", err=True)
+
+    def say_end(self, name: str) -> None:
+        if self._as_json:
+            self._say_json({"event": "ended", "runner": name})
+        else:
+            screen.say(f"runner {name} has ended", err=True)
+
+    def say_unreachable(self, reason: str) -> None:
+        if self._as_json:
+            self._say_json({"event": "registry_unreachable", "reason": reason})
+        else:
+            screen.say(f"the registry is asked again, and queries run on: {reason}", "yellow", err=True)
+
+    def say_state(self, status: "PartStatus") -> None:
+        if self._as_json:
+            members = status.to_json()
+            names = ("name", "part", "state", "reason", "remedy", "command", "attempts", "next_attempt", "incarnation")
+            self._say_json({"event": "state", **{name: members[name] for name in names}})
+            return
+        name = status.name if status.part == "query" else f"{status.name} ({status.part} rows)"
+        with self._lock:
+            screen.say(
+                f"{name}: {status.state}{f': {status.reason}' if status.reason else ''}", COLORS.get(status.state)
+            )
+            if status.reason:
+                screen.say(f"  {status.to_json()['remedy']}: {status.command}")
+
+    def _say_json(self, members: dict[str, Any]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")  # noqa: TID251 (the time of a line of the log)
+        with self._lock:
+            sys.stdout.write(f"{json.dumps({'time': now, **members})}\n")
+            sys.stdout.flush()
+
+
+@contextmanager
+def _stopping(ending: Event) -> Iterator[None]:
+    """Let the first SIGTERM or SIGINT end the work after the batches that run, and a second one the program."""
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        ending.set()
+        silence_libraries()
+        signal.signal(number, before[number])
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,188 @@
+"""`treaty query`: what the queries of a registry do, asked from their runners."""
+
+import json
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import SubcommandGroup
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.connection import Connection
+from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.state.metastore.keys import key_of_name
+
+ANSWER_SECONDS = 5
+"""Seconds in which a runner answers."""
+HEADS = ("query", "state", "runner", "in", "out", "bad", "lag", "batch", "seconds", "reason")
+NO_RUNNER = "NO RUNNER"
+"""The state of a query that no runner has."""
+
+
+@click.group("query", cls=SubcommandGroup)
+def command() -> None:
+    """Watch the queries of a registry, and what went wrong."""
+
+
+runner_option = click.option(
+    "--runner", "addresses", multiple=True, metavar="URL",
+    help="Ask this runner, by the address that it printed, and not those that the registry names. Repeatable.",
+)  # fmt: skip
+
+
+@command.command("watch")
+@click.option(
+    "--every",
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.FloatRange(0.2),
+    help="The time between two looks.",
+)
+@click.option("--once", is_flag=True, help="Look once.")
+@runner_option
+@connection.registry
+@connection.as_json
+def watch(*, every: float, once: bool, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
+    """Show what each query does, again and again: its state, its runner, rows, bad rows, lag and the last batch.
+
+    With --json each look is a line with all numbers.
+
+    \b
+    Examples:
+      treaty query watch
+      treaty query watch --once --json
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        while True:
+            statuses = list(read_statuses(found, addresses))
+            if as_json:
+                screen.say(screen.json_text({"time": _now(), "queries": statuses}))
+            else:
+                _draw(statuses, clear=not once and screen.is_terminal())
+            if once:
+                return
+            time.sleep(every)
+
+
+@command.command("errors")
+@click.argument("name")
+@runner_option
+@connection.registry
+@connection.as_json
+def errors(*, name: str, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
+    """Show what is wrong with the query NAME: its state, the reason, the way out, its last error, and its bad rows by reason.
+
+    Exit code 0: nothing is wrong now. 1: it waits, is tried again, has failed, or has no runner.
+
+    \b
+    Examples:
+      treaty query errors delays
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        query = next(
+            (one for one in read_statuses(found, addresses) if key_of_name(one["name"]) == key_of_name(name)), None
+        )
+    if query is None:
+        raise UnusableError(f"there is no query {name}; `treaty query watch --once` lists them")
+    wrong = query["state"] in {"WAITING", "RETRYING", "FAILED", NO_RUNNER}
+    if as_json:
+        screen.say_json(query)
+    else:
+        _say_errors(query)
+    if wrong:
+        raise SystemExit(1)
+
+
+def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each query: the members of its runner's status, or those of its row where no runner answers."""
+    queries, runners = read_feed(found)
+    asked = {address: FedRunner("", 0, "", address) for address in addresses} or {one.name: one for one in runners}
+    answers, silent = _ask_runners(asked.values())
+    for fed in queries:
+        assigned = next((one.runner for one in fed.assigned if one.part == "query"), "")
+        if fed.source.query is None:
+            continue
+        members = answers.get((fed.source.name, "query"))
+        if members is None:
+            reason = silent.get(assigned) or "; ".join(silent.values()) or "no runner has it: `treaty runner` runs it"
+            members = {
+                "name": fed.source.name, "part": "query", "generation": fed.source.generation, "state": NO_RUNNER, "reason": reason,
+                "remedy": "a runner that runs", "command": "treaty runner --root SHARED",
+            }  # fmt: skip
+        yield {"runner": assigned, **members, "desired": fed.source.desired}
+
+
+def read_feed(found: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]:
+    """Return all that is run, and the runners."""
+    first = found.ask(ListQueries()).answer
+    queries, last = list(first.queries), first.last
+    while last:
+        page = found.ask(ListQueries(after=last)).answer
+        queries += page.queries
+        last = page.last
+    return queries, first.runners
+
+
+def _ask_runners(runners: Any) -> tuple[dict[tuple[str, str], dict[str, Any]], dict[str, str]]:
+    """The statuses by name and part, and why a runner gives none, by its name."""
+    answers: dict[tuple[str, str], dict[str, Any]] = {}
+    silent: dict[str, str] = {}
+    for runner in runners:
+        if not runner.address.startswith(("http://", "https://")):
+            silent[runner.name] = f"the runner {runner.name} has no address: start it with --listen HOST:PORT"
+            continue
+        try:
+            with urllib.request.urlopen(f"{runner.address.rstrip('/')}/status", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 (http alone)
+                status = json.loads(answer.read())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            silent[runner.name] = f"the runner {runner.name or 'there'} does not answer at {runner.address}: {reason}"
+            continue
+        for members in status["queries"]:
+            if members["state"] != "ENDED":
+                answers[members["name"], members["part"]] = {"runner": status["name"], **members}
+    return answers, silent
+
+
+def _draw(statuses: list[dict[str, Any]], *, clear: bool) -> None:
+    if clear:
+        click.clear()
+        screen.say(f"{_now()}   Ctrl-C ends", err=True)
+    if not statuses:
+        screen.say("no query: CREATE … AS makes one", err=True)
+        return
+    screen.say_rows(HEADS, [_row(one) for one in statuses])
+
+
+def _row(one: dict[str, Any]) -> tuple[str, ...]:
+    def number(name: str) -> str:
+        value = one.get(name)
+        return "" if value is None else f"{value:,}"
+
+    seconds = f"{one['batch_ms'] / 1_000:.1f}" if one.get("batches") else ""
+    return (
+        one["name"], one["state"], one["runner"], number("rows_in"), number("rows_out"), number("bad_rows"),
+        number("lag_records"), number("batch") if one.get("batches") else "", seconds, one.get("reason", ""),
+    )  # fmt: skip
+
+
+def _say_errors(query: dict[str, Any]) -> None:
+    facts = {"query": query["name"], "state": query["state"], "runner": query["runner"] or "none"}
+    if query.get("reason"):
+        facts |= {"reason": query["reason"], "way out": query.get("remedy", ""), "command": query["command"]}
+    if query.get("last_error"):
+        at = datetime.fromtimestamp(query["last_error_time"] / 1_000, UTC).isoformat(timespec="seconds")
+        facts["last error"] = f"{at} {query['last_error']}"
+    for code, count in query.get("bad", {}).items():
+        facts[f"bad rows {code}"] = f"{count:,}"
+    screen.say_facts(facts)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")  # noqa: TID251 (the time of a look)

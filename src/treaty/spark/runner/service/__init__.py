@@ -1,0 +1,1 @@
+"""The runner as a service: it follows the registry, and keeps its queries running."""

@@ -1,0 +1,89 @@
+"""Why a query ended, and what follows from it: another attempt at once, later, or none before something changes."""
+
+import re
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from treaty.core.refusals import NotFound, OutcomeUnknown, RegistryError, Unavailable
+from treaty.plan.errors import PlanError
+from treaty.spark.pipelines.reports.stream_handle import find_reason
+from treaty.spark.runner.service.states import FAILED, RETRYING, WAITING
+from treaty.spark.runner.source_frames import UNKNOWN, SourceMissingError, SourceNotRunnableError
+
+ATTEMPTS = 3
+"""How often a batch is tried whose rows, or whose plan, would fail again."""
+LONGEST_PAUSE = 60.0
+"""Seconds of the longest pause between two attempts."""
+FIRST_PAUSE = 1.0
+"""Seconds of the first pause between two attempts; each further one is twice as long."""
+LOOK_SECONDS = 2.0
+"""Seconds after which what was not there is looked for again."""
+OTHER_CHECKPOINT = re.compile(
+    r"STATE_STORE_\w*SCHEMA_NOT_COMPATIBLE|STREAMING_STATEFUL_OPERATOR_NOT_MATCH|sources in the checkpoint offsets"
+    r"|INVALID_LOG_VERSION|STATE_STORE_UNSUPPORTED"
+)
+"""Errors of a checkpoint that belongs to another query."""
+NOT_THERE = re.compile(r"\[(?:DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|DELTA_SCHEMA_NOT_SET|PATH_NOT_FOUND)\]")
+"""Errors of a table or a folder that is not there, or is being made."""
+_STATE = re.compile(r"SQLSTATE: (\w{5})")
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] [^\n]*")
+_OF_ROWS = ("22",)
+_OF_PLAN = ("42", "0A")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFailure:
+    """Why a query ended: the state that follows, the reason and the remedy in words; `is_unknown_id`: a batch has an unknown schema id."""
+
+    state: str
+    reason: str
+    remedy: str = ""
+    is_unknown_id: bool = False
+
+
+def describe_failure(error: BaseException, attempts: int) -> QueryFailure:
+    """Return what follows from an error, after so many attempts at the same batch."""
+    text = str(error).strip()
+    if isinstance(error, SourceMissingError):
+        return QueryFailure(WAITING, text)
+    if isinstance(error, SourceNotRunnableError | PlanError | NotFound):
+        return QueryFailure(FAILED, text)
+    if isinstance(error, Unavailable | OutcomeUnknown | RegistryError):
+        return QueryFailure(WAITING, f"the registry gives no answer: {text}")
+    if UNKNOWN in text:
+        return QueryFailure(
+            RETRYING, f"a schema id that was not known: {text.split(UNKNOWN, 1)[1].split()[0]}", "", True
+        )
+    reason = shorten_reason(text)
+    if NOT_THERE.search(text):
+        return QueryFailure(WAITING, reason)
+    if OTHER_CHECKPOINT.search(text):
+        return QueryFailure(FAILED, reason, "its state is of another body: drop the source, and create it again")
+    states = [one for one in _STATE.findall(text) if one not in {"XXKST", "38000"}]
+    if states and states[-1].startswith(_OF_ROWS) and attempts >= ATTEMPTS:
+        return QueryFailure(
+            FAILED, reason, "CREATE OR REPLACE with a body that bears this row, such as by try_cast or nullif"
+        )
+    if states and states[-1].startswith(_OF_PLAN) and attempts >= ATTEMPTS:
+        return QueryFailure(FAILED, reason, "CREATE OR REPLACE with another body, or mend what it reads")
+    return QueryFailure(RETRYING, reason)
+
+
+def shorten_reason(text: str) -> str:
+    """Return the reason in the text of an error of Spark: the sentence of its innermost condition, without stacks."""
+    conditions = [
+        one for one in _CONDITION.findall(text) if not one.startswith(("[STREAM_FAILED]", "[FOREACH_BATCH_USER"))
+    ]
+    reason = conditions[-1] if conditions else find_reason(text)
+    return re.sub(r"\s*SQLSTATE: \w{5}", "", reason).strip()[:1_000]
+
+
+def pause_after(attempts: int) -> float:
+    """Return the seconds of the pause after so many attempts."""
+    return float(min(FIRST_PAUSE * 2 ** max(0, attempts - 1), LONGEST_PAUSE))
+
+
+SPARK_ERRORS = (PySparkException, Py4JError, SourceNotRunnableError, PlanError, RegistryError)
+"""What the start and the run of a query raise."""

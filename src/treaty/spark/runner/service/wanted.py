@@ -1,0 +1,127 @@
+"""What a runner shall run: the parts of the feed, with what they read, as values that can be compared; and whose they are."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from treaty.core.limits import SOURCES_PAGE
+from treaty.core.messages.metastore import ListSources
+from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, ListQueries
+from treaty.core.registry import Registry
+from treaty.core.sources import BAD, QUERY, Source
+from treaty.core.state.metastore.keys import key_of_name
+
+
+class PartKey(NamedTuple):
+    """A part of a source: the generation of the source, and query or bad."""
+
+    generation: int
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPart:
+    """A part as it shall run: its source, what it reads, and who has it."""
+
+    source: Source
+    part: str = QUERY
+    upstreams: tuple[Source, ...] = ()
+    assigned: AssignedPart | None = None
+
+    @property
+    def key(self) -> PartKey:
+        """The key of the part."""
+        return PartKey(self.source.generation, self.part)
+
+    @property
+    def definition(self) -> tuple[object, ...]:
+        """What a run depends on: where it differs, the run ends and another one starts."""
+        source, query = self.source, self.source.query
+        running = (query.began, query.plan) if query is not None else (source.columns,)
+        upstreams = tuple((one.generation, one.revision, one.place, one.cluster) for one in self.upstreams)
+        return (*running, source.place, source.cluster, source.properties, upstreams)
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySnapshot:
+    """What the feed says at one time: the parts that are run, and the runners."""
+
+    token: str
+    parts: Mapping[PartKey, WantedPart]
+    runners: tuple[FedRunner, ...] = ()
+
+
+def read_snapshot(registry: Registry, token: str = "", wait: int = 0) -> QuerySnapshot | None:
+    """Return what shall run once it is something else than at `token`; None where it is the same after `wait` seconds."""
+    while True:
+        first = registry.ask(ListQueries(token, wait)).answer
+        if not first.changed:
+            return None
+        queries, last, is_whole = list(first.queries), first.last, True
+        while last and is_whole:
+            page = registry.ask(ListQueries(after=last)).answer
+            is_whole = page.token == first.token
+            queries += page.queries
+            last = page.last
+        if is_whole:
+            return QuerySnapshot(first.token, _list_parts(registry, queries), first.runners)
+        token, wait = "", 0  # it changed between two pages
+
+
+def _list_parts(registry: Registry, queries: list[FedQuery]) -> dict[PartKey, WantedPart]:
+    sources = _read_sources(registry) if queries else {}
+    parts: dict[PartKey, WantedPart] = {}
+    for fed in queries:
+        query = fed.source.query
+        part = QUERY if query is not None else BAD
+        names = [read.source for read in query.plan.reads] if query is not None else [fed.source.origin]
+        reads = (sources.get(key_of_name(name)) for name in names)
+        upstreams = tuple(one for one in reads if one is not None)
+        assigned = next((one for one in fed.assigned if one.part == part), None)
+        wanted = WantedPart(fed.source, part, upstreams, assigned)
+        parts[wanted.key] = wanted
+    return parts
+
+
+def _read_sources(registry: Registry) -> dict[str, Source]:
+    sources: dict[str, Source] = {}
+    after = ""
+    while True:
+        page = registry.ask(ListSources(after=after, limit=SOURCES_PAGE)).answer
+        sources |= {key_of_name(one.name): one for one in page.sources}
+        after = page.last
+        if not after:
+            return sources
+
+
+@dataclass(frozen=True, slots=True)
+class PartMoves:
+    """What one runner does next: parts that it takes, and parts that it gives up once they are drained."""
+
+    take: tuple[PartKey, ...] = ()
+    release: tuple[PartKey, ...] = ()
+
+
+def plan_moves(owners: Mapping[PartKey, str], runners: Collection[str], own: str) -> PartMoves:
+    """Return the moves of the runner `own`; `owners` has the runner of each part, empty where none has it, `runners` are alive.
+
+    Free parts go one by one to who has the fewest, the first by name among equals; so runners that see the same take different parts. A
+    runner gives up what it has beyond its share: an equal number for each, and the rest to those who have the most. What a runner has that is not alive is not free
+    before its lease has ended.
+    """
+    alive = sorted({*runners, own})
+    counts = dict.fromkeys(alive, 0)
+    for owner in owners.values():
+        if owner in counts:
+            counts[owner] += 1
+    take = []
+    for key in sorted(key for key, owner in owners.items() if not owner):
+        chosen = min(alive, key=lambda name: (counts[name], name))
+        counts[chosen] += 1
+        if chosen == own:
+            take.append(key)
+    share, rest = divmod(sum(counts.values()), len(alive))
+    order = sorted(alive, key=lambda name: (-counts[name], name))
+    quota = share + (order.index(own) < rest)
+    kept = sorted(key for key, owner in owners.items() if owner == own)
+    return PartMoves(tuple(take), tuple(kept[max(0, quota - len(take)) :]) if counts[own] > quota else ())

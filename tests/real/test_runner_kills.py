@@ -1,0 +1,112 @@
+"""Runners that are killed with SIGKILL: what their tables hold in the end is every row once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.costs import note_killed
+from tests.real.query_places import FLIGHTS, Place, running, until
+from tests.servers.small import SMALL
+from treaty.assemble import connect
+from treaty.metastore import Metastore
+from treaty.metastore.records.destinations import RecordDestinations
+from treaty.spark.jars import JVM_OPTIONS
+from treaty.spark.planner.bodies import BodyPlanner
+from treaty.spark.session import QUICK_START
+
+pytestmark = pytest.mark.jvm
+KILLS = 2
+FILES, ROWS = 4, 20
+"""Files that come in each life, and the rows of each."""
+CARRIERS = ("AA", "DL", "UA")
+
+
+class Flights:
+    """Rows of flights, and what each query must come to."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice, self.rows = dice, list[tuple[int, str, int]]()
+
+    def insert(self, place: Place) -> None:
+        """One more file of rows."""
+        rows = [(len(self.rows) + turn, self.dice.choice(CARRIERS), self.dice.randrange(60)) for turn in range(ROWS)]
+        self.rows += rows
+        place.insert("flights", ", ".join(f"({id_}, '{carrier}', {delay}, NULL)" for id_, carrier, delay in rows))
+
+    def late(self) -> list[tuple[object, ...]]:
+        return sorted(((id_, delay) for id_, _, delay in self.rows if delay > 15), key=repr)
+
+    def delays(self) -> list[tuple[object, ...]]:
+        totals = {carrier: [delay for _, name, delay in self.rows if name == carrier] for carrier in CARRIERS}
+        return sorted((carrier, len(some), sum(some)) for carrier, some in totals.items() if some)
+
+    def fewer(self) -> list[tuple[object, ...]]:
+        counts = {delay: sum(1 for _, _, one in self.rows if one == delay) for _, _, delay in self.rows if delay > 15}
+        return sorted(counts.items(), key=repr)
+
+
+def live_and_be_killed(place: Place, url: str, flights: Flights, seconds: float) -> None:
+    """A runner of its own process from its start to its death, which falls into batches: files come all the time."""
+    settings = {**SMALL, "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {QUICK_START}"}
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    command = [
+        sys.executable, "-m", "treaty.cli.main", "runner", "--json", "--root", str(place.root), "--files", str(place.root),
+        "--registry", url, "--master", "local[2]", "--memory", "1g", *words,
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None and process.stderr is not None  # noqa: PT018
+    states: dict[str, str] = {}
+    try:
+        for line in process.stdout:
+            told = json.loads(line)
+            states[told.get("name", "")] = told.get("state", "")
+            if states.get("late") == states.get("delays") == "RUNNING":
+                break
+        else:
+            raise AssertionError(process.stderr.read()[-3000:])
+        for _ in range(FILES):
+            flights.insert(place)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    finally:
+        note_killed(process.pid)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_three_queries_survive_kills_and_no_row_is_lost_or_twice(
+    spark: SparkSession, tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    dice = random.Random(46)
+    url = f"sqlite://{tmp_path / 'registry.db'}"
+    root = tmp_path / "data"
+    root.mkdir()
+    flights = Flights(dice)
+    with connect(url) as registry:
+        destination = RecordDestinations(files=root)
+        metastore = Metastore(registry.registry, destination=destination)
+        place = Place(registry, spark, root, metastore, BodyPlanner(spark, tmp_path / "views"))
+        metastore.run(FLIGHTS)
+        flights.insert(place)
+        place.create("late", "STREAM", "SELECT id, delay FROM STREAM flights WHERE delay > 15", "flights")
+        body = "SELECT carrier, count(*) AS n, sum(delay) AS total FROM STREAM flights GROUP BY carrier"
+        place.create("delays", "TABLE", body, "flights")
+        place.create("fewer", "TABLE", "SELECT delay, count(*) AS n FROM STREAM late GROUP BY delay", "late")
+        for _ in range(KILLS):
+            live_and_be_killed(place, url, flights, dice.random() * 3)
+        flights.insert(place)
+        with running(place, checkpoints="checkpoints") as runner:
+            until(lambda: place.has("late", flights.late()), runner)
+            until(lambda: place.has("delays", flights.delays()), runner)
+            until(lambda: place.has("fewer", flights.fewer()), runner)
+        figure(f"{KILLS} kills, {len(flights.rows)} rows: three tables equal to a computation, no row twice")
