@@ -1,6 +1,6 @@
 """A query is started: in a session of its own, over views of what it reads, into its sink, on its checkpoint."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,13 +15,14 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
-from treaty.core.sources import BACKFILL, EMPTY, Incarnation, Source, SourceColumn
+from treaty.core.sources import BACKFILL, CHANGES, EMPTY, Incarnation, Source, SourceColumn, SourceRead
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
-from treaty.spark.runner.row_order import propagate_order
+from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
+from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import DeltaSink
 from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener, first_generation
 
@@ -66,51 +67,77 @@ class QueryStarter:
         chosen = run or QueryRun()
         _refuse_new_beginning(source)
         place = place_of(source)
-        if source.query is None:
-            result = self._open_bad(source, chosen)
-            mode, key = "append", key_of(source)
-        else:
-            result = self._open_result(source.query, source.name, chosen)
-            mode, key = source.query.plan.output_mode, key_of(source)
-        sink = self._open_sink(source, result, key)
+        opened = (
+            self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
+        )
 
         def write(batch: DataFrame, number: int) -> None:
             chosen.before_batch(number)
-            sink.write(batch, number)
+            opened.write(batch, number)
 
         writer = (
-            (propagate_order(result) if key_of(source) else result)
-            .observe(OUT, F.count(F.lit(1)).alias("rows"))
+            opened.rows.observe(OUT, F.count(F.lit(1)).alias("rows"))
             .writeStream.queryName(f"{source.name} {place}")
             .option("checkpointLocation", f"{self.checkpoints}/{place}")
-            .outputMode(mode)
+            .outputMode(opened.mode)
             .foreachBatch(write)
         )
         return set_trigger(writer, chosen.trigger).start()
 
-    def _open_result(self, query: Incarnation, name: str, run: QueryRun) -> DataFrame:
+    def _open_query(self, source: Source, query: Incarnation, run: QueryRun) -> "OpenedPart":
         session = self.spark.newSession()
         for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):
             session.conf.set(setting, value)
         opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
         words = list_words(query.plan.body)
-        for read in query.plan.reads:
-            upstream = self.registry.ask(DescribeSource(read.source)).answer.source
-            if upstream.kind != STREAM and read.mode == "changes":
-                message = f"{name} reads the changes of the table {upstream.name}, which no runner does yet: a stream in its place"
-                raise SourceNotRunnableError(message)
+        reads = [(read, self.registry.ask(DescribeSource(read.source)).answer.source) for read in query.plan.reads]
+        if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
+            if not query.plan.fingerprint.plan:
+                return self._open_batches(source, query, opener, reads)
+            _refuse_unmoved(source, reads, run)
+        for read, upstream in reads:
             frame = self._open(opener, upstream, streaming=upstream.kind == STREAM, words=words)
-            frame.createOrReplaceTempView(print_name(read.spelling or upstream.name))
-        return session.sql(query.plan.body)
+            frame.drop(ORDER).createOrReplaceTempView(print_name(read.spelling or upstream.name))
+        result = session.sql(query.plan.body)
+        key = key_of(source)
+        sink = self._open_sink(source, result, key)
+        return OpenedPart(propagate_order(result) if key else result, query.plan.output_mode, sink.write)
 
-    def _open_bad(self, bad: Source, run: QueryRun) -> DataFrame:
-        """The bad rows of a source, as a stream."""
+    def _open_batches(
+        self, source: Source, query: Incarnation, opener: SourceOpener, reads: Sequence[tuple[SourceRead, Source]]
+    ) -> "OpenedPart":
+        """A body without state, which runs over each batch of what it follows."""
+        words = list_words(query.plan.body)
+        named = [(BatchRead(upstream, read.spelling or upstream.name), read.mode) for read, upstream in reads]
+        followed = [one for one, mode in named if mode == CHANGES]
+        if len(followed) != 1:
+            message = (
+                f"{source.name} unites streams beside a table of files, which no runner does: a query for each stream"
+            )
+            raise SourceNotRunnableError(message)
+
+        def open_table(session: SparkSession, table: Source) -> DataFrame:
+            in_batch = SourceOpener(session, self.registry, self.root, counts_unknown=opener.counts_unknown)
+            return self._open(in_batch, table, streaming=False, words=words)
+
+        is_table = followed[0].source.kind != STREAM
+        tables = [one for one, mode in named if mode != CHANGES]
+        body = BatchBody(query.plan.body, followed[0], tables, open_table, query.plan.key if is_table else ())
+
+        def write(batch: DataFrame, number: int) -> None:
+            body.write(batch, number, lambda result: self._open_sink(source, result, key_of(source)))
+
+        return OpenedPart(self._open(opener, followed[0].source, streaming=True, words=words), "append", write)
+
+    def _open_bad(self, bad: Source, run: QueryRun) -> "OpenedPart":
+        """The bad rows of a source."""
         source = self.registry.ask(DescribeSource(bad.origin)).answer.source
         session = self.spark.newSession()
         for setting, value in (*PINNED, *self.settings.items()):
             session.conf.set(setting, value)
         opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
-        return opener.open_bad(source, self._expand(source), bad)
+        rows = opener.open_bad(source, self._expand(source), bad)
+        return OpenedPart(rows, "append", self._open_sink(bad, rows, ()).write)
 
     def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink:
         if source.connector != "delta":
@@ -145,6 +172,28 @@ def _refuse_new_beginning(source: Source) -> None:
     if query is not None and (query.start in {EMPTY, BACKFILL} or query.resumed):
         message = f"{source.name} is to begin by {query.start or 'ROLLBACK'}, which no runner does yet: CREATE OR REPLACE with a change that continues"
         raise SourceNotRunnableError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPart:
+    """A part that can be started: the rows of its batches, the output mode, and what writes a batch."""
+
+    rows: DataFrame
+    mode: str
+    write: Callable[[DataFrame, int], None]
+
+
+def is_read_by_batch(upstream: Source, mode: str) -> bool:
+    """Return whether a source is read again for each batch: the changes of a table, and the newest rows of a table that is no Delta table."""
+    return upstream.kind != STREAM and (mode == CHANGES or upstream.connector != "delta")
+
+
+def _refuse_unmoved(source: Source, reads: Sequence[tuple[SourceRead, Source]], run: QueryRun) -> None:
+    """Raise `SourceNotRunnableError` where a table would stay as it was at the start of a query that runs on."""
+    for _, upstream in reads:
+        if not run.trigger.bounded and is_read_by_batch(upstream, "table"):
+            message = f"{source.name} keeps state beside {upstream.name}, a table of files, whose rows would not move"
+            raise SourceNotRunnableError(f"{message}: a Delta table that a query over it fills, or --once")
 
 
 def key_of(source: Source) -> tuple[str, ...]:

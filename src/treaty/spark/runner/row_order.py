@@ -15,6 +15,11 @@ ORDER = "_treaty_order"
 """The place of a row: the time of its file in ms, the path, and what comes first in the file."""
 
 
+NUMBERED = "_treaty_numbered"
+DELETED = "_treaty_deleted"
+"""Whether a change of a table deletes the row of its key."""
+
+
 def place_of_record() -> Column:
     """Return the place of a record in a folder of Parquet files: later files come later, then later times and later rows."""
     names = ("_metadata.file_modification_time", "timestamp", "_metadata.file_path", "_metadata.row_index")
@@ -64,9 +69,14 @@ def _find(plan: Any) -> Any:
     return next((output.apply(at) for at in range(output.size()) if output.apply(at).name() == ORDER), None)
 
 
-def keep_last(batch: DataFrame, key: tuple[str, ...]) -> DataFrame:
-    """Return the last row of each key of a batch: by the column `ORDER`, if there is one, then as Spark has read them."""
-    place = F.struct(*([ORDER] if ORDER in batch.columns else []), F.monotonically_increasing_id().alias("at"))
-    numbered = batch.withColumn(ORDER, place)
-    latest = Window.partitionBy(*map(print_name, key)).orderBy(F.col(ORDER).desc())
-    return numbered.withColumn(ORDER, F.row_number().over(latest)).where(F.col(ORDER) == 1).drop(ORDER)
+def keep_last(batch: DataFrame, key: tuple[str, ...], *, keep_order: bool = False) -> DataFrame:
+    """Return the last row of each key of a batch: by the column `ORDER`, if there is one, then as Spark has read them.
+
+    With `keep_order` the rows have that column again.
+    """
+    ordered = ORDER in batch.columns
+    place = F.struct(*([ORDER] if ordered else []), F.monotonically_increasing_id().alias("at"))
+    latest = Window.partitionBy(*map(print_name, key)).orderBy(F.col(NUMBERED).desc())
+    numbered = batch.withColumn(NUMBERED, place)
+    last = numbered.withColumn(NUMBERED, F.row_number().over(latest)).where(F.col(NUMBERED) == 1).drop(NUMBERED)
+    return last if keep_order or not ordered else last.drop(ORDER)

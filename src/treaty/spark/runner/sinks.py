@@ -1,17 +1,20 @@
 """Where a query writes: a Delta table below the root, each batch once, appended or merged by key."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.core.column_types.tokens import print_name
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
-from treaty.spark.runner.row_order import keep_last
+from treaty.spark.runner.row_order import DELETED, keep_last
 
 CHANGES = "_treaty_changes"
+CHANGE_FEED = "delta.enableChangeDataFeed"
+"""The property of a table by which queries can follow its changes."""
 MERGE_SETTINGS = {"spark.sql.runSQLOnFiles": "true"}
 """Settings of the session of a batch while Treaty's own statement runs there; the query's forbid it."""
 
@@ -29,22 +32,49 @@ class DeltaSink:
         """Write the rows of a batch: appended without a key, else in the place of the rows with their keys. Of several
         rows with one key the last one stays.
         """
-        table, write = LakeTable(self.folder), WriteId(self.writer, number)
         rows = keep_last(batch, self.key) if self.key else batch
         rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:
-            delta.append(rows, table, write)
+            delta.append(rows, LakeTable(self.folder), WriteId(self.writer, number))
             return
-        spark = batch.sparkSession
+        self._merge(rows, number, print_merge)
+
+    def write_changes(self, result: DataFrame, keys: DataFrame, number: int) -> None:
+        """Write the rows of a batch of changes: those of `result` take the place of the rows with their keys, and the rows of all other `keys` are
+        deleted.
+        """
+        names = [print_name(one.name) for one in self.columns]
+        rows = result.select(*names, F.lit(False).alias(DELETED))
+        same = [keys[print_name(name)].eqNullSafe(result[print_name(name)]) for name in self.key]
+        gone = keys.join(result, [*same], "left_anti").withColumn(DELETED, F.lit(True))
+        self._merge(rows.unionByName(gone, allowMissingColumns=True), number, print_deleting_merge)
+
+    def _merge(self, rows: DataFrame, number: int, print_statement: Callable[[str, Sequence[str]], str]) -> None:
+        spark, table = rows.sparkSession, LakeTable(self.folder)
+        before = {name: spark.conf.get(name) for name in MERGE_SETTINGS}
         for name, value in MERGE_SETTINGS.items():
             spark.conf.set(name, value)
-        if is_missing(spark, self.folder):
-            spark.createDataFrame([], self.columns).write.format("delta").save(self.folder)
-        rows.createOrReplaceTempView(CHANGES)
-        delta.run(spark, table, print_merge(delta.name(spark, table), self.key), write)
+        try:
+            if is_missing(spark, self.folder):
+                empty = spark.createDataFrame([], self.columns).write.format("delta")
+                empty.option(CHANGE_FEED, "true").save(self.folder)
+            rows.createOrReplaceTempView(CHANGES)
+            delta.run(spark, table, print_statement(delta.name(spark, table), self.key), WriteId(self.writer, number))
+        finally:
+            for name, setting in before.items():
+                spark.conf.set(name, setting or "false")
 
 
 def print_merge(table: str, key: Sequence[str]) -> str:
     """Return the statement that puts changes in the place of the rows with their keys; null is a key too."""
     same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
     return f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+
+
+def print_deleting_merge(table: str, key: Sequence[str]) -> str:
+    """Return the statement that puts changes in the place of the rows with their keys, and deletes the rows of those that say so."""
+    same = " AND ".join(f"t.{print_name(name)} <=> c.{print_name(name)}" for name in key)
+    return (
+        f"MERGE INTO {table} AS t USING {CHANGES} AS c ON {same} WHEN MATCHED AND c.{DELETED} THEN DELETE WHEN MATCHED THEN UPDATE SET * "
+        f"WHEN NOT MATCHED AND NOT c.{DELETED} THEN INSERT *"
+    )

@@ -20,12 +20,15 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ERROR_TYPE, decode
 from treaty.spark.lake.table import is_missing
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
-from treaty.spark.runner.row_order import ORDER, place_of_line, place_of_record
+from treaty.spark.planner.views import STREAM
+from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, place_of_line, place_of_record
 
 RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
 """Columns of the files of a source."""
 CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_treaty_why"
 NO_LINE = "the line is no JSON object with the columns of the source"
+NULL_KEY = ("INVALID", "a record of a table needs a key")
+"""Code and reason of a record without a key."""
 FILE, PLACE, ID = "_treaty_file", "_treaty_place", "_treaty_id"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
@@ -53,7 +56,7 @@ class SourceMissingError(SourceNotRunnableError):
 @dataclass(frozen=True, slots=True)
 class RecordFrame:
     """Records of a source with their order, and the expressions over them: its columns, its pseudo-columns by name, the code of a bad
-    record (null for a good one), and why it is bad.
+    record (null for a good one), why it is bad, and whether it deletes the row of its key.
     """
 
     frame: DataFrame
@@ -61,6 +64,7 @@ class RecordFrame:
     pseudo: Mapping[str, Column]
     code: Column
     why: Column
+    deleted: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +80,34 @@ class SourceOpener:
     def open(
         self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
     ) -> DataFrame:
-        """Return the rows of a source, those that can't be decoded left out and counted (`observe`).
+        """Return the rows of a source, those that can't be decoded left out; of a stream they are counted (`observe`).
 
-        `columns` have their types written out. The pseudo-columns that are among `words` come after them. Raises `SourceNotRunnableError`
-        for a connector or a key that is not read here.
+        `columns` have their types written out. The pseudo-columns that are among `words` come after them. Of a table these are the rows as
+        they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. Raises `SourceNotRunnableError` for a
+        connector or a key that is not read here.
         """
         if source.connector == "delta":
-            return self._open_delta(source, streaming=streaming)
+            return (
+                self._follow_delta(source)
+                if streaming and source.kind != STREAM
+                else self._open_delta(source, streaming=streaming)
+            )
         records = self._read(source, columns, streaming=streaming)
         pseudo = list_pseudo_columns(source.columns, words)
         frame = records.frame.select(
-            *records.columns, *(records.pseudo[one.name].alias(one.name) for one in pseudo), records.code.alias(BAD)
+            *records.columns,
+            *(records.pseudo[one.name].alias(one.name) for one in pseudo),
+            records.code.alias(BAD),
+            records.deleted.alias(DELETED),
+            ORDER,
         )
         name = f"bad_{source.generation}"
         counted = frame.observe(name, *_count_rows()) if streaming else frame
-        return counted.where(F.col(BAD).isNull()).drop(BAD, ORDER)
+        good = counted.where(F.col(BAD).isNull()).drop(BAD)
+        if source.kind == STREAM:
+            return good.drop(DELETED) if streaming else good.drop(DELETED, ORDER)
+        key = tuple(one.name for one in source.columns if one.role == "key")
+        return good if streaming else keep_last(good, key).where(~F.col(DELETED)).drop(DELETED)
 
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
         """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
@@ -137,6 +154,20 @@ class SourceOpener:
             )
         return reader.format("delta").load(folder).select(*(F.col(print_name(one.name)) for one in source.columns))
 
+    def _follow_delta(self, source: Source) -> DataFrame:
+        """The changes of a table: its rows at first, then each row that was changed or deleted."""
+        folder = self.folder(source)
+        if is_missing(self.spark, f"{folder}/_delta_log"):
+            raise SourceMissingError(
+                f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
+            )
+        frame = self.spark.readStream.format("delta").option("readChangeFeed", "true").load(folder)
+        deleted = F.col("_change_type") == "delete"
+        order = F.struct(F.col("_commit_version").alias("p0"), (~deleted).alias("p1"))
+        return frame.where("_change_type != 'update_preimage'").select(
+            *(F.col(print_name(one.name)) for one in source.columns), deleted.alias(DELETED), order.alias(ORDER)
+        )
+
     def _read_lines(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
         ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
         reader = self.spark.readStream if streaming else self.spark.read
@@ -154,11 +185,13 @@ class SourceOpener:
             F.col("value").cast("binary").alias("payload"),
         )
         own = [F.col(f"{LINE}.{print_name(one.name)}").alias(one.name) for one in columns]
-        return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why)
+        return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why, F.lit(False))
 
     def _decode(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
         reader = self.spark.readStream if streaming else self.spark.read
-        frame = reader.schema(RECORDS).parquet(self.folder(source)).where(F.col("value").isNotNull())
+        frame = reader.schema(RECORDS).parquet(self.folder(source))
+        if source.kind == STREAM:
+            frame = frame.where(F.col("value").isNotNull())
         places = (F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(PLACE))
         frame = frame.select("*", *places, place_of_record().alias(ORDER))
         types = {one.name: one.type for one in columns}
@@ -175,7 +208,9 @@ class SourceOpener:
         pseudo = {"_topic": FILE, "_offset": PLACE, "_timestamp": "timestamp", "_headers": "headers"}
         if ID in frame.columns:
             pseudo["_schema_id"] = ID
-        return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why)
+        if source.kind != STREAM and source.key is not None:
+            code, why = _refuse_null_key(code, why)
+        return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why, F.col("value").isNull())
 
     def _plan(self, part: SourcePart) -> DecodePlan:
         """The decode plan of one half of a record, whose reader is the version that the source is bound to."""
@@ -203,6 +238,19 @@ def _list_pseudo(places: Mapping[str, str]) -> dict[str, Column]:
 def _names(side: str) -> Names:
     schema_id = ID if side == "value" else ""
     return Names(f"_treaty_{side}", f"_treaty_{side}_error", schema_id)
+
+
+def _refuse_null_key(code: Column, why: Column) -> tuple[Column, Column]:
+    """The code and the reason of a record of a table: one without a key is bad."""
+    reason = F.struct(
+        F.lit(NULL_KEY[0]).alias("code"),
+        F.lit(NULL_KEY[1]).alias("message"),
+        F.lit(None).cast("int").alias("schema_id"),
+        F.col("value").alias("payload"),
+    )
+    return F.when(F.col("key").isNull(), NULL_KEY[0]).otherwise(code), F.when(F.col("key").isNull(), reason).otherwise(
+        why
+    )
 
 
 def _find_code(error: str, *, counts_unknown: bool) -> Column:

@@ -1,0 +1,18 @@
+-- A stream joined with the newest rows of a table of files
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
+WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE TABLE carriers (code STRING PRIMARY KEY, nm STRING, n INT)
+WITH (CONNECTOR = 'files', PATH = 'carriers', VALUE_FORMAT = 'AVRO', MATERIALIZE = 'delta');
+CREATE STREAM o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+SELECT f.id, c.nm FROM STREAM flights AS f LEFT JOIN carriers AS c ON f.carrier = c.code;
+INSERT INTO carriers VALUES ('AA', 'old', 1), ('AA', 'American', 1), ('DL', 'Delta', 1);
+DELETE FROM carriers WHERE code = 'DL';
+INSERT INTO flights VALUES
+  (1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'),
+  (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z'), (4, 'UA', NULL, TIMESTAMP '2026-01-01 00:01:50Z');
+RUN;
+EXPECT o (1, 'American'), (2, NULL), (3, 'American'), (4, NULL);
+INSERT INTO carriers VALUES ('DL', 'Delta Air', 1);
+INSERT INTO flights VALUES (5, 'AA', 50, TIMESTAMP '2026-01-01 00:05:00Z'), (6, 'DL', 1, TIMESTAMP '2026-01-01 00:06:00Z');
+RUN;
+EXPECT o (1, 'American'), (2, NULL), (3, 'American'), (4, NULL), (5, 'American'), (6, 'Delta Air');
