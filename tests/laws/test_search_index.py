@@ -16,14 +16,16 @@ from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.core.messages.search import parse_terms
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, Unavailable
-from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register
+from treaty.core.requests import DeleteSubject, DeleteVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, EntriesFound, FindEntries, Question, ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError
 from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 from treaty.web.index.extraction import FIELD_TYPES, PATH_CHARACTERS, PATHS_CHARACTERS, SchemaContents, extract, walk
-from treaty.web.index.lookup import PARTS, IndexFile
+from treaty.web.index.lookup import IndexFile
+from treaty.web.index.plans import PARTS
+from treaty.web.index.readable_subjects import ACCESSES
 from treaty.web.index.storage import as_token, open_for_writing
 from treaty.web.index.update import IndexUpdate
 
@@ -149,6 +151,9 @@ def test_a_search_finds_what_reading_everything_finds(seed: int, tmp_path: Path)
             counted = {(one.facet, one.value): one.count for one in find(path, "field:inner", rights).facets}
             assert counted.get(("format", "AVRO"), 0) == sum(facts[3] == "AVRO" for facts in readable.values())
             assert counted.get(("context", ".team"), 0) == sum(one.context == ".team" for one in readable)
+            for tag in ("PII", "Public"):
+                number = sum(facts[2] == tag for facts in readable.values())
+                assert counted.get(("tag", tag), 0) == counted.get(("owner", tag.lower()), 0) == number
 
 
 def test_a_schema_is_read_once_and_an_index_of_another_log_is_made_again(tmp_path: Path) -> None:
@@ -310,6 +315,56 @@ def test_what_the_caller_may_not_read_shows_nowhere(tmp_path: Path) -> None:
     assert find(path, "field:*sal*").more
     owner = access("read", subjects=("secret",))
     assert [one.fields for one in find(path, "field:*ceo*", owner).hits] == [("inner.salary_of_ceo", "salary_of_ceo")]
+
+
+def test_what_is_known_of_readable_subjects_ends_with_them_and_with_their_rights(tmp_path: Path) -> None:
+    it, path = new_bench(), tmp_path / "index"
+    mine, everything = access("read", subjects=("open*",)), access("read")
+    file = IndexFile(path)
+
+    def names(rights: Access) -> list[str]:
+        return sorted(one.name for one in file.find(FindEntries(parse_terms("field:id"), rights)).hits)
+
+    for name in ("shut-a", "open-b"):
+        it.do(Register(Subject(".", name), as_draft({"id": "int"}, "x", "y", "AVRO")))
+    bring_up_to_date(path, it)
+    assert (names(mine), names(everything)) == (["open-b"], ["open-b", "shut-a"])
+    for permanent in (False, True):
+        it.do(DeleteSubject(Subject(".", "open-b"), permanent=permanent))
+    bring_up_to_date(path, it)
+    it.do(Register(Subject(".", "shut-c"), as_draft({"id": "int"}, "x", "y", "AVRO")))
+    bring_up_to_date(path, it)
+    assert (names(mine), names(everything)) == ([], ["shut-a", "shut-c"]), "another subject has its number"
+    for permanent in (False, True):
+        it.do(DeleteSubject(Subject(".", "shut-a"), permanent=permanent))
+    creation = SubjectCreation(private=True)
+    it.do(Register(Subject(".", "shut-a"), as_draft({"id": "int"}, "x", "y", "AVRO"), create_with=creation))
+    bring_up_to_date(path, it)
+    assert names(everything) == ["shut-c"], "who may read all of the context may not read what is private"
+    assert names(access("read", subjects=("shut-a",))) == ["shut-a"]
+    for at in range(ACCESSES + 5):
+        assert names(access("read", subjects=(f"shut-{'ac'[at % 2]}",))) == [f"shut-{'ac'[at % 2]}"]
+    assert (names(mine), names(everything)) == ([], ["shut-c"])
+    file.close()
+
+
+def test_past_a_number_of_versions_more_is_said_to_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    it, path = new_bench(), tmp_path / "index"
+    for at in range(30):
+        it.do(Register(Subject(".", f"s{at}"), as_draft({"id": "int"}, WORDS[at % 3], "PII", "AVRO")))
+    bring_up_to_date(path, it)
+    monkeypatch.setattr("treaty.web.index.lookup.LOOKED", 10)
+    rights = access("read", subjects=("s*5", "s*7", "s3"))
+    for text in ("field:id", "s", "format:AVRO"):
+        cut = find(path, text, rights, limit=2)
+        assert (len(cut.hits), cut.more) == (2, True)
+        seen, after = list[str](), -1
+        while True:
+            page = find(path, text, rights, after, limit=2)
+            seen, after = [*seen, *(one.name for one in page.hits)], page.last
+            if after < 0:
+                break
+        assert sorted(seen) == ["s15", "s17", "s25", "s27", "s3", "s5", "s7"], text
 
 
 @pytest.mark.parametrize("format_", ["AVRO", "JSON"])

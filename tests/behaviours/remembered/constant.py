@@ -184,6 +184,10 @@ HELD: Mapping[str, tuple[str, ...]] = {
     "laws/test_pipelines.py::test_what_a_registry_could_not_say_is_asked_again_at_the_next_batch": (
         "spark.pipelines.planner:RoutePlanner.seen",
     ),
+    "laws/test_search_index.py::test_what_is_known_of_readable_subjects_ends_with_them_and_with_their_rights": (
+        "web.index.lookup:IndexFile._readable",
+        "web.index.readable_subjects:ReadableCache._known",
+    ),
     "laws/test_indexes.py::test_a_view_shows_what_its_rows_say_after_every_commit": (
         "node.segment.layered:LayeredTables._covered",
         "node.segment.layered:LayeredTables._starts",

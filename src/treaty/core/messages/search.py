@@ -52,7 +52,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class FacetCount:
-    """How many hits have a value of a facet: format, context, origin or kind."""
+    """How many hits have a value of a facet: format, context, origin, kind, tag or owner."""
 
     facet: str
     value: str

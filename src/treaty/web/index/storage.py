@@ -4,6 +4,7 @@
   documentation, and its tags. Its rowid is that of ``schema``.
 - ``subject`` and ``part``: distinct names of subjects and of fields, each with a trigram table for parts of names.
 - ``version``: which subject has which schema under which number; ``latest`` marks the newest live one.
+- ``tag``: tags of schemas as they are written, for counts of them.
 - ``source``: sources and queries. ``meta``: the position of the log that the rest is of.
 """
 
@@ -12,7 +13,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-FORMAT = "1"
+FORMAT = "2"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
 _ODD = re.compile(r"[^\w.|=]|[\u0300-\u036f]")
@@ -24,7 +25,9 @@ CREATE TABLE IF NOT EXISTS subject (
   mark INTEGER NOT NULL, UNIQUE (context, name));
 CREATE VIRTUAL TABLE IF NOT EXISTS subject_like USING fts5(name, content='subject', content_rowid='id', tokenize='trigram', detail=none);
 CREATE TABLE IF NOT EXISTS schema (
-  id INTEGER PRIMARY KEY, context TEXT NOT NULL, number INTEGER NOT NULL, format TEXT NOT NULL, UNIQUE (context, number));
+  id INTEGER PRIMARY KEY, context TEXT NOT NULL, number INTEGER NOT NULL, format TEXT NOT NULL, owner TEXT NOT NULL,
+  UNIQUE (context, number));
+CREATE TABLE IF NOT EXISTS tag (schema INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (schema, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS version (
   schema INTEGER NOT NULL, subject INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL, latest INTEGER NOT NULL,
   PRIMARY KEY (schema, subject, number, state)) WITHOUT ROWID;

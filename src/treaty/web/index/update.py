@@ -25,6 +25,8 @@ from treaty.web.index.storage import as_token, posting_tokens
 
 PAGE = 200
 """Subjects that are looked at before the tables may change."""
+OWNER = "owner"
+"""The property of the metadata that says who owns a schema."""
 SHOWN = ("live", "soft")
 """States of versions that the index has."""
 
@@ -80,12 +82,18 @@ class IndexUpdate:
         self._connection.commit()
 
     def _clear(self) -> None:
-        for table in ("subject", "schema", "version", "part", "source"):
+        for table in ("subject", "schema", "version", "part", "source", "tag"):
             self._do(f"DELETE FROM {table}")  # noqa: S608 (names of the module)
         self._do("INSERT INTO posting (posting) VALUES ('delete-all')")
         for table in ("subject_like", "part_like"):
             self._do(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
         self._known = {}
+        self._forget_readable()
+
+    def _forget_readable(self) -> None:
+        """Say that what is known of readable subjects no longer holds: a number may become that of another subject."""
+        number = int(subjects_stamp(self._connection)) + 1
+        self._do("INSERT OR REPLACE INTO meta VALUES ('subjects', ?)", (str(number),))
 
     def _stamp(self, position: Position) -> None:
         values = [("identity", position.identity.hex()), ("sequence", str(position.sequence))]
@@ -128,6 +136,8 @@ class IndexUpdate:
         """Put the row of a subject, and return its number."""
         known = self._known.get(subject)
         if known is not None:
+            if (row.private,) != self._do("SELECT private FROM subject WHERE id = ?", (known[0],)).fetchone():
+                self._forget_readable()
             self._do(
                 "UPDATE subject SET private = ?, origin = ?, mark = ? WHERE id = ?",
                 (row.private, row.origin, mark, known[0]),
@@ -140,6 +150,7 @@ class IndexUpdate:
         return number
 
     def _remove(self, number: int, subject: Subject) -> None:
+        self._forget_readable()
         self._do("DELETE FROM version WHERE subject = ?", (number,))
         self._do("DELETE FROM subject WHERE id = ?", (number,))
         self._do("INSERT INTO subject_like (subject_like, rowid, name) VALUES ('delete', ?, ?)", (number, subject.name))
@@ -159,7 +170,8 @@ class IndexUpdate:
             return None
         contents = yield ExtractionWork(meaning)
         inserted = self._do(
-            "INSERT INTO schema (context, number, format) VALUES (?, ?, ?)", (context, schema_id, row.format)
+            "INSERT INTO schema (context, number, format, owner) VALUES (?, ?, ?, ?)",
+            (context, schema_id, row.format, _owner_of(row)),
         )
         number = int(inserted.lastrowid or 0)
         tokens, names = posting_tokens(contents.fields)
@@ -167,6 +179,8 @@ class IndexUpdate:
             "INSERT INTO posting (rowid, path, doc, tag) VALUES (?, ?, ?, ?)",
             (number, " ".join(tokens), contents.words, " ".join(_tag_tokens(row, contents))),
         )
+        for tag in _tags_of(row, contents):
+            self._do("INSERT OR IGNORE INTO tag VALUES (?, ?)", (number, tag))
         for name in names - self._parts:
             self._parts.add(name)
             added = self._do("INSERT OR IGNORE INTO part (name) VALUES (?) RETURNING id", (name,)).fetchone()
@@ -186,15 +200,34 @@ class IndexUpdate:
                 self._do("INSERT INTO source VALUES (?, ?, ?, ?)", (key.name, source.name, kind, columns))
 
 
-def _tag_tokens(row: Schema, contents: SchemaContents) -> Iterator[str]:
-    """Tokens of tags inside the text and of the metadata, and of the properties of the metadata."""
-    yield from map(as_token, contents.tags)
+def _tags_of(row: Schema, contents: SchemaContents) -> Iterator[str]:
+    """Tags inside the text and of the metadata."""
+    yield from contents.tags
     if row.metadata is not None:
-        yield from (as_token(tag) for _, tags in row.metadata.tags for tag in tags)
+        yield from (tag for _, tags in row.metadata.tags for tag in tags)
+
+
+def _owner_of(row: Schema) -> str:
+    """The property owner of the metadata; empty without one, and where it is sensitive."""
+    if row.metadata is None or OWNER in row.metadata.sensitive:
+        return ""
+    return next((value for name, value in row.metadata.properties if name == OWNER), "")
+
+
+def _tag_tokens(row: Schema, contents: SchemaContents) -> Iterator[str]:
+    """Tokens of the tags, and of the properties of the metadata."""
+    yield from map(as_token, _tags_of(row, contents))
+    if row.metadata is not None:
         sensitive = row.metadata.sensitive
         yield from (
             f"{as_token(name)}={as_token(value)}" for name, value in row.metadata.properties if name not in sensitive
         )
+
+
+def subjects_stamp(connection: sqlite3.Connection) -> str:
+    """Return what is another one once a number is that of another subject, or one becomes private or public."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'subjects'").fetchone()
+    return row[0] if row else "0"
 
 
 def stamp_of(connection: sqlite3.Connection) -> tuple[str, int]:

@@ -6,6 +6,7 @@ from typing import Any
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, Unavailable
 from treaty.web.pages.page import ROWS, PageRequest, WebPage
+from treaty.web.pages.subjects import print_value
 from treaty.web.pages.templates import link_to
 
 OPERATION = "search"
@@ -77,7 +78,7 @@ def group_facets(text: str, facets: Iterable[Any]) -> dict[str, list[tuple[Any, 
     """Return the counts by facet, each with the address of the search that it narrows."""
     groups: dict[str, list[tuple[Any, str]]] = {}
     for one in facets:
-        word = f'"{one.value}"' if " " in one.value else one.value
+        word = print_value(one.value)
         narrower = text if f"{one.facet}:{word}" in text.split() else f"{text} {one.facet}:{word}"
         groups.setdefault(one.facet, []).append((one, link_to("search", q=narrower)))
     return groups
