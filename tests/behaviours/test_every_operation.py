@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import scripts as batch
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
@@ -188,6 +190,26 @@ def dropped_sources(it: Connection) -> list[list[str]]:
     return [sorted(one.names) for one in (shown, taken) if one.dropped is (one is taken)]
 
 
+def ran_script(it: Connection) -> list[tuple[str, bool]]:
+    """A source is created and gets a comment in one commit; the retry of the command finds the same."""
+    hits = replace(CLICKS, name="hits", connector="delta", columns=(ID,), value=None)
+    members = (
+        batch.ScriptMember(create=m.CreateSource(hits)),
+        batch.ScriptMember(change=m.ChangeSource("hits", comment="x")),
+    )
+    call = CallOptions(command_id="script-of-hits")
+    done, again = (it.ask(batch.RunScript(members), call).answer for _ in range(2))
+    it.ask(m.DropSource("hits"))
+    return [(one.stored.name, one.stored.created) for one in done.answers if one.stored] if done == again else []
+
+
+def previewed_script(it: Connection) -> str:
+    taps = replace(CLICKS, name="taps", connector="delta", columns=(ID,), value=None)
+    members = (batch.ScriptMember(create=m.CreateSource(taps)),)
+    found = it.ask(batch.PreviewScript(members, source=m.DescribeSource("TAPS"))).answer.source
+    return "" if found is None else found.source.name
+
+
 def dropped_type(it: Connection) -> bool:
     it.ask(m.DropSource("clicks"))
     return it.ask(m.DropType("point")).answer.dropped
@@ -288,6 +310,8 @@ STORY: dict[type, tuple[Step, Any]] = {
         lambda it: [one.name for one in it.ask(m.ListDependents("clicks")).answer.dependents],
         ["counts"],
     ),
+    batch.RunScript: (ran_script, [("hits", True), ("hits", False)]),
+    batch.PreviewScript: (previewed_script, "taps"),
     w.RequestPlan: (requested_plan, "waiting"),
     w.ListPlanningJobs: (lambda it: [one.name for one in it.ask(w.ListPlanningJobs()).answer.jobs], ["wide"]),
     w.TakePlanningJob: (lambda it: it.ask(w.TakePlanningJob("wide", "p")).answer.planner, "p"),
@@ -303,7 +327,10 @@ STORY: dict[type, tuple[Step, Any]] = {
     r.AssignQueries: (assigned_queries, (["counts"], ["r1"])),
     r.ReleaseRunner: (lambda it: it.ask(r.ReleaseRunner("r1", lease_of(it)[0])).answer.released, 1),
     m.DropSource: (dropped_sources, [["clicks", "counts"]] * 2),
-    m.ListDropped: (lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources], ["clicks", "counts"]),
+    m.ListDropped: (
+        lambda it: [one.name for one in it.ask(m.ListDropped()).answer.sources],
+        ["clicks", "counts", "hits"],
+    ),
     m.UndropSource: (lambda it: it.ask(m.UndropSource("clicks")).answer.created, True),
     m.DropType: (dropped_type, True),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
@@ -323,6 +350,7 @@ WITHOUT_CONFLUENT = {
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
     w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries, LeaseTopics, ListDeletedTopics,
     r.AcquireRunner, r.ReleaseRunner, r.AssignQueries,
+    batch.RunScript, batch.PreviewScript,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

@@ -23,6 +23,8 @@ STREAM = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO'
         ("UNDROP STREAM s", {}, 403),
         ("PAUSE s", {}, 403),
         ("ALTER STREAM s SET PROTECTED = true", {}, 403),
+        ("CREATE TYPE t AS INT", {"atomic": True}, 403),
+        ("CREATE TYPE t AS INT", {"atomic": True, "dryRun": True}, 200),
         ("SHOW STREAMS", {}, 200),
     ],
 )

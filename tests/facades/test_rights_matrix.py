@@ -157,6 +157,7 @@ ELSEWHERE = {
     "request-plan", "take-planning-job", "finish-planning-job", "withdraw-plan", "get-plan", "list-planning-jobs", "list-queries",
     "lease-topics", "list-deleted-topics",
     "acquire-runner", "release-runner", "assign-queries",
+    "run-script", "preview-script",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

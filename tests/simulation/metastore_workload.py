@@ -12,6 +12,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.texts import TOY
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
+from treaty.core.messages import scripts as t
 from treaty.core.names import Subject
 from treaty.core.requests import Request
 from treaty.core.schema import Draft
@@ -306,6 +307,31 @@ def drop_type(ask: SourceAsker) -> Request[Any]:
     return m.DropType(ask.chance.choice(TYPES), ask.often(0.2))
 
 
+def script(ask: SourceAsker) -> tuple[t.ScriptMember, ...]:
+    """A few commands; a source that one of them makes is there for those after it."""
+    makers: Sequence[tuple[float, str, Made]] = (
+        (4, "create", create_source), (2, "change", change_source), (0.5, "state", lambda a: m.SetSourceState(a.name(), "PAUSED")),
+        (3, "drop", drop_source), (1, "undrop", undrop_source), (2, "create_type", create_type), (1, "drop_type", drop_type),
+        (0.5, "assertion", lambda a: t.SchemaAssertion(str(a.subject()), exists=a.often(0.5))),
+    )  # fmt: skip
+    chosen = ask.chance.choices(makers, [one[0] for one in makers], k=ask.chance.choice([1, 2, 2, 3]))
+    members: list[t.ScriptMember] = []
+    for _, name, made in chosen:
+        one: Any = made(ask)
+        if getattr(one, "dry_run", False) and ask.often(0.9):
+            one = replace(one, dry_run=False)
+        if isinstance(one, m.CreateSource) and one.definition.query is not None and ask.often(0.95):
+            one = replace(one, definition=replace(one.definition, query=None))
+        given: dict[str, Any] = {name: one}
+        members.append(t.ScriptMember(**given))
+    if members[0].create is not None and ask.often(0.4):
+        name = members[0].create.definition.name
+        members.append(
+            t.ScriptMember(drop=m.DropSource(name)) if ask.often(0.5) else t.ScriptMember(create=members[0].create)
+        )
+    return tuple(members)
+
+
 def delete_pinned(ask: SourceAsker) -> Request[Any]:
     """Delete what a source may be bound to, for good or not."""
     pinned = [Subject(pin.context, pin.subject) for source in sources(ask.past()).values() for pin in own_pins(source)]
@@ -346,6 +372,7 @@ COMMANDS: Sequence[tuple[float, type, Made]] = (
     (3, m.UndropSource, undrop_source),
     (3, m.CreateType, create_type),
     (1.5, m.DropType, drop_type),
+    (5, t.RunScript, lambda a: t.RunScript(script(a), a.often(0.15), a.chance.choice(["", "0f" * 8]))),
     (3, q.DeleteVersion, delete_pinned),
 )  # fmt: skip
 """What writes: how often, and what."""
@@ -357,4 +384,5 @@ QUERIES: Sequence[tuple[float, type, Made]] = (
     (1, m.DescribeType, lambda a: m.DescribeType(a.chance.choice(TYPES))),
     (1, m.ListTypes, lambda a: listed(a, m.ListTypes)),
     (2, m.ListDependents, dependents),
+    (1, t.PreviewScript, lambda a: t.PreviewScript(script(a), source=m.DescribeSource(a.name()))),
 )

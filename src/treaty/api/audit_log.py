@@ -31,6 +31,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
 from treaty.core.messages.plans import PlanningJobTaken, PlanOutcome
+from treaty.core.messages.scripts import RunScript, SchemaAssertion
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest
@@ -273,6 +274,8 @@ def _object(request: Request[Any]) -> Members:
             return {"resource": resource_id, "cascade": cascade}
         case t.ChangeAssociations(changes=changes):
             return {"resources": [one.resource.id for one in changes]}
+        case RunScript(members=members):
+            return {"members": [_describe_command(command) for one in members for command in one.commands]}
         case m.CreateSource(definition=defined):
             return {"source": defined.name}
         case m.CreateType(name=name) | m.DropType(name=name):
@@ -287,6 +290,15 @@ def _object(request: Request[Any]) -> Members:
     if hasattr(request, "context"):
         return {"context": request.context}
     return {"subject": str(getattr(request, "subject", ""))}
+
+
+def _describe_command(command: Any) -> Members:
+    """Return the name of a command of a script, and what it is about."""
+    if isinstance(command, m.CreateSource):
+        return {"kind": "create-source", "name": command.definition.name}
+    if isinstance(command, SchemaAssertion):
+        return {"kind": "assert-schema", "subject": command.subject, "id": command.schema_id}
+    return {"kind": operation_name(command), "name": command.name}
 
 
 def _level(config: a.Config) -> str | None:

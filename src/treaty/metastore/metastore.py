@@ -1,29 +1,24 @@
 """`Metastore`: statements of SQL over any registry, embedded or behind HTTP; `AsyncMetastore` is the same for asyncio."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from treaty.client.async_connection import run_exchange_async
 from treaty.client.connection import run_exchange
 from treaty.client.exchanges import Exchange, method_signature
-from treaty.core.limits import COMMAND_ID
-from treaty.core.messages.metastore import ExpectedSource, GetDestination, SourceFound
-from treaty.core.messages.plans import WithdrawPlan
-from treaty.core.operations import is_command
+from treaty.core.messages.metastore import ExpectedSource
 from treaty.core.refusals import Invalid, RegistryError
-from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
-from treaty.core.requests import Request
-from treaty.core.sources import Source
-from treaty.core.state.commit import PositionToken
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry
 from treaty.metastore import calls
+from treaty.metastore.execution.atomic import AtomicScriptError, run_atomic
+from treaty.metastore.execution.memory import recall_statement
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
-from treaty.metastore.execution.results import InvalidStatementError, ScriptOutcome, StatementResult
+from treaty.metastore.execution.recorders import AsyncSequenceRecorder, SequenceRecorder, command_id_at
+from treaty.metastore.execution.results import FailedStatement, InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
-from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
-from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, WriteRecords
+from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords, reported_records
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import ParsedStatement, StatementScript, parse_script
@@ -76,14 +71,15 @@ class Metastore:
         self.planning = planning
 
     def run(
-        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None, atomic: bool = False
     ) -> tuple[StatementResult, ...]:
         """Carry out the statements of a text, one commit each, up to the first error, which is raised.
 
-        With `dry_run` everything is checked and nothing is written. Raises `InvalidStatementError` with all errors of the text before
+        With `dry_run` everything is checked and nothing is written. With `atomic` all statements are one commit: either each of
+        them is carried out or none is, and each sees what those before it did. Raises `InvalidStatementError` with all errors of the text before
         anything is carried out.
         """
-        outcome = self.run_script(sql, dry_run=dry_run, variables=variables)
+        outcome = self.run_script(sql, dry_run=dry_run, variables=variables, atomic=atomic)
         if outcome.error is not None:
             raise outcome.error
         return outcome.results
@@ -95,12 +91,15 @@ class Metastore:
         dry_run: bool = False,
         variables: Mapping[str, str] | None = None,
         expected: ExpectedSource | None = None,
+        atomic: bool = False,
     ) -> ScriptOutcome:
         """Carry out the statements of a text, and return the results with the first error.
 
         `expected` is what the source of a single statement must be.
         """
         script = parse_statements(sql, variables or {}, expected)
+        if atomic:
+            return run_parsed_atomic(self, script, dry_run=dry_run, expected=expected)
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
             try:
@@ -163,10 +162,10 @@ class AsyncMetastore:
         self.on_records = on_records
 
     async def run(
-        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None, atomic: bool = False
     ) -> tuple[StatementResult, ...]:
         """Carry out the statements of a text, as `Metastore.run` does."""
-        outcome = await self.run_script(sql, dry_run=dry_run, variables=variables)
+        outcome = await self.run_script(sql, dry_run=dry_run, variables=variables, atomic=atomic)
         if outcome.error is not None:
             raise outcome.error
         return outcome.results
@@ -178,26 +177,41 @@ class AsyncMetastore:
         dry_run: bool = False,
         variables: Mapping[str, str] | None = None,
         expected: ExpectedSource | None = None,
+        atomic: bool = False,
     ) -> ScriptOutcome:
         """Carry out the statements of a text, and return the results with the first error.
 
         `expected` is what the source of a single statement must be.
         """
         script = parse_statements(sql, variables or {}, expected)
-        return await self.run_parsed_script(script, dry_run=dry_run, expected=expected)
+        return await self.run_parsed_script(script, dry_run=dry_run, expected=expected, atomic=atomic)
 
     async def run_parsed_script(
-        self, script: StatementScript, *, dry_run: bool = False, expected: ExpectedSource | None = None
+        self,
+        script: StatementScript,
+        *,
+        dry_run: bool = False,
+        expected: ExpectedSource | None = None,
+        atomic: bool = False,
     ) -> ScriptOutcome:
         """Carry out the statements of a script that `parse_statements` has returned."""
+        if atomic:
+            recorder = AsyncSequenceRecorder(self.registry, 0, self.destination)
+            work = run_atomic(script, self.call.command_id, dry_run=dry_run, expected=expected)
+            try:
+                done = await run_exchange_async(recorder, work, self.call)
+            except AtomicScriptError as failed:
+                return _atomic_failure(script, failed)
+            return _atomic_outcome(script, done, recorder.sequence)
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements):
-            recorder = _AsyncSequenceRecorder(self.registry, place, self.destination)
+            recorder = AsyncSequenceRecorder(self.registry, place, self.destination)
             context = StatementContext(parsed.text, dry_run, expected, self.planning)
             reported = reported_records(self.on_records, parsed.value, recorder, self.call.command_id, dry_run=dry_run)
+            statement = run_statement(parsed, context, command_id_at(self.call, place))
             try:
                 with reported:
-                    result = await run_exchange_async(recorder, run_statement(parsed, context), self.call)
+                    result = await run_exchange_async(recorder, statement, self.call)
             except RegistryError as error:
                 return ScriptOutcome(tuple(results), error, parsed.text)
             results.append(with_warnings(replace(result, sequence=recorder.sequence), script, parsed))
@@ -249,79 +263,6 @@ def with_warnings(result: StatementResult, script: StatementScript, parsed: Pars
     return replace(result, warnings=(*result.warnings, *own))
 
 
-def statement_call(call: CallOptions, request: Request[Any], place: int) -> CallOptions:
-    """Return the options of a request of the statement at a place of its script, from 0.
-
-    The command of the first statement has the command id of the script, that of a later one has its place behind it, so that a
-    script that comes again is the same commands. Raises `Invalid` for an id without room for the place.
-    """
-    if not call.command_id:
-        return call
-    if not is_command(request) or isinstance(request, WithdrawPlan):
-        return replace(call, command_id="")
-    suffix = f".{place}" if place else ""
-    if len(call.command_id) + len(suffix) > COMMAND_ID:
-        raise Invalid.of(
-            "COMMAND_ID",
-            f"The command id of a script needs room for the place of a statement, {suffix}",
-            path="Treaty-Command",
-            new=call.command_id,
-            allowed=f"at most {COMMAND_ID - len(suffix)} characters",
-        )
-    return replace(call, command_id=f"{call.command_id}{suffix}")
-
-
-class _SequenceRecorder:
-    """A registry that remembers the sequence of its last answer, for the statement at a place of its script."""
-
-    def __init__(self, registry: Registry, place: int, destination: RecordDestination) -> None:
-        self.registry = registry
-        self.place = place
-        self.destination = destination
-        self.token = PositionToken("", 0, "")
-
-    @property
-    def sequence(self) -> int:
-        return self.token.sequence
-
-    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
-            return Reply(cast("A", request.run(self.destination)), self.token)
-        reply = self.registry.ask(request, statement_call(call, request, self.place))
-        self.token = reply.token
-        return reply
-
-    def close(self) -> None:
-        self.registry.close()
-
-
-class _AsyncSequenceRecorder:
-    """An asynchronous registry that remembers the sequence of its last answer, as `_SequenceRecorder` does."""
-
-    def __init__(self, registry: AsyncRegistry, place: int, destination: RecordDestination) -> None:
-        self.registry = registry
-        self.place = place
-        self.destination = destination
-        self.token = PositionToken("", 0, "")
-        self.source: Source | None = None
-
-    @property
-    def sequence(self) -> int:
-        return self.token.sequence
-
-    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
-            return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
-        reply = await self.registry.ask(request, statement_call(call, request, self.place))
-        self.token = reply.token
-        if isinstance(reply.answer, SourceFound) and isinstance(request, GetDestination):
-            self.source = reply.answer.source
-        return reply
-
-    async def close(self) -> None:
-        await self.registry.close()
-
-
 def run_parsed(
     metastore: Metastore,
     parsed: ParsedStatement,
@@ -331,10 +272,37 @@ def run_parsed(
     place: int = 0,
 ) -> StatementResult:
     """Carry out one statement of a script, at a place from 0. Raises what the registry refuses."""
-    recorder = _SequenceRecorder(metastore.registry, place, metastore.destination)
+    recorder = SequenceRecorder(metastore.registry, place, metastore.destination)
     context = StatementContext(parsed.text, dry_run, expected, metastore.planning)
-    result = run_exchange(recorder, run_statement(parsed, context), metastore.call)
+    statement = run_statement(parsed, context, command_id_at(metastore.call, place))
+    result = run_exchange(recorder, statement, metastore.call)
     return replace(result, sequence=recorder.sequence)
+
+
+def run_parsed_atomic(
+    metastore: Metastore, script: StatementScript, *, dry_run: bool = False, expected: ExpectedSource | None = None
+) -> ScriptOutcome:
+    """Carry out all statements of a script in one commit, or none. Raises `InvalidStatementError` for what is no part of one."""
+    recorder = SequenceRecorder(metastore.registry, 0, metastore.destination)
+    work = run_atomic(script, metastore.call.command_id, dry_run=dry_run, expected=expected)
+    try:
+        done = run_exchange(recorder, work, metastore.call)
+    except AtomicScriptError as failed:
+        return _atomic_failure(script, failed)
+    return _atomic_outcome(script, done, recorder.sequence)
+
+
+def _atomic_outcome(script: StatementScript, done: Sequence[StatementResult], sequence: int) -> ScriptOutcome:
+    pairs = zip(done, script.statements, strict=True)
+    return ScriptOutcome(tuple(with_warnings(replace(one, sequence=sequence), script, parsed) for one, parsed in pairs))
+
+
+def _atomic_failure(script: StatementScript, failed: AtomicScriptError) -> ScriptOutcome:
+    if failed.place < 0:
+        return ScriptOutcome((), failed.error)
+    parsed = script.statements[failed.place]
+    place = FailedStatement(failed.place, parsed.start, parsed.end, parsed.line, parsed.column)
+    return ScriptOutcome((), failed.error, parsed.text, place)
 
 
 def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedSource | None = None) -> StatementScript:
@@ -361,11 +329,17 @@ def parse_statements(sql: str, variables: Mapping[str, str], expected: ExpectedS
     return script
 
 
-def run_statement(parsed: ParsedStatement, context: StatementContext) -> Exchange[StatementResult]:
-    """Carry out one statement; the result has no sequence yet. Errors that a planner found have their places in the script."""
+def run_statement(
+    parsed: ParsedStatement, context: StatementContext, command_id: str = ""
+) -> Exchange[StatementResult]:
+    """Carry out one statement; the result has no sequence yet. Errors that a planner found have their places in the script.
+
+    What the same statement came to by this command id is answered again, whatever became of its source since.
+    """
     _, executor = EXECUTORS[type(parsed.value)]
     try:
-        name, message, listing, warnings = yield from executor(parsed.value, context)
+        recalled = yield from recall_statement(parsed, command_id, context)
+        name, message, listing, warnings = recalled or (yield from executor(parsed.value, context))
     except InvalidStatementError as wrong:
         if not wrong.diagnostics:
             raise

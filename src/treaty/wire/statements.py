@@ -11,13 +11,14 @@ MEDIA = "application/json"
 
 class StatementsBody(Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
     """Statements of SQL with semicolons between them. `dryRun` checks everything and writes nothing. A statement with a query
-    waits ``planningSeconds`` for its plan at most.
+    waits ``planningSeconds`` for its plan at most. With `atomic` all statements are one commit, or none is carried out.
     """
 
     sql: str
     dry_run: bool = False
     variables: dict[str, str] = {}
     planning_seconds: int = 60
+    atomic: bool = False
 
 
 class StatementResultBody(Struct, rename="camel"):
@@ -52,10 +53,21 @@ class DiagnosticBody(Struct, omit_defaults=True):
     hint: str = ""
 
 
+class FailedStatementBody(Struct):
+    """The place of a statement of a script: its number from 0, offsets in code points, line and column from 1."""
+
+    index: int
+    start: int
+    end: int
+    line: int
+    column: int
+
+
 class MetastoreErrorBody(Struct, omit_defaults=True):
     """An error: its code, a sentence, and the diagnostics of the text that was sent.
 
-    `results` are those of the statements before the one that failed, which stay; `failed` is that statement.
+    `results` are those of the statements before the one that failed, which stay; `failed` is that statement. `place` is
+    where it stands, for statements that are one commit: nothing of them was carried out.
     """
 
     code: str
@@ -65,3 +77,4 @@ class MetastoreErrorBody(Struct, omit_defaults=True):
     details: list[str] = []
     results: list[StatementResultBody] = []
     failed: str = ""
+    place: FailedStatementBody | None = None

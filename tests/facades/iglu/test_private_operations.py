@@ -30,6 +30,7 @@ from treaty.core.messages.deleted_topics import ListDeletedTopics
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.scripts import PreviewScript
 from treaty.core.messages.search import Search
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, operation_name
@@ -121,6 +122,8 @@ def queries() -> Iterator[Request[Any]]:
     yield from (q.GetVersion(FREE, 1), q.GetConfig(Scope(*FREE)), g.FindSameSchema(".", TEXT))
     yield from (t.ListAssociations(t.OfId("id-1")), t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), True))
     yield Search("secret")
+    yield PreviewScript((), pin=GetPin(HIDDEN))
+    yield PreviewScript((), source=m.DescribeSource("opened"))
     yield from (q.GetGuid("0" * 32), q.GetGuidIds("0" * 32), q.GetOutcome("none"))
     yield from (m.ListSources(), m.ListTypes(), m.ListDropped(), m.DescribeSource("opened"), m.DescribeType("word"))
     yield m.GetDestination("opened")

@@ -17,13 +17,14 @@ from tests.simulation.judging.model.past import Past
 from treaty.core import limits
 from treaty.core.messages.metastore import ListDropped, UndropSource
 from treaty.core.messages.names import GetPin
+from treaty.core.messages.scripts import PreviewScript, RunScript
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
 
-OF_THEIR_TIME = (UndropSource, ListDropped)
+OF_THEIR_TIME = (UndropSource, ListDropped, RunScript, PreviewScript)
 """Requests whose answer or refusal depends on the time at which they are decided, by clocks that differ: early or late."""
 LATE = 1 << 60
 

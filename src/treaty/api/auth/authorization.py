@@ -10,12 +10,22 @@ from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.decide import alias_candidate
-from treaty.core.messages.metastore import DEFINITION_COMMANDS, GetDestination
+from treaty.core.messages.metastore import (
+    DEFINITION_COMMANDS,
+    GetDestination,
+    SourcesDropped,
+    SourceStored,
+    TypeDropped,
+    TypeStored,
+)
+from treaty.core.messages.scripts import RunScript, ScriptDone
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
+from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
+from treaty.core.state.metastore.keys import key_of_name
 
 A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
@@ -77,7 +87,11 @@ class AuthorizedRegistry:
                 new=operation_name(request),
                 allowed="reads; send changes to a server that writes",
             )
-        if not self.ddl and isinstance(request, DEFINITION_COMMANDS) and not getattr(request, "dry_run", False):
+        if (
+            not self.ddl
+            and isinstance(request, (*DEFINITION_COMMANDS, RunScript))
+            and not getattr(request, "dry_run", False)
+        ):
             raise Forbidden.of(
                 "DDL_OFF",
                 "This server takes no statements that change streams, tables or types: it was started with --ddl off",
@@ -160,9 +174,27 @@ def _may_hear_of(access: Access, place: str) -> bool:
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 
+def _source_names(answer: Any) -> list[str]:
+    """Return the sources and types that the answer of a statement or a script is about."""
+    match answer:
+        case SourceStored(name=name, also=also):
+            return [name, *also]
+        case SourcesDropped(names=names):
+            return [*names]
+        case TypeStored(name=name) | TypeDropped(name=name):
+            return [name]
+        case ScriptDone(answers=answers):
+            return [name for one in answers for name in _source_names(one.answer)]
+        case _:
+            return []
+
+
 def _hide_members(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
-    """Return the outcome of a command; its answer only if the caller may read the subject."""
+    """Return the outcome of a command; its answer only if the caller may read the subject, or the sources."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):
+        return outcome
+    names = _source_names(read_outcome(outcome))
+    if names and all(access.may_source("read", key_of_name(name)) for name in names):
         return outcome
     return replace(outcome, members=())

@@ -13,7 +13,7 @@ from treaty.api.metastore.exchange import MetastoreExchange, ScriptError
 from treaty.api.metastore.routes import PREFIX, ROUTES
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import Request
-from treaty.metastore.execution.results import diagnostic_bodies, result_body
+from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
 from treaty.metastore.records.destinations import RecordDestination
 from treaty.metastore.records.outcomes import ReportRecords
 from treaty.wire.confluent.headers import ALWAYS, POSITION
@@ -50,6 +50,7 @@ def _print_error(failure: Exception, _http: HttpRequest, _asked: Request[object]
         status, body = error.status, MetastoreErrorBody(phrase, str(error))
     if isinstance(failure, ScriptError):
         body.results, body.failed = [*map(result_body, failure.outcome.results)], failure.outcome.failed
+        body.place = place_body(failure.outcome)
     return ErrorPage(status, msgspec.json.encode(body), MEDIA)
 
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request as HttpRequest
@@ -13,19 +13,16 @@ from treaty.api.bodies import read_json_body
 from treaty.api.dialects.request_registry import RequestRegistry
 from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
 from treaty.core.messages.metastore import (
-    CreateSource,
     DescribeSource,
     DescribeType,
     ExpectedSource,
     ListDependents,
     ListSources,
     ListTypes,
-    SourceStored,
 )
-from treaty.core.outcomes import read_outcome
-from treaty.core.refusals import Invalid, NotFound, RegistryError
+from treaty.core.refusals import Invalid, RegistryError
 from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import GetOutcome, Request
+from treaty.core.requests import Request
 from treaty.core.sources import KINDS
 from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
@@ -106,39 +103,17 @@ class _SharedRegistry:
     registry: RequestRegistry
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        try:
-            answer = await self.registry.ask(request, call)
-        except Invalid as refused:
-            if refused.reason.rule != "COMMAND_ID_USED" or not isinstance(request, CreateSource):
-                raise
-            answer = await self._find_answer(request, call, refused)
+        answer = await self.registry.ask(request, call)
         token = self.registry.token
         assert token is not None, "an answer has a token"
         return Reply(answer, token)
-
-    async def _find_answer(self, request: CreateSource, call: CallOptions, refused: Invalid) -> Any:
-        """Return the answer of a CREATE that comes again: its request differs where its own schema is there now.
-
-        Raises `refused` unless the source is the one of that command, with the text of this one.
-        """
-        asking, definition = replace(call, command_id=""), request.definition
-        answer = read_outcome(await self.registry.ask(GetOutcome(call.command_id), asking))
-        if isinstance(answer, SourceStored) and answer.name == definition.name:
-            try:
-                source = (await self.registry.ask(DescribeSource(definition.name), asking)).source
-            except NotFound:
-                raise refused from None
-            same = (source.generation, source.revision) == (answer.generation, answer.revision)
-            if same and source.statement == definition.statement:
-                return answer
-        raise refused
 
     async def close(self) -> None:
         """Close nothing: the registry is everybody's."""
 
 
 async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
-    """Carry out statements of SQL, one commit each, up to the first error. All errors of a text that can't be parsed are
+    """Carry out statements of SQL, one commit each, up to the first error; with `atomic` all in one commit, or none. All errors of a text that can't be parsed are
     answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
     """
     body = await x.body(StatementsBody)
@@ -148,7 +123,7 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     metastore = AsyncMetastore(
         _SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning, on_records=x.on_records
     )
-    outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected)
+    outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected, atomic=body.atomic)
     if outcome.error is not None:
         raise ScriptError(outcome, outcome.error)
     return StatementResultsBody([*map(result_body, outcome.results)])

@@ -14,10 +14,10 @@ from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
 from treaty.metastore.execution.planner import Planner
-from treaty.metastore.execution.results import diagnostic_bodies, result_body
-from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, with_warnings
+from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
+from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, run_parsed_atomic, with_warnings
 from treaty.metastore.sql.printer import print_statement
-from treaty.metastore.sql.script import ParsedStatement
+from treaty.metastore.sql.script import ParsedStatement, StatementScript
 from treaty.metastore.sql.statements import DropSourceStatement
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import StatementResultBody
@@ -40,12 +40,21 @@ class RegistrySession:
         self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
 
     def run(
-        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+        self,
+        text: str,
+        variables: Mapping[str, str],
+        confirm: ConfirmDrop,
+        *,
+        dry_run: bool = False,
+        atomic: bool = False,
     ) -> Iterator[StatementResultBody]:
-        """Yield the result of each statement as soon as it is carried out."""
+        """Yield the result of each statement as soon as it is carried out, or with `atomic` all once all of them are."""
         failed = ""
         try:
             script = parse_statements(text, variables)
+            if atomic:
+                yield from self._run_atomic(text, script, confirm, dry_run=dry_run)
+                return
             for place, parsed in enumerate(script.statements):
                 failed = parsed.text
                 statement = parsed if dry_run else self._confirm(parsed, confirm)
@@ -59,6 +68,18 @@ class RegistrySession:
     def close(self) -> None:
         """Close the registry."""
         self._open.close()
+
+    def _run_atomic(
+        self, text: str, script: StatementScript, confirm: ConfirmDrop, *, dry_run: bool
+    ) -> Iterator[StatementResultBody]:
+        """Yield the results of a script of one commit."""
+        confirmed = [one if dry_run else self._confirm(one, confirm) for one in script.statements]
+        outcome = run_parsed_atomic(self._metastore, replace(script, statements=tuple(confirmed)), dry_run=dry_run)
+        if outcome.error is not None:
+            body = error_body(outcome.error, diagnostic_bodies(outcome.error))
+            body.failed, body.place = outcome.failed, place_body(outcome)
+            raise describe_failure(text, body, status_of(outcome.error)) from outcome.error
+        yield from map(result_body, outcome.results)
 
     def _confirm(self, parsed: ParsedStatement, confirm: ConfirmDrop) -> ParsedStatement:
         """Return a DROP with the digest of what goes along, after the user has seen it."""

@@ -23,11 +23,16 @@ class FailedScriptError(ReportedError):
         self.body = body
         lines = [line for one in body.diagnostics for line in caret_lines(text, one)]
         listed = [msgspec.to_builtins(one) for one in body.diagnostics]
-        message = "\n".join(lines or [body.message, *(f"  {one}" for one in body.details)])
+        at = body.place
+        where = f"statement {at.index + 1}, line {at.line}: " if at is not None else ""
+        message = "\n".join(lines or [f"{where}{body.message}", *(f"  {one}" for one in body.details)])
         allowed = "" if lines else body.allowed
         if allowed and allowed not in message:
             message = f"{message}\nallowed: {allowed}"
+        if at is not None:
+            message = f"{message}\nNothing of the script was carried out."
         facts = {"allowed": body.allowed, "details": body.details, "failed": body.failed, "diagnostics": listed}
+        facts |= {"place": msgspec.to_builtins(at)} if at is not None else {}
         super().__init__(message, body.code, **facts)
 
 

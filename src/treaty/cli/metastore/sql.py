@@ -29,6 +29,7 @@ class SqlOptions:
     variables: Mapping[str, str]
     dry_run: bool = False
     yes: bool = False
+    atomic: bool = False
     as_json: bool = False
 
     def confirm(self, names: Sequence[str], before: Callable[[], None] = lambda: None) -> None:
@@ -41,10 +42,15 @@ class SqlOptions:
 
 
 _PLANNER = "treaty.sql.planner"
+_ATOMIC = "treaty.sql.atomic"
 
 
 def _set_planner(context: click.Context, _option: click.Parameter, value: str) -> None:
     context.meta[_PLANNER] = value
+
+
+def _set_atomic(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click calls it so)
+    context.meta[_ATOMIC] = value
 
 
 @click.command("sql")
@@ -61,6 +67,13 @@ def _set_planner(context: click.Context, _option: click.Parameter, value: str) -
 @click.option("--planner", type=click.Choice(["registry", "local"]), default="registry", show_default=True, expose_value=False, callback=_set_planner,
               help="What plans queries: any planner of the registry, or a JVM that this command starts and ends.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
+@click.option(
+    "--atomic",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_atomic,
+    help="All statements are one commit: each is carried out, or none.",
+)
 @click.option("--from", "start", type=StartPlace(), default=None, metavar="PLACE", help="Where PRINT and SELECT … FROM STREAM begin: earliest, latest, or a time such as 2026-02-28T10:00Z (default: latest for PRINT, earliest for SELECT).")  # fmt: skip
 @add_cluster_options
 @options.yes
@@ -82,7 +95,7 @@ def command(
     """Describe streams, tables and types in SQL, and list what is there.
 
     Without -e and -f statements are read from standard input; on a terminal they are typed, each up to its semicolon, with
-    completion by the tabulator key and a history. Each statement is one commit. The first error ends a script with exit code
+    completion by the tabulator key and a history. Each statement is one commit, or all are with --atomic. The first error ends a script with exit code
     1, or 2 where the registry does not answer; what was done before stays. A DROP with CASCADE shows what would go along, and asks.
 
     \b
@@ -90,16 +103,22 @@ def command(
       treaty sql
       treaty sql -e "SHOW STREAMS"
       treaty sql -f streams.sql --var env=test
+      treaty sql -f change.sql --atomic --dry-run
       treaty sql -e "DROP STREAM flights CASCADE" --yes
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
       treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
     """  # noqa: D301 - click wants the control character
-    settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json)
+    atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
+    settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
     if not scripts and not is_typed:
         scripts = [read_text("-", "REQUEST_BYTES")]
+    if atomic and is_typed:
+        raise click.UsageError("--atomic needs all statements at once: give them with -e or -f, or on standard input")
+    if atomic:
+        scripts = [";\n".join(scripts)]
     records = RecordSettings(registry, clusters, files, start, as_json)
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
     statements = open_session(
@@ -125,7 +144,9 @@ def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOpt
         for text in scripts:
             with show_wait(text) as notice:
                 confirm = partial(settings.confirm, before=notice.stop)
-                for result in session.run(text, settings.variables, confirm, dry_run=settings.dry_run):
+                for result in session.run(
+                    text, settings.variables, confirm, dry_run=settings.dry_run, atomic=settings.atomic
+                ):
                     notice.stop()
                     results.append(result)
                     if not settings.as_json:

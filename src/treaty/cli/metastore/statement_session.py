@@ -32,9 +32,15 @@ class StatementSession(Protocol):
     """Carries out scripts, one after the other."""
 
     def run(
-        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+        self,
+        text: str,
+        variables: Mapping[str, str],
+        confirm: ConfirmDrop,
+        *,
+        dry_run: bool = False,
+        atomic: bool = False,
     ) -> Iterator[StatementResultBody]:
-        """Yield the results of a script; raises `FailedScriptError` at its first error, and `UnusableError` without an answer."""
+        """Yield the results of a script, with `atomic` of one commit; raises `FailedScriptError` at its first error, and `UnusableError` without an answer."""
 
     def close(self) -> None:
         """Close connections and logs."""
@@ -50,15 +56,21 @@ class ServerSession:
         self._registry: StatementSession | None = None
 
     def run(
-        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+        self,
+        text: str,
+        variables: Mapping[str, str],
+        confirm: ConfirmDrop,
+        *,
+        dry_run: bool = False,
+        atomic: bool = False,
     ) -> Iterator[StatementResultBody]:
         """Yield the results of a script, which is one request."""
         if _CASCADE.search(text) and not dry_run:
             self._registry = self._registry or _open_registry(self._url)
-            yield from self._registry.run(text, variables, confirm)
+            yield from self._registry.run(text, variables, confirm, atomic=atomic)
             return
         try:
-            yield from self._client.run(text, dry_run=dry_run, variables=variables)
+            yield from self._client.run(text, dry_run=dry_run, variables=variables, atomic=atomic)
         except ScriptRefusedError as refused:
             yield from refused.body.results
             raise describe_failure(text, refused.body, refused.status) from None

@@ -52,15 +52,15 @@ class StatementClient:
         self._clock = clock
 
     def run(
-        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None
+        self, sql: str, *, dry_run: bool = False, variables: Mapping[str, str] | None = None, atomic: bool = False
     ) -> tuple[StatementResultBody, ...]:
-        """Return the results of all statements of a text.
+        """Return the results of all statements of a text, which are one commit with `atomic`.
 
         Raises `ScriptRefusedError` for the first statement that is refused, with the results before it, `NoResponseError` where no
         node answers, and `UnknownOutcomeError` where INSERT, UPDATE or DELETE may have been carried out. A script is one
         command: sent again after a lost answer it changes nothing twice.
         """
-        body = StatementsBody(sql, dry_run, dict(variables or {}))
+        body = StatementsBody(sql, dry_run, dict(variables or {}), atomic=atomic)
         answer = self._transport.run(self._send(body, uuid.uuid4().hex))
         return tuple(answer.results)
 

@@ -92,3 +92,5 @@ PLAN_ATTEMPTS = 5
 """Times that a server plans its project, while other servers change what it was planned on."""
 RESULT_ROWS = 10_000
 """Rows in the result of one statement."""
+SCRIPT_ATTEMPTS = 3
+"""Times that a script of one commit is read, while others change what it reads."""

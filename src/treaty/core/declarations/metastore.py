@@ -3,6 +3,7 @@
 from typing import Any
 
 from treaty.core.access import source_permissions as permissions
+from treaty.core.access.script_permissions import of_script
 from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_always
 from treaty.core.handlers.metastore import (
     changes,
@@ -15,6 +16,7 @@ from treaty.core.handlers.metastore import (
     queries,
     restoration,
     runners,
+    scripts,
     types,
 )
 from treaty.core.messages import deleted_topics as t
@@ -22,6 +24,7 @@ from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages import query_feed as f
 from treaty.core.messages import runners as r
+from treaty.core.messages import scripts as batch
 
 _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS", "SOURCE_PROPERTIES", "TYPE_DEPTH")
 
@@ -59,6 +62,11 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.of_source("delete"), writes=True,
         answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
     ),
+    Operation(
+        "run-script", batch.RunScript, batch.ScriptDone, scripts.run_script, of_script,
+        (*_SOURCE_LIMITS, "SCRIPT_STATEMENTS", "COMMIT_BYTES", "TYPES", "CLOSURE", *REGISTER_LIMITS), writes=True, answer_name="script-done",
+    ),
+    Operation("preview-script", batch.PreviewScript, batch.ScriptPreview, scripts.preview_script, of_script, ("SCRIPT_STATEMENTS",)),
     Operation(
         "request-plan", p.RequestPlan, p.PlanOutcome, planning_jobs.request_plan, permissions.of_request_plan,
         ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_PROPERTIES", "PLANNING_WAITING", "PLANNING_SECONDS"), writes=True,

@@ -1,5 +1,6 @@
 """Sources and types of the metastore: requests and answers (KLIP-18)."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,6 +65,11 @@ class Dependent:
     depth: int = 1
 
 
+def digest_statement(text: str) -> str:
+    """Return the digest of the text of a statement, by which a repetition of it is known."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 # -------------------------------------------------------------------------------------------------------- answers
 
 
@@ -91,6 +97,8 @@ class SourceStored:
     notes: tuple[str, ...] = ()
     assessment: ChangeAssessment | None = None
     """What a CREATE that is only assessed would change."""
+    statement: str = ""
+    """Digest of the text of the statement, by which a repetition of it is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceStored
 from treaty.core.sources import PAUSED, RUNNING
+from treaty.metastore.execution.answers import Answer, describe_state
 from treaty.metastore.execution.planned import StatementContext
 from treaty.metastore.sql.statements import PauseStatement, RestartStatement, ResumeStatement
 
-QueryAnswer = tuple[str, str, None, tuple[str, ...]]
-"""The name of a source, what becomes of its query in words, no rows, and notes."""
 DONE = {
     "ROLLBACK": "goes back to the query before the last replacement",
     "RESET": "reads from the beginning again and keeps its rows: those that it writes again are there twice, unless they have a key",
@@ -16,23 +15,22 @@ DONE = {
 """By way, what becomes of a query."""
 
 
-def pause(statement: PauseStatement, context: StatementContext) -> Exchange[QueryAnswer]:
+def pause(statement: PauseStatement, context: StatementContext) -> Exchange[Answer]:
     """Stop the query of a source."""
     return (yield from _set_state(statement.name, PAUSED, context))
 
 
-def resume(statement: ResumeStatement, context: StatementContext) -> Exchange[QueryAnswer]:
+def resume(statement: ResumeStatement, context: StatementContext) -> Exchange[Answer]:
     """Let the query of a source continue."""
     return (yield from _set_state(statement.name, RUNNING, context))
 
 
-def _set_state(name: str, state: str, context: StatementContext) -> Exchange[QueryAnswer]:
+def _set_state(name: str, state: str, context: StatementContext) -> Exchange[Answer]:
     stored: SourceStored = yield from request_answer(SetSourceState(name, state, context.dry_run))
-    done = f"{'would be' if context.dry_run else 'is'} {state.lower()}"
-    return stored.name, f"The query of {stored.name} {done}", None, ()
+    return describe_state(stored, state, context)
 
 
-def restart(statement: RestartStatement, context: StatementContext) -> Exchange[QueryAnswer]:
+def restart(statement: RestartStatement, context: StatementContext) -> Exchange[Answer]:
     """Give the query of a source another checkpoint."""
     request = ChangeSource(
         statement.name, context.text, restart=statement.way, expected=context.expected, dry_run=context.dry_run

@@ -7,7 +7,7 @@ from typing import Any
 
 from treaty.core.refusals import Invalid, Reason, RegistryError
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
-from treaty.wire.statements import DiagnosticBody, StatementResultBody
+from treaty.wire.statements import DiagnosticBody, FailedStatementBody, StatementResultBody
 
 NOTEBOOK_ROWS = 100
 """Rows of a result that a notebook shows."""
@@ -66,12 +66,27 @@ def _cell_html(cell: Cell) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedStatement:
+    """The place of a statement of a script: its number from 0, offsets in code points, line and column from 1."""
+
+    index: int
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptOutcome:
-    """The results of the statements that were carried out, and the error of the first one that was not, with its text."""
+    """The results of the statements that were carried out, and the error of the first one that was not, with its text.
+
+    `place` is where it stands, for a script of one commit, of which nothing was carried out then.
+    """
 
     results: tuple[StatementResult, ...]
     error: RegistryError | None = None
     failed: str = ""
+    place: FailedStatement | None = None
 
 
 class InvalidStatementError(Invalid):
@@ -110,6 +125,12 @@ def result_body(result: StatementResult) -> StatementResultBody:
         result.statement, result.kind, result.name, result.message, list(result.columns),
         [list(row) for row in result.rows], result.sequence, list(result.warnings),
     )  # fmt: skip
+
+
+def place_body(outcome: ScriptOutcome) -> FailedStatementBody | None:
+    """Return where the statement of an outcome stands that failed, as a body."""
+    place = outcome.place
+    return None if place is None else FailedStatementBody(place.index, place.start, place.end, place.line, place.column)
 
 
 def diagnostic_bodies(error: RegistryError) -> list[DiagnosticBody]:

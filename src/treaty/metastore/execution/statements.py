@@ -7,23 +7,25 @@ from typing import Any
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import print_column_type
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import (
-    ChangeSource,
-    CreateType,
-    DropSource,
-    DropType,
-    SourcesDropped,
-    SourceStored,
-    UndropSource,
-)
+from treaty.core.messages.metastore import ChangeSource, CreateType, DropSource, DropType, SourcesDropped, UndropSource
 from treaty.core.names import subject_of
-from treaty.core.refusals import Conflicting, Invalid, NotFound, NotLatest
+from treaty.core.refusals import Conflicting, Invalid, NotFound
 from treaty.core.requests import GetVersion, UsesOf
 from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
 from treaty.metastore.definitions import create_source
 from treaty.metastore.execution import query_changes
+from treaty.metastore.execution.answers import (
+    Answer,
+    describe_dropped,
+    describe_dropped_type,
+    describe_held,
+    describe_stored,
+    describe_swap,
+    describe_type,
+)
+from treaty.metastore.execution.answers import describe_assertion as describe_schema_assertion
 from treaty.metastore.execution.explanation import explain
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.planned import StatementContext, create_planned
@@ -32,10 +34,6 @@ from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
 from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
-from treaty.metastore.sql.values import format_time
-
-Answer = tuple[str, str, ResultRows | None, tuple[str, ...]]
-"""Name, message, rows if there are any, and warnings."""
 
 
 class AssertFailedError(Conflicting):
@@ -51,17 +49,7 @@ def _create_source(statement: s.CreateSourceStatement, context: StatementContext
         stored, notes = yield from create_source(
             statement, context.text, dry_run=context.dry_run, expected=context.expected
         )
-    return _describe_stored(stored, context, notes)
-
-
-def _describe_stored(
-    stored: SourceStored, context: StatementContext, notes: tuple[str, ...] = (), created: str = "created"
-) -> Answer:
-    kind = stored.kind.capitalize()
-    done = created if stored.created else "changed" if stored.replaced else "unchanged"
-    would = done if done == "unchanged" else _would(done, context)
-    also = f", and {', '.join(stored.also)}" if stored.also else ""
-    return stored.name, f"{kind} {stored.name} {would}{also}", None, (*stored.notes, *notes)
+    return describe_stored(stored, context, notes)
 
 
 def _drop_source(statement: s.DropSourceStatement, context: StatementContext) -> Exchange[Answer]:
@@ -70,30 +58,12 @@ def _drop_source(statement: s.DropSourceStatement, context: StatementContext) ->
         context.expected, context.dry_run,
     )  # fmt: skip
     dropped: SourcesDropped = yield from request_answer(request)
-    if not dropped.names:
-        return statement.name, f"{statement.name} does not exist", None, dropped.notes
-    listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
-    for one in dropped.closure:
-        listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
-    names = ", ".join(dropped.names)
-    if dropped.dropped:
-        topic = f"; its topic goes after {format_time(dropped.topic_due)}" if dropped.topic_due else ""
-        return statement.name, f"{names} dropped{topic}", listing, dropped.notes
-    if not context.dry_run:
-        raise NotLatest.of(
-            "CASCADE_DIGEST",
-            f"CASCADE takes {names}; nothing is dropped yet",
-            path="/sql",
-            new=names,
-            allowed=f"the statement with CASCADE DIGEST '{dropped.digest}'",
-        )
-    digest = f"; confirm with CASCADE DIGEST '{dropped.digest}'" if statement.cascade else ""
-    return statement.name, f"{names} would be dropped{digest}", listing, dropped.notes
+    return describe_dropped(statement, dropped, context)
 
 
 def _undrop(statement: s.UndropStatement, context: StatementContext) -> Exchange[Answer]:
     request = UndropSource(statement.name, statement.kind, context.dry_run)
-    return _describe_stored((yield from request_answer(request)), context, created="restored")
+    return describe_stored((yield from request_answer(request)), context, created="restored")
 
 
 def _create_type(statement: s.CreateTypeStatement, context: StatementContext) -> Exchange[Answer]:
@@ -101,33 +71,26 @@ def _create_type(statement: s.CreateTypeStatement, context: StatementContext) ->
         statement.name, print_column_type(statement.type), statement.if_not_exists, statement.comment, context.dry_run
     )
     stored = yield from request_answer(request)
-    note = () if stored.created else (f"There is a type {stored.name} already",)
-    done = _would("created", context) if stored.created else "unchanged"
-    return stored.name, f"Type {stored.name} {done}", None, note
+    return describe_type(stored, context)
 
 
 def _drop_type(statement: s.DropTypeStatement, context: StatementContext) -> Exchange[Answer]:
     dropped = yield from request_answer(DropType(statement.name, statement.if_exists, context.dry_run))
-    done = _would("dropped", context) if dropped.dropped else "does not exist"
-    return dropped.name, f"Type {dropped.name} {done}", None, ()
-
-
-def _would(done: str, context: StatementContext) -> str:
-    return f"would be {done}" if context.dry_run else done
+    return describe_dropped_type(dropped, context)
 
 
 # --------------------------------------------------------------------------------------------------------- changes
 
 
 def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer]:
-    return _describe_stored((yield from request_answer(replace(request, expected=context.expected))), context)
+    return describe_stored((yield from request_answer(replace(request, expected=context.expected))), context)
 
 
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
     change, notes = yield from plan_columns(statement, context.text)
     expected = context.expected or change.expected
     stored = yield from request_answer(replace(change, expected=expected, dry_run=context.dry_run))
-    return _describe_stored(stored, context, notes)
+    return describe_stored(stored, context, notes)
 
 
 def _rename(statement: s.RenameStatement, context: StatementContext) -> Exchange[Answer]:
@@ -157,8 +120,7 @@ def _swap(statement: s.SwapStatement, context: StatementContext) -> Exchange[Ans
         statement.name, context.text, kind=statement.kind, swap=statement.other, dry_run=context.dry_run
     )
     stored = yield from request_answer(replace(request, expected=context.expected))
-    done = "would be exchanged" if context.dry_run else "are exchanged"
-    return stored.name, f"The names of {' and '.join((*stored.also, stored.name))} {done}", None, stored.notes
+    return describe_swap(stored, context)
 
 
 def _protect(statement: s.ProtectStatement, context: StatementContext) -> Exchange[Answer]:
@@ -179,7 +141,7 @@ def _refresh_schema(statement: s.RefreshSchemaStatement, context: StatementConte
     stored, effect = yield from refresh_source(
         statement.name, context.text, dry_run=context.dry_run, kind=statement.kind
     )
-    name, message, _, notes = _describe_stored(stored, context)
+    name, message, _, notes = describe_stored(stored, context)
     return name, message, ResultRows(REFRESH_COLUMNS, list(effect.rows)), notes
 
 
@@ -216,24 +178,15 @@ def _rows(listing: ResultRows, name: str) -> Answer:
 
 
 def _assert_schema(statement: s.AssertSchemaStatement, _context: StatementContext) -> Exchange[Answer]:
-    there = yield from _has_schema(statement)
-    what = " ".join(
-        filter(
-            None,
-            (
-                f"subject {statement.subject}" if statement.subject else "",
-                f"id {statement.schema_id}" if statement.schema_id else "",
-            ),
-        )
-    )
-    if there is not statement.exists:
+    what = describe_schema_assertion(statement)
+    if (yield from _has_schema(statement)) is not statement.exists:
         raise AssertFailedError.of(
             "ASSERT_FAILED",
             f"A schema with {what} {'does not exist' if statement.exists else 'exists'}",
             path="/sql",
             new=what,
         )
-    return statement.subject, f"A schema with {what} {'exists' if there else 'does not exist'}", None, ()
+    return describe_held(statement)
 
 
 def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext) -> Exchange[Answer]:

@@ -39,6 +39,7 @@ from tests.simulation.judging.model.metastore import (
     leasing,
     planning,
     restoring,
+    scripting,
     telling,
     typing_names,
 )
@@ -58,6 +59,7 @@ from treaty.core.messages import plans as w
 from treaty.core.messages import policies as p
 from treaty.core.messages import runners as r
 from treaty.core.messages import schemaver as s
+from treaty.core.messages import scripts
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.query_feed import ListQueries
@@ -157,6 +159,8 @@ RULES: Mapping[type, Rule] = {
     m.UndropSource: Rule(restoring.undrop_source, rights.on_source("register"), writes=True),
     m.CreateType: Rule(typing_names.create_type, rights.on_source("register"), writes=True),
     m.DropType: Rule(typing_names.drop_type, rights.on_source("delete"), writes=True),
+    scripts.RunScript: Rule(scripting.run_script, scripting.needs_of, writes=True),
+    scripts.PreviewScript: Rule(scripting.preview_script, scripting.needs_of),
     w.RequestPlan: Rule(planning.request_plan, rights.of_request_plan, writes=True),
     w.TakePlanningJob: Rule(planning.take_planning_job, rights.on_source("plan"), writes=True),
     w.FinishPlanningJob: Rule(planning.finish_planning_job, rights.on_source("plan"), writes=True),

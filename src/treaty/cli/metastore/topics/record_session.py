@@ -63,11 +63,17 @@ class RecordSession:
     """Whether records were printed as lines."""
 
     def run(
-        self, text: str, variables: Mapping[str, str], confirm: ConfirmDrop, *, dry_run: bool = False
+        self,
+        text: str,
+        variables: Mapping[str, str],
+        confirm: ConfirmDrop,
+        *,
+        dry_run: bool = False,
+        atomic: bool = False,
     ) -> Iterator[StatementResultBody]:
         """Yield the results of a script, as `StatementSession` says; a PRINT prints its records, and yields their count."""
-        if not READS.search(text):
-            yield from self.session.run(text, variables, confirm, dry_run=dry_run)
+        if atomic or not READS.search(text):  # nothing that reads records is part of one commit
+            yield from self.session.run(text, variables, confirm, dry_run=dry_run, atomic=atomic)
             return
         # The parser and the formats of schemas are loaded for these statements alone.
         reading: Any = import_module("treaty.cli.metastore.topics.topic_records")

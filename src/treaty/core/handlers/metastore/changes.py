@@ -20,7 +20,13 @@ from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.restarts import restart_query
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
-from treaty.core.messages.metastore import ChangeSource, SetSourceState, SourceColumnChange, SourceStored
+from treaty.core.messages.metastore import (
+    ChangeSource,
+    SetSourceState,
+    SourceColumnChange,
+    SourceStored,
+    digest_statement,
+)
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
@@ -75,7 +81,8 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
     if new_key != key:
         stage.put(topic_with(stage.view, there, key, present=False))
     stage.put(expired_rows(view, command.time))
-    return Decision(() if request.dry_run else stage.rows, describe_stored(source, replaced=True))
+    answer = replace(describe_stored(source, replaced=True), statement=digest_statement(request.statement))
+    return Decision(() if request.dry_run else stage.rows, answer)
 
 
 def _refuse_bad_rows(there: Source, request: ChangeSource) -> None:

@@ -14,7 +14,13 @@ from treaty.core.handlers.metastore.reads import refuse_unfit_reads
 from treaty.core.handlers.metastore.replacement import refuse_read_columns, refuse_unlike_source
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.assessments import ChangeAssessment
-from treaty.core.messages.metastore import CreateSource, ExpectedSource, SourceDefinition, SourceStored
+from treaty.core.messages.metastore import (
+    CreateSource,
+    ExpectedSource,
+    SourceDefinition,
+    SourceStored,
+    digest_statement,
+)
 from treaty.core.refusals import NotLatest, Refusal, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import Incarnation, Source
@@ -63,6 +69,7 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if stage.rows:
         stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
+    answer = replace(answer, statement=digest_statement(defined.statement))
     return Decision(() if request.dry_run else stage.rows, answer)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
+from treaty.core.messages import scripts as t
 from treaty.core.messages.query_feed import QueryFeed
 
 
@@ -14,7 +15,13 @@ def as_compared(answer: Any) -> Any:
         digest = answer.digest if answer.names else ""
         return replace(answer, names=tuple(sorted(answer.names)), digest=digest, closure=(), notes=())
     if isinstance(answer, m.SourceStored):
-        return replace(answer, notes=())
+        return replace(answer, notes=(), statement="")
+    if isinstance(answer, t.ScriptDone):
+        return answer.statement, [as_compared(one.answer) for one in answer.answers]
+    if isinstance(answer, t.ScriptPreview):
+        return [
+            as_compared(one) for one in (answer.source, answer.type, answer.pin, answer.version, answer.schema)
+        ], answer.created
     if isinstance(answer, p.PlanOutcome):
         refused = answer.refusal and (answer.refusal.kind, answer.refusal.reason.rule)
         stored = answer.stored and as_compared(answer.stored)

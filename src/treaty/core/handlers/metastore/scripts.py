@@ -1,0 +1,221 @@
+"""Scripts: commands of the metastore that are one commit, and questions about what they would come to."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import readable_view, without_filter
+from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermission, refuse_unless_met
+from treaty.core.access.rights import Permission
+from treaty.core.access.script_permissions import NEEDS_OF, needs_of
+from treaty.core.command import Command, Decision, StagedView, finish_work
+from treaty.core.handlers import queries as schema_queries
+from treaty.core.handlers.drafts.schemas import UnansweredError
+from treaty.core.handlers.metastore import changes, creation, drops, restoration, types
+from treaty.core.handlers.metastore import queries as source_queries
+from treaty.core.large_texts import refuse_large_size
+from treaty.core.messages import metastore as m
+from treaty.core.messages.names import GetPin
+from treaty.core.messages.scripts import (
+    PreviewScript,
+    RunScript,
+    SchemaAssertion,
+    ScriptAnswer,
+    ScriptDone,
+    ScriptMember,
+    ScriptPreview,
+)
+from treaty.core.names import subject_of
+from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, Refusal, TooLarge
+from treaty.core.requests import GetSchema, GetVersion, UsesOf
+from treaty.core.schema_engine import Question, SchemaEngine
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.view import View
+
+Handler = Callable[[View, Command[Any], SchemaEngine], Any]
+OPERATION = "run-script"
+MEMBER_BYTES = 2_048
+"""What a member counts for, in bytes of a text: a script of many is decided outside of an event loop."""
+_HANDLERS: Mapping[type, tuple[Handler, str]] = {
+    m.CreateSource: (creation.create_source, "stored"),
+    m.ChangeSource: (changes.change_source, "stored"),
+    m.SetSourceState: (changes.set_state, "stored"),
+    m.DropSource: (drops.drop_source, "dropped"),
+    m.UndropSource: (restoration.undrop_source, "stored"),
+    m.CreateType: (types.create_type, "type_stored"),
+    m.DropType: (types.drop_type, "type_dropped"),
+}
+"""By class of member: what decides it, and the member of the answer that it fills."""
+_QUESTIONS: Mapping[type, tuple[Handler, str]] = {
+    m.DescribeSource: (source_queries.describe_source, "source"),
+    m.DescribeType: (types.describe_type, "type"),
+    GetPin: (schema_queries.get_pin, "pin"),
+    GetVersion: (schema_queries.get_version, "version"),
+    GetSchema: (schema_queries.get_schema, "schema"),
+}
+"""By class of question: what answers it, and the member of the answer."""
+_PLACE = re.compile(r"/members/(\d{1,9})(/.*)?", re.DOTALL)
+
+
+def run_script(view: View, command: Command[RunScript], engine: SchemaEngine) -> Decision[ScriptDone]:
+    """Carry out the commands of a script, all or none."""
+    request = command.request
+    refuse_bad_script(request.members)
+    if not request.members:
+        raise InvalidSource.of("SCRIPT_EMPTY", "The script has no command", path="/members", allowed="one or more")
+    stage = StagedView(view, command, engine, OPERATION, request.dry_run)
+    done = ScriptDone(_run_members(stage, request.members), request.statement)
+    return Decision(() if request.dry_run else stage.rows, done)
+
+
+def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEngine) -> Decision[ScriptPreview]:
+    """Answer a question on the state that a script would come to."""
+    request = command.request
+    refuse_bad_script(request.members)
+    if len(request.questions) != 1:
+        raise InvalidSource.of(
+            "SCRIPT_QUESTION", "A preview answers one question", path="/source", allowed="just one of them"
+        )
+    stage = StagedView(without_filter(view)[0], command, engine, OPERATION, rehearsal=True)
+    _run_members(stage, request.members)
+    (question,) = request.questions
+    answer, name = _QUESTIONS[type(question)]
+    shown = readable_view(stage.view, command.access)
+    found = answer(shown, replace(command, request=question), engine)
+    return Decision((), ScriptPreview(**{name: found.answer}, created=_is_new(view, found.answer)))
+
+
+def _is_new(view: View, answer: Any) -> bool:
+    row = (
+        answer.source if isinstance(answer, m.SourceFound) else answer.type if isinstance(answer, m.TypeFound) else None
+    )
+    return row is not None and row.generation > view.sequence
+
+
+def place_of_refusal(path: str) -> tuple[int, str]:
+    """Return which command a refusal is about, from 0, and the path inside of it; -1 where it is about the whole script."""
+    found = _PLACE.fullmatch(path)
+    return (-1, path) if found is None else (int(found[1]), found[2] or "")
+
+
+# -------------------------------------------------------------------------------------------------------- members
+
+
+def refuse_bad_script(members: Sequence[ScriptMember]) -> None:
+    """Raise the refusal of a script that has too many commands, or one that is none."""
+    if len(members) > limits.SCRIPT_STATEMENTS:
+        raise TooLarge.of(
+            "SCRIPT_STATEMENTS", "The script has too many commands", path="/members", new=str(len(members)),
+            allowed=f"at most {limits.SCRIPT_STATEMENTS}; several scripts",
+        )  # fmt: skip
+    refuse_large_size(MEMBER_BYTES * len(members))
+    for place, member in enumerate(members):
+        path = f"/members/{place}"
+        if len(member.commands) != 1 or _writes_nothing(member.commands[0]):
+            message = "A member of a script is one command, and no dry run of it"
+            raise InvalidSource.of(
+                "SCRIPT_MEMBER", message, path=path, allowed="just one of its members, without dry_run"
+            )
+        if member.create is not None and member.create.definition.query is not None:
+            raise InvalidSource.of(
+                "SCRIPT_QUERY", "A query is planned over sources that are there, and is no part of a script in one commit",
+                path=path, new=member.create.definition.name, allowed="CREATE … AS after the script, by itself",
+            )  # fmt: skip
+
+
+def _writes_nothing(command: Any) -> bool:
+    return getattr(command, "dry_run", False) or getattr(command, "assess", False)
+
+
+def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[ScriptAnswer, ...]:
+    """Put the rows of all commands on stage. What the formats have to be asked for all of them is asked at once."""
+    answers: list[ScriptAnswer] = []
+    questions: dict[Question, None] = {}
+    for place, member in enumerate(members):
+        try:
+            answers.append(_run_member(stage, member.commands[0]))
+        except UnansweredError as open_:
+            questions.update(dict.fromkeys(open_.questions))
+        except Refusal as refused:
+            if not questions:
+                raise _at_place(refused, place) from None
+    if questions:
+        raise UnansweredError(tuple(questions))
+    return tuple(answers)
+
+
+def _at_place(refused: Refusal, place: int) -> Refusal:
+    path = refused.reason.path
+    path = f"/members/{place}{path if path.startswith('/') or not path else f'/{path}'}"
+    return type(refused)(replace(refused.reason, path=path))
+
+
+def _run_member(stage: StagedView, request: Any) -> ScriptAnswer:
+    _refuse_unless_permitted(stage, request)
+    if isinstance(request, SchemaAssertion):
+        _refuse_unless_holds(stage, request)
+        return ScriptAnswer()
+    decide, name = _HANDLERS[type(request)]
+    decision = decide(stage.view, replace(stage.command, request=request), stage.engine)
+    answer = decision.answer
+    if isinstance(answer, m.SourcesDropped) and answer.names and not answer.dropped:
+        if not stage.rehearsal:
+            raise _refuse_unconfirmed(answer)
+        confirmed = replace(request, digest=answer.digest)
+        decision = decide(stage.view, replace(stage.command, request=confirmed), stage.engine)
+    stage.put(decision.rows)
+    if isinstance(answer, m.SourcesDropped) and stage.rehearsal:
+        answer = replace(answer, dropped=False)
+    return ScriptAnswer(**{name: answer})
+
+
+def _refuse_unconfirmed(answer: m.SourcesDropped) -> Refusal:
+    names = ", ".join(answer.names)
+    return NotLatest.of(
+        "CASCADE_DIGEST", f"CASCADE takes {names}; nothing is dropped yet", path="/digest", new=names,
+        allowed=f"the statement with CASCADE DIGEST '{answer.digest}'",
+    )  # fmt: skip
+
+
+def _refuse_unless_permitted(stage: StagedView, request: Any) -> None:
+    """Raise `Forbidden` where the caller may not do this at this place: a version needs `bump` where its subject exists by now."""
+    access = stage.command.access
+    if access is None:
+        return
+
+    def narrow(need: RequiredPermission[Any]) -> RequiredPermission[Any]:
+        if need.kind is not PUBLISHED:
+            return need
+        wanted: Permission = "create" if stage.view.get(SUBJECT, need.name) is None else "bump"
+        return replace(need, permissions=(wanted,))
+
+    needs: Required = tuple(map(narrow, needs_of(request)))
+    refuse_unless_met(access, stage.command.principal, needs, NEEDS_OF[type(request)][0])
+
+
+def _refuse_unless_holds(stage: StagedView, wanted: SchemaAssertion) -> None:
+    what = " ".join(filter(None, (
+        f"subject {wanted.subject}" if wanted.subject else "", f"id {wanted.schema_id}" if wanted.schema_id else "",
+    )))  # fmt: skip
+    if _has_schema(stage, wanted) is not wanted.exists:
+        raise Conflicting.of(
+            "ASSERT_FAILED", f"A schema with {what} {'does not exist' if wanted.exists else 'exists'}", new=what,
+            allowed="a script that does not assert it",
+        )  # fmt: skip
+
+
+def _has_schema(stage: StagedView, wanted: SchemaAssertion) -> bool:
+    subject = subject_of(wanted.subject)
+    shown = readable_view(stage.view, stage.command.access)
+    try:
+        if not wanted.schema_id:
+            question = replace(stage.command, request=GetVersion(subject, -1))
+            schema_queries.get_version(shown, question, stage.engine)
+            return True
+        asked = replace(stage.command, request=UsesOf(wanted.schema_id, subject))
+        uses = finish_work(schema_queries.uses_of(shown, asked, stage.engine)).answer.uses
+    except NotFound:
+        return False
+    return not wanted.subject or any(subject_of(name) == subject for name, _ in uses)

@@ -1,0 +1,37 @@
+"""Statements that come again: what a command came to is known from its outcome, whatever became of the source since."""
+
+from typing import Any
+
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.messages.metastore import SourceStored, digest_statement
+from treaty.core.outcomes import read_outcome
+from treaty.core.refusals import NotFound
+from treaty.core.requests import GetOutcome
+from treaty.metastore.execution.answers import Answer, describe_answer
+from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.sql.script import ParsedStatement
+from treaty.metastore.sql.statements import AddColumnsStatement, CreateSourceStatement, RefreshSchemaStatement
+
+_OF_STATE = (CreateSourceStatement, AddColumnsStatement, RefreshSchemaStatement)
+"""Statements whose commands depend on what they read, so that a repetition is another command."""
+
+
+def recall_done(command_id: str) -> Exchange[Any]:
+    """Return the answer that a command had; None where it is not remembered."""
+    try:
+        return read_outcome((yield from request_answer(GetOutcome(command_id))))
+    except NotFound:
+        return None
+
+
+def recall_statement(parsed: ParsedStatement, command_id: str, context: StatementContext) -> Exchange[Answer | None]:
+    """Return what the same statement came to by the same command id; None where it was not carried out yet."""
+    value = parsed.value
+    if not command_id or context.dry_run or not isinstance(value, _OF_STATE):
+        return None
+    if isinstance(value, CreateSourceStatement) and value.body:
+        return None
+    done = yield from recall_done(command_id)
+    if not isinstance(done, SourceStored) or done.statement != digest_statement(parsed.text):
+        return None
+    return describe_answer(value, done, context)

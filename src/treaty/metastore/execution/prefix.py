@@ -1,0 +1,91 @@
+"""Which commands of a script a question depends on: those that name what it asks for, and what these name in turn."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from treaty.core.column_types import list_type_names, parse_column_type
+from treaty.core.messages import metastore as m
+from treaty.core.messages.names import GetPin
+from treaty.core.messages.scripts import ScriptMember
+from treaty.core.names import Subject
+from treaty.core.requests import GetSchema, GetVersion, Register
+from treaty.core.sources import SourcePart
+from treaty.core.state.metastore.keys import key_of_name
+
+ANYTHING = "*"
+"""What a command names that may change any source: every question depends on it."""
+QUESTION_NAMES: dict[type, str] = {
+    m.DescribeSource: "source",
+    m.DescribeType: "type",
+    GetPin: "pin",
+    GetVersion: "version",
+    GetSchema: "schema",
+}
+"""By class of question, the member of `PreviewScript` that asks it."""
+
+
+def names_asked(question: Any) -> frozenset[str]:
+    """Return what a question is about."""
+    match question:
+        case m.DescribeSource(name=name):
+            return frozenset({f"source {key_of_name(name)}"})
+        case m.DescribeType(name=name):
+            return frozenset({f"type {key_of_name(name)}"})
+        case GetPin(subject=subject) | GetVersion(subject=subject):
+            return frozenset({f"subject {subject}"})
+        case _:
+            return frozenset()
+
+
+def list_needed(members: Sequence[ScriptMember], question: Any) -> tuple[int, ...]:
+    """Return the places of the commands that a question depends on, from the first to the last."""
+    wanted, found = set(names_asked(question)), list[int]()
+    for place in range(len(members) - 1, -1, -1):
+        names = frozenset(name for one in members[place].commands for name in _names(one))
+        if not names.isdisjoint(wanted) or ANYTHING in names:
+            found.append(place)
+            wanted |= names - {ANYTHING}
+    return tuple(reversed(found))
+
+
+def _names(command: Any) -> Iterator[str]:
+    """Yield what a command may change, and what it needs."""
+    match command:
+        case m.CreateSource(definition=defined):
+            yield from _source_names(defined.name)
+            yield from _schema_names(defined.key, defined.value, command.key_schema, command.value_schema)
+            yield from (name for column in defined.columns for name in _type_names(column.type))
+        case m.ChangeSource():
+            for name in filter(None, (command.name, command.rename, command.swap)):
+                yield from _source_names(name)
+            yield from _schema_names(command.key, command.value, command.key_schema, command.value_schema)
+            yield from (name for change in command.columns for name in _type_names(change.column.type))
+        case m.DropSource(name=name, cascade=cascade):
+            yield from _source_names(name)
+            yield from (ANYTHING,) * cascade
+        case m.UndropSource(name=name):
+            yield from (*_source_names(name), ANYTHING)
+        case m.SetSourceState(name=name):
+            yield from _source_names(name)
+        case m.CreateType(name=name, definition=definition):
+            yield f"type {key_of_name(name)}"
+            yield from _type_names(definition)
+        case m.DropType(name=name):
+            yield f"type {key_of_name(name)}"
+
+
+def _source_names(name: str) -> tuple[str, str]:
+    key = key_of_name(name)
+    return f"source {key}", f"source {key}_bad"
+
+
+def _schema_names(*parts: SourcePart | Register | None) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, Register):
+            yield f"subject {part.subject}"
+        elif part is not None and part.pin is not None:
+            yield f"subject {Subject(part.pin.context, part.pin.subject)}"
+
+
+def _type_names(text: str) -> Iterator[str]:
+    yield from (f"type {name}" for name in list_type_names(parse_column_type(text)))

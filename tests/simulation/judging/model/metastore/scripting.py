@@ -1,0 +1,138 @@
+"""Scripts: commands one after the other on a past that grows, and all of their events at once, or none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.simulation.judging.model import reading, rights
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.events import Event
+from tests.simulation.judging.model.metastore import changing, creating, dropping, restoring, telling, typing_names
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.seeing import seen
+from treaty.core import limits
+from treaty.core import requests as q
+from treaty.core.messages import metastore as m
+from treaty.core.messages import names as n
+from treaty.core.messages import scripts as t
+from treaty.core.names import subject_of
+from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, TooLarge
+
+Decide = Callable[[Past, Asking, Any], Yes]
+Needs = Callable[[Any], list[rights.Need]]
+OF_MEMBERS: Mapping[type, tuple[Decide, Needs, str]] = {
+    m.CreateSource: (creating.create_source, rights.of_create_source, "stored"),
+    m.ChangeSource: (changing.change_source, rights.of_change_source, "stored"),
+    m.SetSourceState: (changing.set_source_state, rights.on_source("pause"), "stored"),
+    m.DropSource: (dropping.drop_source, rights.on_source("delete"), "dropped"),
+    m.UndropSource: (restoring.undrop_source, rights.on_source("register"), "stored"),
+    m.CreateType: (typing_names.create_type, rights.on_source("register"), "type_stored"),
+    m.DropType: (typing_names.drop_type, rights.on_source("delete"), "type_dropped"),
+}
+OF_QUESTIONS: Mapping[type, tuple[Decide, Needs, str]] = {
+    m.DescribeSource: (telling.describe_source, rights.on_source("read"), "source"),
+    m.DescribeType: (telling.describe_type, rights.some_source("read"), "type"),
+    n.GetPin: (reading.get_pin, rights.on_subject("read", anywhere=True), "pin"),
+    q.GetVersion: (reading.get_version, rights.on_subject("read", anywhere=True), "version"),
+    q.GetSchema: (reading.get_schema, rights.somewhere("read"), "schema"),
+}
+READ = rights.somewhere("read")
+
+
+def needs_of(request: Any) -> list[rights.Need]:
+    """What the commands of a script need, and the question of a preview."""
+    asked = request.questions if isinstance(request, t.PreviewScript) else ()
+    every = [one for member in request.members for one in member.commands]
+    needs: list[rights.Need] = []
+    for one in (*every, *asked):
+        known = OF_MEMBERS.get(type(one)) or OF_QUESTIONS.get(type(one))
+        needs += READ(one) if known is None else known[1](one)
+    return needs
+
+
+def run_script(past: Past, asking: Asking, request: t.RunScript) -> Yes:
+    _refuse_bad(request.members)
+    if not request.members:
+        raise No(InvalidSource, "SCRIPT_EMPTY")
+    events, results, _ = _all(past, asking, request.members, rehearsal=request.dry_run)
+    return Yes(() if request.dry_run else tuple(events), t.ScriptDone(tuple(results), request.statement))
+
+
+def preview_script(past: Past, asking: Asking, request: t.PreviewScript) -> Yes:
+    _refuse_bad(request.members)
+    if len(request.questions) != 1:
+        raise No(InvalidSource, "SCRIPT_QUESTION")
+    _, _, later = _all(Past(past.events, past.sequence), asking, request.members, rehearsal=True)
+    (question,) = request.questions
+    answer, _, name = OF_QUESTIONS[type(question)]
+    given: dict[str, Any] = {
+        name: answer(seen(later, asking.access), replace(asking, request=question), question).answer
+    }
+    row = given[name].source if name == "source" else given[name].type if name == "type" else None
+    return Yes((), t.ScriptPreview(**given, created=row is not None and row.generation > past.sequence))
+
+
+def _refuse_bad(members: Sequence[t.ScriptMember]) -> None:
+    if len(members) > limits.SCRIPT_STATEMENTS:
+        raise No(TooLarge, "SCRIPT_STATEMENTS")
+    for member in members:
+        if len(member.commands) != 1 or _writes_nothing(member.commands[0]):
+            raise No(InvalidSource, "SCRIPT_MEMBER")
+        if member.create is not None and member.create.definition.query is not None:
+            raise No(InvalidSource, "SCRIPT_QUERY")
+
+
+def _writes_nothing(command: Any) -> bool:
+    return any(getattr(command, word, False) for word in ("dry_run", "assess"))
+
+
+def _all(
+    past: Past, asking: Asking, members: Sequence[t.ScriptMember], *, rehearsal: bool
+) -> tuple[list[Event], list[t.ScriptAnswer], Past]:
+    events, results = list[Event](), list[t.ScriptAnswer]()
+    for member in members:
+        came, answer = _one(past, asking, member.commands[0], rehearsal=rehearsal)
+        events += came
+        results.append(answer)
+        past = past.then(came)
+    return events, results, past
+
+
+def _one(past: Past, asking: Asking, one: Any, *, rehearsal: bool) -> tuple[tuple[Event, ...], t.ScriptAnswer]:
+    asking = replace(asking, request=one)
+    if isinstance(one, t.SchemaAssertion):
+        rights.refuse_unless_allowed(asking, one, READ(one))  # type: ignore[arg-type]  # it is no request by itself
+        if _has(past, asking, one) is not one.exists:
+            raise No(Conflicting, "ASSERT_FAILED")
+        return (), t.ScriptAnswer()
+    decide, needs, name = OF_MEMBERS[type(one)]
+    rights.refuse_unless_allowed(asking, one, needs(one))
+    rights.refuse_unless_publisher(past, asking, one, needs(one))
+    done = decide(past, asking, one)
+    answer: Any = done.answer
+    if isinstance(answer, m.SourcesDropped) and answer.names and not answer.dropped:
+        if not rehearsal:
+            raise No(NotLatest, "CASCADE_DIGEST")
+        confirmed = replace(one, digest=answer.digest)
+        done = decide(past, replace(asking, request=confirmed), confirmed)
+    if isinstance(answer, m.SourcesDropped) and rehearsal:
+        answer = replace(answer, dropped=False)
+    given: dict[str, Any] = {name: answer}
+    return done.events, t.ScriptAnswer(**given)
+
+
+def _has(past: Past, asking: Asking, one: t.SchemaAssertion) -> bool:
+    subject, shown = subject_of(one.subject), seen(past, asking.access)
+    try:
+        if not one.schema_id:
+            version = q.GetVersion(subject, -1)
+            reading.get_version(shown, replace(asking, request=version), version)
+            return True
+        uses = q.UsesOf(one.schema_id, subject)
+        there = reading.uses_of(shown, replace(asking, request=uses), uses).answer.uses
+    except No as no:
+        if not issubclass(no.kind, NotFound):
+            raise
+        return False
+    return not one.subject or any(subject_of(name) == subject for name, _ in there)
