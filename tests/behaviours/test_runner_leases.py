@@ -180,6 +180,7 @@ def test_what_is_dropped_is_assigned_to_nobody(there: Connection, sql: str) -> N
     run(there, "UNDROP STREAM flights" if "CASCADE" in sql else "UNDROP STREAM late")
     assert owners(there).get("late", []) == []
     assert owners(there)["flights_bad"] == ([] if "CASCADE" in sql else [("bad", "r1")])
+    assert there.ask(ReleaseRunner("r1", one.epoch)).answer.released == (0 if "CASCADE" in sql else 1)
 
 
 def test_a_stream_of_bad_rows_that_is_dropped_alone_is_assigned_to_nobody(there: Connection) -> None:

@@ -5,14 +5,22 @@ from typing import Any
 
 from tests.simulation import planning_workload as planning
 from tests.simulation.asker import Asker
-from tests.simulation.judging.model.metastore.state import part_of, runners, sources
+from tests.simulation.judging.model.metastore.state import key_of, part_of, runners, sources
 from tests.simulation.metastore_workload import Made, SourceAsker
+from treaty.core.messages import metastore as m
 from treaty.core.messages import runners as r
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.requests import Request
+from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 
 NAMES = ("r1", "r1", "r2", "r3")
 HOLDERS = ("h1", "h2", "h3")
+
+
+def name_of(ask: SourceAsker) -> str:
+    """Mostly a runner that has a lease."""
+    there = list(runners(ask.past()))
+    return ask.chance.choice(there if there and ask.often(0.9) else NAMES)
 
 
 def epoch_of(ask: SourceAsker, name: str) -> int:
@@ -30,31 +38,44 @@ def acquire_runner(ask: SourceAsker) -> Request[Any]:
 
 
 def release_runner(ask: SourceAsker) -> Request[Any]:
-    name = ask.chance.choice(NAMES)
+    name = name_of(ask)
     return r.ReleaseRunner(name, epoch_of(ask, name))
+
+
+def create_query(ask: SourceAsker) -> Request[Any]:
+    """A source that runs: a query over what is there, or a stream with its bad rows."""
+    there, name, columns = sources(ask.past()), ask.name(), (SourceColumn("id", "INT"),)
+    reads = [
+        SourceRead(key, one.generation, revision=one.revision) for key, one in there.items() if key != key_of(name)
+    ]
+    plan = QueryPlan("SELECT 1", (ask.chance.choice(reads),)) if reads and ask.often(0.8) else None
+    return m.CreateSource(
+        m.SourceDefinition(name, "STREAM", "CREATE", columns, connector="delta", query=plan, bad_rows=plan is None)
+    )
 
 
 def part(ask: SourceAsker) -> r.QueryPart:
     """A part that runs, mostly; at times what does not, or another generation of it."""
     there = [(key, one) for key, one in sources(ask.past()).items() if part_of(one) or ask.often(0.05)]
     if not there or ask.often(0.02):
-        return r.QueryPart(ask.name(), ask.chance.randint(1, 9), ask.chance.choice(["query", "bad", "half"]))
+        return r.QueryPart(ask.name(), ask.chance.randint(1, 9), "query" if ask.often(0.9) else "half")
     key, source = ask.chance.choice(there)
     generation = source.generation + 1 if ask.often(0.03) else source.generation
     return r.QueryPart(key, generation, part_of(source) if ask.often(0.97) else "bad")
 
 
 def assign_queries(ask: SourceAsker) -> Request[Any]:
-    name = ask.chance.choice(NAMES)
+    name = name_of(ask)
     take = tuple(part(ask) for _ in range(ask.chance.choice([0, 1, 1, 1, 2])))
     release = tuple(part(ask) for _ in range(ask.chance.choice([0, 0, 1, 2])))
     return r.AssignQueries(name, epoch_of(ask, name), take, release)
 
 
 OF_RUNNERS: Sequence[tuple[float, type, Made]] = (
-    (5, r.AcquireRunner, acquire_runner),
-    (8, r.AssignQueries, assign_queries),
-    (1, r.ReleaseRunner, release_runner),
+    (12, m.CreateSource, create_query),
+    (10, r.AcquireRunner, acquire_runner),
+    (35, r.AssignQueries, assign_queries),
+    (2, r.ReleaseRunner, release_runner),
 )
 COMMANDS: Sequence[tuple[float, type, Made]] = (*planning.COMMANDS, *OF_RUNNERS)
 """What writes: how often, and what."""
