@@ -351,7 +351,9 @@ def listed(ask: SourceAsker, kind: type) -> Request[Any]:
     after = ask.chance.choice(["", "", "a", "b", "\u00e9"])
     limit = ask.chance.choice([0, 1, 2, 5, 1_000])
     if kind is m.ListSources:
-        return m.ListSources(ask.chance.choice(["", "", "STREAM", "TABLE"]), ask.often(0.3), after, limit)
+        return m.ListSources(
+            ask.chance.choice(["", "", "STREAM", "TABLE"]), ask.often(0.3), after, limit, ask.often(0.3)
+        )
     paged: Request[Any] = kind(after, limit)
     return paged
 

@@ -77,7 +77,7 @@ PLANNER_HEAP = 1_024
 PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 ASSERT_SECONDS = 60
-"""Seconds for which ASSERT TOPIC waits at most, whatever its TIMEOUT says."""
+"""Seconds for which ASSERT waits at most, whatever its TIMEOUT says."""
 STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304

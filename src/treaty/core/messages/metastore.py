@@ -123,6 +123,8 @@ class Sources:
 
     sources: tuple[Source, ...]
     last: str = ""
+    upstreams: tuple[Dependent, ...] = ()
+    """What these sources need, where that was asked for: `needs` is the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +352,8 @@ class ListSources(Request[Sources]):
     """Only those with a query."""
     after: str = ""
     limit: int = SOURCES_PAGE
+    upstreams: bool = False
+    """Whether what they need is listed too: sources, types and versions that the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
-"""All rows of paged queries, as exchanges: there are no more than SOURCES."""
+"""All rows of paged queries, as exchanges: the limits SOURCES and TYPES bound their pages."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from treaty.client.exchanges import Exchange, request_answer
-from treaty.core.limits import SOURCES
-from treaty.core.messages.metastore import DroppedListed, ListDropped, ListSources, ListTypes
+from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
 from treaty.core.requests import Request
 from treaty.core.sources import Source, StoredType
+from treaty.core.state.metastore.keys import key_of_name
 
 T = TypeVar("T")
 
@@ -16,6 +16,20 @@ T = TypeVar("T")
 def list_sources(kind: str = "", *, queries: bool = False) -> Exchange[tuple[Source, ...]]:
     """Return the sources of a kind (empty: both), by key."""
     return (yield from _all_pages(ListSources(kind, queries), lambda page: page.sources))
+
+
+def list_upstreams() -> Exchange[tuple[tuple[str, str, Dependent], ...]]:
+    """Return who needs what, as far as the caller may see it: name and kind of the user, and what it needs."""
+    request = ListSources(upstreams=True)
+    found = [(one.needs, "SOURCE", one) for one in (yield from _all_pages(request, lambda page: page.upstreams))]
+    types = yield from list_types()
+    names = {key_of_name(one.name): one.name for one in types}
+    found += [
+        (one.name, "TYPE", Dependent("TYPE", names.get(used, used), one.name, "refuses"))
+        for one in types
+        for used in one.types
+    ]
+    return tuple(found)
 
 
 def list_types() -> Exchange[tuple[StoredType, ...]]:
@@ -32,7 +46,7 @@ def _all_pages(request: Request[Any], rows_of: Callable[[Any], tuple[T, ...]]) -
     rows: list[T] = []
     page = yield from request_answer(request)
     rows.extend(rows_of(page))
-    while page.last and len(rows) < SOURCES:
+    while page.last:
         page = yield from request_answer(replace(request, after=page.last))  # type: ignore[type-var]  # a request is frozen
         rows.extend(rows_of(page))
     return tuple(rows)

@@ -13,6 +13,7 @@ from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Rep
 from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.core.state.commit import PositionToken
+from treaty.metastore.execution.assertions import PauseStep
 from treaty.metastore.execution.topic_statements import AwaitTopic, ReadTopics
 from treaty.metastore.records.destinations import RecordDestination, WriteRecords
 
@@ -62,7 +63,7 @@ class SequenceRecorder:
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Ask the registry, or the destination for what is about records and topics."""
-        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
+        if isinstance(request, WriteRecords | ReadTopics | AwaitTopic | PauseStep):
             return Reply(cast("A", request.run(self.destination)), self.token)
         reply = self.registry.ask(request, statement_call(call, request, self.place))
         self.token = reply.token
@@ -90,6 +91,8 @@ class AsyncSequenceRecorder:
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Ask the registry, or the destination for what is about records and topics."""
+        if isinstance(request, PauseStep):
+            return Reply(cast("A", await asyncio.sleep(request.seconds)), self.token)
         if isinstance(request, WriteRecords | ReadTopics | AwaitTopic):
             return Reply(cast("A", await asyncio.to_thread(request.run, self.destination)), self.token)
         reply = await self.registry.ask(request, statement_call(call, request, self.place))

@@ -8,9 +8,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import print_column_type
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import ChangeSource, CreateType, DropSource, DropType, SourcesDropped, UndropSource
-from treaty.core.names import subject_of
-from treaty.core.refusals import Conflicting, Invalid, NotFound
-from treaty.core.requests import GetVersion, UsesOf
+from treaty.core.refusals import Invalid
 from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
@@ -20,12 +18,11 @@ from treaty.metastore.execution.answers import (
     Answer,
     describe_dropped,
     describe_dropped_type,
-    describe_held,
     describe_stored,
     describe_swap,
     describe_type,
 )
-from treaty.metastore.execution.answers import describe_assertion as describe_schema_assertion
+from treaty.metastore.execution.assertions import AssertFailedError, assert_schema
 from treaty.metastore.execution.explanation import explain
 from treaty.metastore.execution.listings import describe, show, show_create
 from treaty.metastore.execution.planned import StatementContext, create_planned
@@ -34,10 +31,6 @@ from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
 from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
-
-
-class AssertFailedError(Conflicting):
-    """What ASSERT says does not hold."""
 
 
 def _create_source(statement: s.CreateSourceStatement, context: StatementContext) -> Exchange[Answer]:
@@ -177,18 +170,6 @@ def _rows(listing: ResultRows, name: str) -> Answer:
     return name, "", ResultRows(listing.columns, listing.rows[:RESULT_ROWS]), (warning,)
 
 
-def _assert_schema(statement: s.AssertSchemaStatement, _context: StatementContext) -> Exchange[Answer]:
-    what = describe_schema_assertion(statement)
-    if (yield from _has_schema(statement)) is not statement.exists:
-        raise AssertFailedError.of(
-            "ASSERT_FAILED",
-            f"A schema with {what} {'does not exist' if statement.exists else 'exists'}",
-            path="/sql",
-            new=what,
-        )
-    return describe_held(statement)
-
-
 def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext) -> Exchange[Answer]:
     what = describe_assertion(statement)
     if not (yield from request_answer(AwaitTopic(statement))):
@@ -200,18 +181,6 @@ def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext)
             allowed="SHOW TOPICS EXTENDED, which says what there is",
         )
     return statement.topic, f"A {what} {'exists' if statement.exists else 'does not exist'}", None, ()
-
-
-def _has_schema(statement: s.AssertSchemaStatement) -> Exchange[bool]:
-    subject = subject_of(statement.subject)
-    try:
-        if not statement.schema_id:
-            yield from request_answer(GetVersion(subject, -1))
-            return True
-        uses = yield from request_answer(UsesOf(statement.schema_id, subject))
-    except NotFound:
-        return False
-    return not statement.subject or any(subject_of(name) == subject for name, _ in uses.uses)
 
 
 def _insert(statement: s.InsertStatement, context: StatementContext) -> Exchange[Answer]:
@@ -277,7 +246,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.SelectStatement: ("SELECT", _select),
     s.PrintStatement: ("PRINT", _of_client),
     s.SelectRecordsStatement: ("SELECT FROM STREAM", _of_client),
-    s.AssertSchemaStatement: ("ASSERT SCHEMA", _assert_schema),
+    s.AssertSchemaStatement: ("ASSERT SCHEMA", assert_schema),
     s.InsertStatement: ("INSERT", _insert),
     s.UpdateStatement: ("UPDATE", _update),
     s.DeleteStatement: ("DELETE", _delete),

@@ -7,12 +7,11 @@ from functools import lru_cache
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import ListDependents
 from treaty.core.names import Subject
-from treaty.core.refusals import Invalid, NotFound, TooLarge
+from treaty.core.refusals import Invalid, TooLarge
 from treaty.core.requests import ListSchemas, ListSubjects
 from treaty.core.sources import Source
-from treaty.metastore.execution.pages import list_sources, list_types
+from treaty.metastore.execution.pages import list_sources, list_types, list_upstreams
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.sql.statements import SelectStatement
 from treaty.metastore.sql.values import ColumnCondition
@@ -160,15 +159,8 @@ def _select_queries() -> Exchange[ResultRows]:
 
 def _select_dependencies() -> Exchange[ResultRows]:
     listing = ResultRows(("name", "kind", "needs", "needs_kind", "effect"))
-    names = [(source.name, "SOURCE") for source in (yield from list_sources())]
-    names += [(type_.name, "TYPE") for type_ in (yield from list_types())]
-    for name, kind in names:
-        try:
-            found = yield from request_answer(ListDependents(name, kind))
-        except NotFound:  # it was dropped meanwhile
-            continue
-        for one in found.upstreams:
-            listing.add(name, kind, one.name, one.kind, one.effect)
+    for name, kind, one in (yield from list_upstreams()):
+        listing.add(name, kind, one.name, one.kind, one.effect)
     return listing
 
 

@@ -56,7 +56,13 @@ def list_sources(view: View, command: Command[ListSources], engine: SchemaEngine
         return request.kind in {"", source.kind} and (source.query is not None or not request.queries)
 
     found, last = yield from _page(view, SOURCE, command, is_listed)
-    return Decision((), Sources(tuple(replace(source, extra=()) for source in found), last))
+    upstreams: list[Dependent] = []
+    base = without_filter(view)[0]
+    for place, source in enumerate(found if request.upstreams else (), 1):
+        upstreams += _list_upstreams(base, command.access, SOURCE, source_key(source.name).name)
+        if place % PAUSE_EVERY == 0:
+            yield
+    return Decision((), Sources(tuple(replace(source, extra=()) for source in found), last, tuple(upstreams)))
 
 
 def list_dropped(

@@ -14,6 +14,8 @@ def as_compared(answer: Any) -> Any:
     if isinstance(answer, m.SourcesDropped):
         digest = answer.digest if answer.names else ""
         return replace(answer, names=tuple(sorted(answer.names)), digest=digest, closure=(), notes=())
+    if isinstance(answer, m.Sources):
+        return replace(answer, upstreams=()), sorted((one.kind, one.name) for one in answer.upstreams)
     if isinstance(answer, m.SourceStored):
         return replace(answer, notes=(), statement="")
     if isinstance(answer, t.ScriptDone):

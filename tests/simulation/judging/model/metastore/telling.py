@@ -73,7 +73,8 @@ def list_sources(past: Past, asking: Asking, request: m.ListSources) -> Yes:
         if request.kind in {"", source.kind} and (source.query is not None or not request.queries)
     }
     page, last = _page(asking, there, request.after, request.limit)
-    return Yes((), m.Sources(tuple(there[key] for key in page), last))
+    needs = [one for key in page if request.upstreams for one in _needs_of(past, asking, there[key])]
+    return Yes((), m.Sources(tuple(there[key] for key in page), last, tuple(needs)))
 
 
 def list_queries(past: Past, asking: Asking, request: f.ListQueries) -> Yes:
@@ -131,6 +132,13 @@ def list_types(past: Past, asking: Asking, request: m.ListTypes) -> Yes:
     there = types(past)
     page, last = _page(replace(asking, access=None), there, request.after, request.limit)
     return Yes((), m.Types(tuple(there[key] for key in page), last))
+
+
+def _needs_of(past: Past, asking: Asking, source: Source) -> list[m.Dependent]:
+    """What a source needs, as far as the caller may see it."""
+    needs = [*(("source", one) for one in reads_of(source)), *(("type", one) for one in source.types)]
+    seen = [_dependent(past, *one) for one in needs if one[0] == "type" or _shown(asking, one[1])]
+    return [*seen, *_pinned(past, asking, source)]
 
 
 def list_dependents(past: Past, asking: Asking, request: m.ListDependents) -> Yes:
