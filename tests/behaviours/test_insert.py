@@ -185,8 +185,11 @@ def test_records_of_files_are_new_files_below_the_root(tmp_path: Path) -> None:
             "INSERT INTO s VALUES ('x', 1), (NULL, 2); INSERT INTO s (v, _timestamp, _headers) VALUES (3, 1700000000000, MAP('h', X'01'));"
             "CREATE STREAM j (v INT) WITH (CONNECTOR = 'files', PATH = 'j', VALUE_FORMAT = 'JSON', FRAMING = 'none');"
             "INSERT INTO j VALUES (1), (2);"
-            "CREATE STREAM out (v INT) WITH (CONNECTOR = 'files', PATH = '../out', VALUE_FORMAT = 'AVRO')"
+            "CREATE STREAM out (v INT) WITH (CONNECTOR = 'files', PATH = 'out', VALUE_FORMAT = 'AVRO')"
         )
+        sql = "CREATE STREAM up (v INT) WITH (CONNECTOR = 'files', PATH = '../out', VALUE_FORMAT = 'AVRO')"
+        assert refuse(metastore, sql) == "PATH_SEGMENT"
+        (tmp_path / "out").symlink_to(tmp_path.parent, target_is_directory=True)
         assert refuse(metastore, "INSERT INTO out VALUES (1)") == "PATH_OUTSIDE"
     files = [pq.read_table(path).to_pylist() for path in (tmp_path / "a" / "b").iterdir()]
     rows = sorted((row for file in files for row in file), key=lambda row: row["value"])

@@ -16,7 +16,8 @@ import pytest
 from tests.facades.doors import STRING, Door, basic, door, write_passwords
 from tests.simulation.asker import Asker
 from tests.simulation.judging.model.deciding import RULES
-from tests.simulation.judging.model.rights import EVERY, is_allowed, may, may_whole
+from tests.simulation.judging.model.resources import may, may_whole
+from tests.simulation.judging.model.rights import EVERY, is_allowed
 from tests.simulation.workload import made_of_types
 from treaty.api.auth.settings import read_settings
 from treaty.api.protection import ProtectionSettings

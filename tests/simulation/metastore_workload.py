@@ -175,6 +175,10 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         columns = (*columns, KEY)
     connector = ask.chance.choice(["kafka", "kafka", "kafka", "delta"]) if ask.often(0.98) else "paper"
     statement = ask.chance.choice(["CREATE", "CREATE OR REPLACE"])
+    place = ask.chance.choice([*TOPICS, "", "t1/part", "/t1/./part/", "_t"])
+    if queried and len(ask.pasts) % 8:  # mostly a place of its own, where it is
+        place = f"out-{key_of(name)}"
+        connector = connector if there is None or there.query is None or len(ask.pasts) % 9 == 0 else there.connector
     columns = columns if there is None or ask.often(0.6) else there.columns
     return m.SourceDefinition(
         name,
@@ -185,7 +189,7 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         ask.part(),
         connector,
         "main" if ask.often(0.9) else "other",
-        ask.chance.choice([*TOPICS, ""]),
+        place,
         properties=(("RETENTION", "1"),) if ask.often(0.3) else (),
         comment="noted" if ask.often(0.2) else "",
         query=ask.plan(columns) if queried else None,

@@ -7,7 +7,7 @@ from typing import Any
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.rights import may, may_whole
+from tests.simulation.judging.model.resources import may, may_whole
 from tests.simulation.judging.model.seeing import hidden_from, seen
 from treaty.core.answers import Contexts
 from treaty.core.messages.associations import (

@@ -54,7 +54,7 @@ def after_a_change(past: Past, key: str) -> SourceRead:
 
 
 def made(past: Past, name: str, *keys: str, **members: Any) -> m.CreateSource:
-    return m.CreateSource(defined(name, connector="delta", query=reading(past, *keys)), **members)
+    return m.CreateSource(defined(name, connector="delta", place=name, query=reading(past, *keys)), **members)
 
 
 def point(past: Past) -> tuple[m.ExpectedType, ...]:
@@ -76,7 +76,9 @@ BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
     lambda _: m.CreateSource(defined("gone", place="t2")),
     lambda past: made(past, "reader", "gone"),
     lambda _: m.DropSource("reader"),
-    lambda past: m.CreateSource(defined("picky", connector="delta", query=reading(past, "gone", columns=("id",)))),
+    lambda past: m.CreateSource(
+        defined("picky", connector="delta", place="picky", query=reading(past, "gone", columns=("id",)))
+    ),
     lambda _: m.DropSource("picky"),
     lambda _: m.CreateSource(defined("typed", connector="delta", columns=(SourceColumn("p", "Point"),))),
     lambda _: m.DropSource("typed"),
@@ -101,13 +103,13 @@ RACES: Mapping[str, Race] = {
     ),
     "create as against rename": Race(lambda past: [made(past, "d", "a")], lambda _: [m.ChangeSource("a", rename="z")]),
     "create as against a lost column": Race(
-        lambda past: [m.CreateSource(defined("d", query=reading(past, "a", columns=("v",))))],
+        lambda past: [m.CreateSource(defined("d", place="d", query=reading(past, "a", columns=("v",))))],
         lambda past: [
             m.CreateSource(defined("a", value=bound(past), columns=COLUMNS[:1], bad_rows=True), replace=True)
         ],
     ),
     "create as against a changed type of a column": Race(
-        lambda past: [m.CreateSource(defined("d", query=reading(past, "a", columns=("v",))))],
+        lambda past: [m.CreateSource(defined("d", place="d", query=reading(past, "a", columns=("v",))))],
         lambda _: [m.ChangeSource("a", columns=(m.SourceColumnChange("set", SourceColumn("v", "INT")),))],
     ),
     "create by a type against another type of its name": Race(
@@ -140,7 +142,7 @@ RACES: Mapping[str, Race] = {
         lambda past: [made(past, "b", "x", "c", replace=True)],
         lambda past: [
             m.CreateSource(
-                defined("c", connector="delta", query=QueryPlan("SELECT 1", (*reading(past, "x").reads, after_a_change(past, "b")))),
+                defined("c", connector="delta", place="c", query=QueryPlan("SELECT 1", (*reading(past, "x").reads, after_a_change(past, "b")))),
                 replace=True,
             )
         ],

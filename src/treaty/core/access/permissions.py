@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from treaty.core import requests as q
-from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
+from treaty.core.access.rights import PATH_PREFIX, PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import differences as d
@@ -80,6 +80,13 @@ TOPIC: ResourceKind[TopicPart] = ResourceKind(
 """The keys or values of a topic, which an association binds to a subject."""
 
 
+PATH: ResourceKind[str] = ResourceKind(
+    Access.may_path,
+    lambda path: f"the folder '{path}'",
+    lambda _path: "",
+    lambda path: f" and topics = ['{PATH_PREFIX}{path}'], or that covers the subject '{path}-value'",
+)
+"""The folder of a source over files or a lake table, by its canonical path."""
 SOURCE: ResourceKind[str] = ResourceKind(
     Access.may_source,
     lambda source: f"source '{source}'",

@@ -46,6 +46,10 @@ ANONYMOUS = "anonymous"
 """The principal of requests without credentials. Its permissions apply to every principal."""
 
 
+PATH_PREFIX = "path:"
+"""What patterns of topics begin with that cover folders of sources."""
+
+
 class TopicPart(NamedTuple):
     """The keys or values (`kind`) of a topic in its namespace, as the resource of an association."""
 
@@ -87,6 +91,12 @@ class AccessRule:
         return _matches_any(self.subjects, f"{topic.name}-{topic.kind}") and any(
             _matches_any(self.contexts, one) for one in contexts
         )
+
+    def covers_path(self, path: str) -> bool:
+        """Return whether the rule is about the folder of a source: by a pattern ``path:…`` of topics, or as the topic of that name."""
+        if self.topics is not None:
+            return _matches_any(self.topics, f"{PATH_PREFIX}{path}")
+        return _matches_any(self.subjects, f"{path}-value") and _matches_any(self.contexts, DEFAULT_CONTEXT)
 
     @property
     def covers_some_source(self) -> bool:
@@ -143,6 +153,10 @@ class Access:
     def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
         """Return whether the permission is given on the keys or values of a topic."""
         return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
+
+    def may_path(self, permission: Permission, path: str) -> bool:
+        """Return whether the permission is given on the folder of a source, by its canonical path."""
+        return any(permission in one.may and one.covers_path(path) for one in self.rules)
 
     def may_source(self, permission: Permission, key: str) -> bool:
         """Return whether the permission is given on the source with a key (its name with A-Z as a-z)."""

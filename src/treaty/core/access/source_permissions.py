@@ -5,6 +5,7 @@ from typing import Any
 
 from treaty.core.access.permissions import (
     ANY_SOURCE,
+    PATH,
     SOURCE,
     TOPIC,
     Required,
@@ -19,12 +20,17 @@ from treaty.core.messages import plans as p
 from treaty.core.messages import runners as r
 from treaty.core.names import Subject
 from treaty.core.sources import SchemaPin
-from treaty.core.state.metastore.keys import key_of_name
+from treaty.core.state.metastore.keys import canonical_path, key_of_name
 
 
 def on_source(permission: Permission, name: str, path: str = "") -> RequiredPermission[str]:
     """Return the need of this permission on a source, by its name."""
     return RequiredPermission((permission,), SOURCE, key_of_name(name), path)
+
+
+def on_path(permission: Permission, place: str, path: str = "") -> RequiredPermission[str]:
+    """Return the need of this permission on the folder of a source, in any spelling."""
+    return RequiredPermission((permission,), PATH, canonical_path(place), path)
 
 
 def of_source(permission: Permission) -> Callable[[Any], Required]:
@@ -53,6 +59,8 @@ def of_create_source(request: m.CreateSource) -> Required:
             RequiredPermission(("register",), TOPIC, TopicPart(defined.place, "", kind), "/definition/place")
             for kind in kinds
         ]
+    elif defined.place:
+        topic = [on_path("register", defined.place, "/definition/place")]
     found = (
         on_source("register", defined.name, "/definition/name"),
         *bad,

@@ -12,6 +12,8 @@ TYPES = 5_000
 """Named types of the metastore."""
 SOURCE_COLUMNS = 2_000
 """Columns of one source."""
+PATH_TEXT = 1_024
+"""Characters of the PATH of a source."""
 SOURCE_PROPERTIES = 100
 """Properties of one source."""
 BODY_READS = 64

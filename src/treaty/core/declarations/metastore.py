@@ -9,8 +9,8 @@ from treaty.core.handlers.metastore import (
     changes,
     creation,
     deleted_topics,
+    destinations,
     drops,
-    places,
     planners,
     planning_jobs,
     queries,
@@ -105,7 +105,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("ASSIGNED_PARTS",), writes=True, answer_name="queries-assigned", is_idempotent=is_always,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
-    Operation("get-destination", m.GetDestination, m.SourceFound, places.get_destination, permissions.of_source("insert")),
+    Operation("get-destination", m.GetDestination, m.SourceFound, destinations.get_destination, permissions.of_source("insert")),
     Operation("list-sources", m.ListSources, m.Sources, queries.list_sources, permissions.any_source("read"), ("SOURCES_PAGE", "SOURCES_PAGE_CHARACTERS"), pauses=True),
     Operation(
         "list-queries", f.ListQueries, f.QueryFeed, queries.list_queries, permissions.any_source("read"),

@@ -6,7 +6,8 @@ from typing import Any, cast
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import EVERY, may
+from tests.simulation.judging.model.resources import may
+from tests.simulation.judging.model.rights import EVERY
 from treaty.core import requests as q
 from treaty.core.messages import associations as t
 from treaty.core.names import Subject, subject_of

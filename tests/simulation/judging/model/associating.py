@@ -15,7 +15,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
-from tests.simulation.judging.model.rights import may, may_bind, of_associate, refuse_unless_allowed
+from tests.simulation.judging.model.resources import may, may_bind
+from tests.simulation.judging.model.rights import of_associate, refuse_unless_allowed
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject

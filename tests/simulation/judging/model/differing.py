@@ -17,7 +17,7 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.reading import at_home, checked, places_of_guid
 from tests.simulation.judging.model.referring import referring_versions
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may, may_source
+from tests.simulation.judging.model.resources import may, may_source
 from tests.simulation.judging.model.sameness import found_version
 from tests.simulation.judging.model.selecting import select
 from tests.simulation.texts import FORMATS, answer

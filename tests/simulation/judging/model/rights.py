@@ -1,6 +1,5 @@
 """Who may do what: what each request needs, and what somebody sees who may not see everything."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
+from tests.simulation.judging.model.resources import matches, may, may_bind, may_path, may_source, may_whole
 from treaty.core import requests as q
 from treaty.core.messages import api_keys as k
 from treaty.core.messages import associations as t
@@ -56,68 +56,10 @@ class Need(NamedTuple):
     """All subjects of a vendor, by rules that name it."""
     source: str | None = None
     """A source or type, by its key; ``*``: any at all."""
+    path: str | None = None
+    """The folder of a source."""
     anything: bool = False
     """Any subject or any source."""
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a text fits a pattern: ``*`` stands for any characters, ``?`` for one."""
-    words = {"*": ".*", "?": "."}
-    return re.fullmatch("".join(words.get(char, re.escape(char)) for char in pattern), text, re.DOTALL) is not None
-
-
-def may(access: Any, permission: str, context: str, name: str) -> bool:
-    """Whether some rule allows this on a subject; with the context ``*`` only a rule for all contexts does."""
-    return any(
-        permission in rule.may
-        and any(pattern == "*" if context == "*" else matches(pattern, context) for pattern in rule.contexts)
-        and any(matches(pattern, name) for pattern in rule.subjects)
-        for rule in access.rules
-    )
-
-
-def may_whole(access: Any, permission: str, context: str) -> bool:
-    """Whether a rule allows this on every subject of a context."""
-    return any(
-        permission in rule.may
-        and any(pattern == "*" if context == "*" else matches(pattern, context) for pattern in rule.contexts)
-        and "*" in rule.subjects
-        for rule in access.rules
-    )
-
-
-def may_bind(access: Any, topic: tuple[str, str, str], permission: str = "register") -> bool:
-    """Whether a rule lets the keys or values of a topic be bound, or gives another permission on them: it names the topic; or,
-    where it names no topics at all, it gives it on the subject that the topic has by its name, in the default context or in
-    that of its namespace.
-    """
-    name, namespace, kind = topic
-    for rule in access.rules:
-        if permission not in rule.may:
-            continue
-        if rule.topics is not None:
-            if any(matches(pattern, name) for pattern in rule.topics):
-                return True
-            continue
-        fits = any(matches(pattern, f"{name}-{kind}") for pattern in rule.subjects)
-        if fits and any(matches(pattern, home) for pattern in rule.contexts for home in (".", "." + namespace)):
-            return True
-    return False
-
-
-def may_source(access: Any, permission: str, key: str) -> bool:
-    """Whether a rule gives a permission on a source or type: it names its key; or, where it names no sources at all, it covers
-    the subject of that name in the default context. With ``*`` on some source.
-    """
-    for rule in access.rules:
-        if permission not in rule.may:
-            continue
-        patterns = rule.sources
-        if patterns is None:
-            patterns = rule.subjects if any(matches(one, ".") for one in rule.contexts) else ()
-        if patterns and (key == "*" or any(matches(one, key) for one in patterns)):
-            return True
-    return False
 
 
 def may_vendor(access: Any, permission: str, vendor: str) -> bool:
@@ -138,6 +80,8 @@ def _met(access: Any, need: Need) -> bool:
         return any(may_vendor(access, permission, need.vendor) for permission in need.permissions)
     if need.topic is not None:
         return any(may_bind(access, need.topic, permission) for permission in need.permissions)
+    if need.path is not None:
+        return any(may_path(access, permission, need.path) for permission in need.permissions)
     if need.anything:
         return any(_met(access, Need(need.permissions, source=source)) for source in (None, "*"))
     if need.source is not None:
@@ -379,6 +323,8 @@ def of_create_source(request: m.CreateSource) -> list[Need]:
     if made.connector == "kafka" and made.place:
         kinds = ["value"] if made.key is None else ["key", "value"]
         needed += [Need(("register",), topic=(made.place, "", kind)) for kind in kinds]
+    elif made.place:
+        needed.append(Need(("register",), path=made.place))
     for schema in (request.key_schema, request.value_schema):
         needed += [] if schema is None else of_register(schema)
     needed += _pinned(*(part.pin for part in (made.key, made.value) if part is not None))

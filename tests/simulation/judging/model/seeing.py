@@ -8,7 +8,7 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.events import Associated, ConfigChanged, Event, ModeChanged, SubjectMade
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
-from tests.simulation.judging.model.rights import matches, may, may_whole
+from tests.simulation.judging.model.resources import matches, may, may_whole
 from treaty.core import requests as q
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden

@@ -12,6 +12,7 @@ from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.reads import refuse_unfit_reads
 from treaty.core.handlers.metastore.replacement import refuse_read_columns, refuse_unlike_source
+from treaty.core.handlers.metastore.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import (
@@ -55,6 +56,7 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     for part in (defined.key, defined.value):
         refuse_dead_pin(stage.view, part)
     source = _source(view, command, defined)
+    refuse_unfit_place(view, command, key, there, source)
     if there is not None:
         refuse_unlike_source(view, key, there, source)
         refuse_read_columns(view, command.access, key, there.columns, source.columns)

@@ -5,14 +5,8 @@ from itertools import islice
 from typing import Any
 
 from treaty.core import limits
-from treaty.core.access.permissions import TOPIC as TOPIC_KIND
-from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
-from treaty.core.access.rights import TopicPart
-from treaty.core.command import Command, Decision
-from treaty.core.handlers.metastore.names import find_source
-from treaty.core.messages.metastore import GetDestination, SourceFound
+from treaty.core.command import Command
 from treaty.core.refusals import InvalidSource, SourceUsed
-from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import DELETED, DELETING, PRESENT, Source, Topic
 from treaty.core.state.metastore.indexes import DROPPED_BY_TIME
 from treaty.core.state.metastore.keys import DroppedKey, SourceKey, TopicKey
@@ -44,38 +38,6 @@ def refuse_reserved_topic(command: Command[Any], topic: str, path: str) -> None:
             new=topic,
             allowed="a topic of your own",
         )
-
-
-def get_destination(view: View, command: Command[GetDestination], engine: SchemaEngine) -> Decision[SourceFound]:
-    """Return a source that the caller may insert records into."""
-    _, source = find_source(view, command.request.name)
-    if source.query is not None or source.origin:
-        writer = f"the bad rows of {source.origin} are written" if source.origin else "its query writes it"
-        raise InvalidSource.of(
-            "SOURCE_WRITTEN",
-            f"{source.name} takes no records of others: {writer}",
-            path="/name",
-            new=source.name,
-            allowed="a stream or table without a query",
-        )
-    if source.connector not in {KAFKA, FILES}:
-        raise InvalidSource.of(
-            "SOURCE_CONNECTOR",
-            f"{source.name} is a table of {source.connector}, and records go to topics and folders of files",
-            path="/name",
-            old=source.connector,
-            allowed="a source over kafka or files; a lake table is written by Spark",
-        )
-    if source.connector == KAFKA:
-        refuse_reserved_topic(command, source.place, "/name")
-        if command.access is not None:
-            kinds = ("value",) if source.key is None else ("key", "value")
-            needs = [
-                RequiredPermission(("insert",), TOPIC_KIND, TopicPart(source.place, "", kind), "/name")
-                for kind in kinds
-            ]
-            refuse_unless_met(command.access, command.principal, needs, "get-destination")
-    return Decision((), SourceFound(replace(source, extra=())))
 
 
 def topic_of(source: Source) -> TopicKey | None:

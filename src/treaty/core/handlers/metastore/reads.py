@@ -8,6 +8,7 @@ from typing import Any
 from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import Access, TopicPart
+from treaty.core.access.source_permissions import on_path
 from treaty.core.column_types import ColumnTypeError, SqlType, parse_column_type, print_column_type
 from treaty.core.column_types.leaf_paths import list_read_leaves, lower_path, parse_path, print_path
 from treaty.core.command import Command
@@ -160,7 +161,9 @@ def _refuse_without_rights(command: Command[Any], there: Source, path: str, oper
 
 
 def refuse_without_topic(access: Access, principal: str, there: Source, path: str, operation: str) -> None:
-    """Raise `Forbidden` for a principal who may not query the topic of a source."""
+    """Raise `Forbidden` for a principal who may not query the topic or folder of a source."""
+    if there.connector != "kafka" and there.place:
+        refuse_unless_met(access, principal, (on_path("query", there.place, path),), operation)
     if there.connector == "kafka" and there.place:
         need = RequiredPermission(("query",), TOPIC_KIND, TopicPart(there.place, "", "value"), path)
         refuse_unless_met(access, principal, (need,), operation)

@@ -17,6 +17,7 @@ from treaty.core.handlers.metastore.names import (
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places import expired_rows, topic_with
 from treaty.core.handlers.metastore.reads import read_again
+from treaty.core.handlers.metastore.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
 from treaty.core.refusals import SourceNotFound
@@ -52,6 +53,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     if source.origin:
         find_source(view, source.origin)
     reads = read_again(view, command, gone)
+    refuse_unfit_place(view, command, key, None, source)
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
     stage = StagedView(view, command, engine, "undrop-source", command.request.dry_run)

@@ -1,7 +1,15 @@
 """Indexes of the tables of the metastore: who reads, pins and uses what."""
 
 from treaty.core import sources as m
-from treaty.core.state.metastore.keys import AssignmentKey, DroppedKey, PlanningKey, SourceKey, TopicKey, TypeKey
+from treaty.core.state.metastore.keys import (
+    AssignmentKey,
+    DroppedKey,
+    PlanningKey,
+    SourceKey,
+    TopicKey,
+    TypeKey,
+    canonical_path,
+)
 from treaty.core.state.table import Index
 
 PinEntry = tuple[str, str, int, int]
@@ -61,6 +69,10 @@ def _source_by_part(_key: SourceKey, value: m.Source) -> tuple[tuple[str, int], 
     return tuple((part, value.generation) for part in parts_of(value))
 
 
+def _source_by_path(key: SourceKey, value: m.Source) -> tuple[tuple[str, str], ...]:
+    return ((canonical_path(value.place), key.name),) if value.connector != "kafka" and value.place else ()
+
+
 def _type_by_type(_key: TypeKey, value: m.StoredType) -> tuple[tuple[str], ...]:
     return tuple((name,) for name in value.types)
 
@@ -108,6 +120,8 @@ SOURCE_QUERIES = Index("source.queries", SourceKey, _source_running, (None, 0), 
 """Entries (desired state, key) of sources with a query."""
 SOURCE_BY_PART = Index("source.part", SourceKey, _source_by_part, (None, None))
 """By (part that runs, generation)."""
+SOURCE_BY_PATH = Index("source.path", SourceKey, _source_by_path, (None, 0), ordered=True, by_value=True)
+"""Entries (path with single slashes, key) of sources over folders."""
 TYPE_BY_TYPE = Index("type.type", TypeKey, _type_by_type, (None,))
 """By (key of a type that its definition uses)."""
 TYPE_BY_LOWER = Index("type.lower", TypeKey, _type_by_lower, (None,))

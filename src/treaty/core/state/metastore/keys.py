@@ -1,5 +1,6 @@
 """Keys of the rows of the metastore."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from treaty.core.column_types import lower_name
@@ -60,3 +61,14 @@ class PlanningKey(NamedTuple):
     """Key of a planning job: the key of the source that its statement makes."""
 
     name: str
+
+
+def canonical_path(place: str) -> str:
+    """Return the path of a folder with single slashes, none at its ends, and without the segment ``.``: the same text for the same folder."""
+    return "/".join(part for part in place.split("/") if part not in {"", "."})
+
+
+def parents_of(path: str) -> Iterator[str]:
+    """Return the folders around a canonical path, the outermost first."""
+    parts = path.split("/")
+    return ("/".join(parts[:number]) for number in range(1, len(parts)))

@@ -9,6 +9,7 @@ from treaty.core.state.metastore.indexes import (
     SOURCE_BY_LOWER,
     SOURCE_BY_ORIGIN,
     SOURCE_BY_PART,
+    SOURCE_BY_PATH,
     SOURCE_BY_PIN,
     SOURCE_BY_READ,
     SOURCE_BY_SCHEMA,
@@ -35,7 +36,7 @@ SOURCE = Table(
     "source", SourceKey, m.Source,
     (
         SOURCE_BY_READ, SOURCE_BY_PIN, SOURCE_BY_SCHEMA, SOURCE_BY_SUBJECT, SOURCE_BY_TYPE, SOURCE_BY_ORIGIN, SOURCE_BY_LOWER,
-        SOURCE_BY_PART, SOURCE_QUERIES,
+        SOURCE_BY_PART, SOURCE_QUERIES, SOURCE_BY_PATH,
     ),
     ordered=True, counted=lambda _key, _: (),
 )  # fmt: skip

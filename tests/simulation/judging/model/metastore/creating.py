@@ -16,6 +16,7 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.placing import refuse_bad_place
 from tests.simulation.judging.model.metastore.restarting import with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
@@ -57,6 +58,7 @@ def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:
     now = past.then(events)
     new = _source(past, asking, definition, parts, old, types)
     refuse_dead_pins(now, new)
+    refuse_bad_place(past, key, old, new)
     fresh_bad = definition.bad_rows and not streams_of_bad_rows(past, key)
     if old is not None:
         _refuse_other_source(old, definition)

@@ -17,7 +17,7 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may_bind
+from tests.simulation.judging.model.resources import may_bind, may_path
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.names import Subject
@@ -144,6 +144,10 @@ def refuse_bad_reads(past: Past, asking: Asking, key: str, reads: tuple[SourceRe
 def refuse_topic_of_read(asking: Asking, source: Source) -> None:
     """Who reads a source over a topic may read the topic."""
     place = place_of(source)
+    if source.connector != "kafka" and source.place and asking.access is not None:
+        if not may_path(asking.access, "query", source.place):
+            raise No(Forbidden, "RIGHTS")
+        return
     if (
         asking.access is not None
         and place is not None

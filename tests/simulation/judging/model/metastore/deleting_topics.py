@@ -5,7 +5,8 @@ from tests.simulation.judging.model.events import Event, LeaseChanged, TopicDele
 from tests.simulation.judging.model.metastore.state import Place, leases, unwanted
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import Need, may_bind
+from tests.simulation.judging.model.resources import may_bind
+from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
 from treaty.core.messages import deleted_topics as t
 from treaty.core.refusals import InvalidSource, NotLatest, TooLarge

@@ -21,7 +21,7 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may_bind, may_source
+from tests.simulation.judging.model.resources import may_bind, may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import (

@@ -4,7 +4,7 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.metastore.state import pinning, sources
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may_source
+from tests.simulation.judging.model.resources import may_source
 from treaty.core import limits
 from treaty.core.refusals import SchemaPinned
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.simulation.judging.model import rights
+from tests.simulation.judging.model import resources, rights
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import Event, OutcomeSettled, PlanningChanged
 from tests.simulation.judging.model.metastore.creating import create_source, refuse_many
@@ -169,7 +169,7 @@ def list_planning_jobs(past: Past, asking: Asking, request: p.ListPlanningJobs) 
 
 def _shown(past: Past, asking: Asking) -> Iterator[p.WaitingStatement]:
     for key, job in sorted(planning(past).items(), key=lambda pair: (pair[1].deadline, pair[0])):
-        hidden = asking.access is not None and not rights.may_source(asking.access, "plan", key)
+        hidden = asking.access is not None and not resources.may_source(asking.access, "plan", key)
         if job.deadline >= asking.time and not hidden:
             yield p.WaitingStatement(
                 key, job.statement, job.properties, job.deadline, _is_free(job, asking.time), job.planner, job.attempts,

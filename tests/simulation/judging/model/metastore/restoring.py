@@ -7,6 +7,7 @@ from tests.simulation.judging.model.events import DroppedChanged, Event, SourceC
 from tests.simulation.judging.model.metastore.defining import refuse_dead_pins, types_in
 from tests.simulation.judging.model.metastore.dropping import expired, is_expired
 from tests.simulation.judging.model.metastore.names import refuse_taken
+from tests.simulation.judging.model.metastore.placing import refuse_bad_place
 from tests.simulation.judging.model.metastore.reading import read_again, refuse_other_meanings
 from tests.simulation.judging.model.metastore.state import dropped, key_of, sources
 from tests.simulation.judging.model.past import Past
@@ -39,6 +40,7 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if old.origin and old.origin not in there:
         raise No(SourceNotFound, "SOURCE_NOT_FOUND")
     reads = read_again(past, asking, kept)
+    refuse_bad_place(past, key, None, old)
     refuse_dead_pins(past, old)
     if len(there) + 1 + (bad is not None) > limits.SOURCES:
         raise No(TooLarge, "SOURCES")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.metastore import sql_types
 from tests.simulation.judging.model.metastore.dropping import is_expired, source_named
+from tests.simulation.judging.model.metastore.placing import is_written
 from tests.simulation.judging.model.metastore.state import (
     assignments,
     dropped,
@@ -22,7 +23,7 @@ from tests.simulation.judging.model.metastore.state import (
 )
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.rights import may, may_bind, may_source
+from tests.simulation.judging.model.resources import may, may_bind, may_path, may_source
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages import query_feed as f
@@ -51,8 +52,8 @@ def describe_source(past: Past, asking: Asking, request: m.DescribeSource) -> Ye
 
 def get_destination(past: Past, asking: Asking, request: m.GetDestination) -> Yes:
     """A source that somebody who may insert writes records to: not one that is written already, and no lake table."""
-    _, source = source_named(past, request.name)
-    if source.query is not None or source.origin:
+    key, source = source_named(past, request.name)
+    if source.query is not None or source.origin or is_written(past, key, source):
         raise No(InvalidSource, "SOURCE_WRITTEN")
     if source.connector not in {"kafka", "files"}:
         raise No(InvalidSource, "SOURCE_CONNECTOR")
@@ -61,6 +62,12 @@ def get_destination(past: Past, asking: Asking, request: m.GetDestination) -> Ye
         source.connector == "kafka"
         and asking.access is not None
         and not all(may_bind(asking.access, (source.place, "", kind), "insert") for kind in kinds)
+    ):
+        raise No(Forbidden, "RIGHTS")
+    if (
+        source.connector != "kafka"
+        and asking.access is not None
+        and not may_path(asking.access, "insert", source.place)
     ):
         raise No(Forbidden, "RIGHTS")
     return Yes((), m.SourceFound(source))
