@@ -111,7 +111,7 @@ def _refuse_shared(view: View, access: Access | None, key: SourceKey, source: So
 
 def _refuse_feedback(view: View, key: SourceKey, source: Source) -> None:
     """Raise `NotPermitted` for a query that reads, directly or through other queries, the place that it writes to."""
-    own = {key, *_over(view, source)}
+    own = {*_over(view, source)} - {key}
     waiting, seen = [source_key(read.source) for read in reads_of(source)], set[SourceKey]()
     while waiting:
         one = waiting.pop()

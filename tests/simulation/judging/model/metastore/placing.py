@@ -54,7 +54,7 @@ def refuse_bad_place(past: Past, key: str, old: Source | None, new: Source) -> N
     beside = {one for one, source in sources(past).items() if one != key and meet(where(source), where(new))}
     if running is None and beside:
         raise No(NotPermitted, "SINK_TAKEN")
-    if _made_of(past, new) & {key, *beside}:
+    if _made_of(past, new) & beside:
         raise No(NotPermitted, "SINK_READ")
 
 

@@ -91,8 +91,13 @@ def _all(
     past: Past, asking: Asking, members: Sequence[t.ScriptMember], *, rehearsal: bool
 ) -> tuple[list[Event], list[t.ScriptAnswer], Past]:
     events, results = list[Event](), list[t.ScriptAnswer]()
-    for member in members:
-        came, answer = _one(past, asking, member.commands[0], rehearsal=rehearsal)
+    for place, member in enumerate(members):
+        try:
+            came, answer = _one(past, asking, member.commands[0], rehearsal=rehearsal)
+        except No as no:
+            if "path" in no.facts:  # where a text is wrong is said within the script
+                raise No(no.kind, no.rule, **{**no.facts, "path": f"/members/{place}{no.facts['path']}"}) from None
+            raise
         events += came
         results.append(answer)
         past = past.then(came)
