@@ -225,3 +225,15 @@ def test_a_script_of_as_many_statements_as_are_allowed_is_one_commit(one: Connec
     before = sequence_of(one)
     assert len(Metastore(one.registry).run(sql, atomic=True)) == 200
     assert sequence_of(one) == before + 1
+
+
+def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
+    files = (
+        "CREATE STREAM {0} (id BIGINT) WITH (CONNECTOR = 'files', PATH = '{0}', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
+    )
+    before = sequence_of(one)
+    with pytest.raises(Refusal, match="told apart") as refused:
+        Metastore(one.registry).run(f"{files.format('a')};\n{files.format('b')}", atomic=True)
+    assert (refused.value.reason.rule, sequence_of(one)) == ("SCRIPT_RUNNING", before)
+    Metastore(one.registry).run(f"{files.format('a')};\n{STREAM.format('b')}", atomic=True)
+    assert names_of(one) == ["a", "a_bad", "b"]

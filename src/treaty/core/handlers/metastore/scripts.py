@@ -31,6 +31,9 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest, Refusal, TooLarge
 from treaty.core.requests import GetSchema, GetVersion, UsesOf
 from treaty.core.schema_engine import Question, SchemaEngine
+from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import parts_of
+from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
@@ -143,7 +146,26 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
                 raise _at_place(refused, place) from None
     if questions:
         raise UnansweredError(tuple(questions))
+    _refuse_parts_of_equal_generation(stage)
     return tuple(answers)
+
+
+def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
+    """Raise the refusal of two sources that run and would have one generation: assignments and places of data are named by it."""
+    running: dict[tuple[str, int], str] = {}
+    for row in stage.rows:
+        if row.table != SOURCE.name or row.value is None:
+            continue
+        source: Source = row.value
+        for part in parts_of(source):
+            other = running.setdefault((part, source.generation), source.name)
+            if other != source.name:
+                raise InvalidSource.of(
+                    "SCRIPT_RUNNING",
+                    f"{other} and {source.name} would begin to run in one commit, and what runs is told apart by the commit that began it",
+                    path="/members", old=other, new=source.name,
+                    allowed="at most one stream of bad rows, or one UNDROP of a query, in a script of one commit; the others by statements of their own",
+                )  # fmt: skip
 
 
 def _at_place(refused: Refusal, place: int) -> Refusal:

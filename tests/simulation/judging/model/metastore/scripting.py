@@ -8,6 +8,7 @@ from tests.simulation.judging.model import reading, rights
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import Event
 from tests.simulation.judging.model.metastore import changing, creating, dropping, restoring, telling, typing_names
+from tests.simulation.judging.model.metastore.state import sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.seeing import seen
@@ -91,6 +92,7 @@ def _all(
     past: Past, asking: Asking, members: Sequence[t.ScriptMember], *, rehearsal: bool
 ) -> tuple[list[Event], list[t.ScriptAnswer], Past]:
     events, results = list[Event](), list[t.ScriptAnswer]()
+    first = past.sequence
     for place, member in enumerate(members):
         try:
             came, answer = _one(past, asking, member.commands[0], rehearsal=rehearsal)
@@ -101,6 +103,14 @@ def _all(
         events += came
         results.append(answer)
         past = past.then(came)
+    begun = [
+        (part, source.generation)
+        for source in sources(past).values()
+        for part, runs in (("query", source.query), ("bad", source.origin))
+        if runs and source.generation > first
+    ]
+    if len(begun) > len(set(begun)):
+        raise No(InvalidSource, "SCRIPT_RUNNING")
     return events, results, past
 
 
