@@ -18,6 +18,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import schemaver as s
 from treaty.core.messages.plans import PlanOutcome
+from treaty.core.messages.scripts import ScriptDone
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.state.codec import decode, dumps, encode
@@ -100,7 +101,7 @@ def fits_row(kept: Answered, row: Outcome) -> bool:
         answer = replace(answer, schema=replace(answer.schema, version=bare(answer.schema.version)), warnings=())
         (told or {}).pop("warnings", None)
     if row.kind == tag_of(type(answer)) and isinstance(
-        answer, m.SourcesDropped | m.SourceStored | PlanOutcome | answers.DeletedVersions
+        answer, m.SourcesDropped | m.SourceStored | PlanOutcome | ScriptDone | answers.DeletedVersions
     ):
         return bool(as_compared(decode(type(answer), told)[0]) == as_compared(answer))
     return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))

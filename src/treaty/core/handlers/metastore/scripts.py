@@ -33,7 +33,6 @@ from treaty.core.requests import GetSchema, GetVersion, UsesOf
 from treaty.core.schema_engine import Question, SchemaEngine
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import parts_of
-from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
@@ -154,9 +153,9 @@ def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
     """Raise the refusal of two sources that run and would have one generation: assignments and places of data are named by it."""
     running: dict[tuple[str, int], str] = {}
     for row in stage.rows:
-        if row.table != SOURCE.name or row.value is None:
+        source = row.value
+        if not isinstance(source, Source):
             continue
-        source: Source = row.value
         for part in parts_of(source):
             other = running.setdefault((part, source.generation), source.name)
             if other != source.name:

@@ -21,9 +21,14 @@ def as_compared(answer: Any) -> Any:
     if isinstance(answer, t.ScriptDone):
         return answer.statement, [as_compared(one.answer) for one in answer.answers]
     if isinstance(answer, t.ScriptPreview):
-        return [
-            as_compared(one) for one in (answer.source, answer.type, answer.pin, answer.version, answer.schema)
-        ], answer.created
+        asked = (
+            _untimed(answer.source),
+            answer.type and replace(answer.type, type=replace(answer.type.type, time=0)),
+            answer.pin,
+            answer.version,
+            answer.schema,
+        )
+        return [as_compared(one) for one in asked], answer.created
     if isinstance(answer, p.PlanOutcome):
         refused = answer.refusal and (answer.refusal.kind, answer.refusal.reason.rule)
         stored = answer.stored and as_compared(answer.stored)
@@ -39,3 +44,8 @@ def as_compared(answer: Any) -> Any:
         upstreams = sorted({(one.kind, one.name) for one in answer.upstreams})
         return needed, upstreams, answer.hidden
     return answer
+
+
+def _untimed(answer: m.SourceFound | None) -> m.SourceFound | None:
+    """A source without its times: those of one that a preview makes are of the clock of a node."""
+    return answer and replace(answer, source=replace(answer.source, time=0, changed=0))
