@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.real.linear import statements
 from tests.real.linear.calls import OFTEN, chosen, result_of
 from tests.real.linear.checker import broken, linearizable
 from tests.real.linear.history import Operation, Recorder, operations, read
@@ -205,6 +207,44 @@ def test_the_small_registry_has_the_rules_of_the_large_one() -> None:
         "SubjectNotFound",
         "VersionNotFound",
     }
+
+
+def test_the_small_metastore_has_the_rules_of_the_large_one() -> None:
+    chance, seen = random.Random(6), set[str]()
+    with connect("memory:") as registry:
+        for subject in (f"{kind}{place}" for place in range(25) for kind in "mr"):
+            state: Any = statements.initial(subject)
+            for _ in range(40):
+                one = chosen(registry, subject, chance, {})
+                expected, state = statements.step(state, one.name, one.argument)
+                assert result_of(one.call) == expected, (one.name, one.argument, state)
+                seen |= {one.name, expected if isinstance(expected, str) else ""}
+    refusals = {kind.__name__ for kind in _kinds(Refusal)}
+    assert seen >= {*statements.OF_SOURCES, *statements.OF_RUNNERS}
+    assert seen & refusals == {
+        "InvalidSource", "NotLatest", "SourceExists", "SourceNotFound", "SourceUsed", "TypeNotFound",
+    }  # fmt: skip
+
+
+LEASED = [
+    replace(op(name, argument, result, begun, ended, process), subject="r1")
+    for name, argument, result, begun, ended, process in (
+        ("begin", None, True, 0, 1, 0),
+        ("acquire", ["r1-a", "", "h1"], True, 2, 5, 0),
+        ("acquire", ["r1-a", "", "h2"], "NotLatest", 3, 6, 1),
+        ("assign", ["r1-a", "h1"], True, 7, 8, 0),
+        ("steal", ["r1-a", "h1", "h3"], True, 9, 10, 1),
+        ("assign", ["r1-a", "h1"], "NotLatest", 11, 12, 0),
+        ("owner", None, "r1-a", 13, 14, 1),
+    )
+]
+"""A part of a runner whose lease is taken."""
+
+
+def test_a_planted_lie_about_leases_is_seen() -> None:
+    assert linearizable(LEASED)
+    for place, lie in ((2, True), (4, "NotLatest"), (5, True), (6, "")):
+        assert not linearizable([replace(one, result=lie) if at == place else one for at, one in enumerate(LEASED)])
 
 
 def _kinds(kind: type[Refusal]) -> list[type[Refusal]]:

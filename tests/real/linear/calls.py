@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.real.linear import statements
 from treaty.client.connection import Connection
 from treaty.core.messages import encodings as e
 from treaty.core.messages.groups import (
@@ -75,6 +76,8 @@ Ids = dict[int, set[str]]
 
 def chosen(registry: Connection, subject: str, chance: random.Random, ids: Ids) -> Asked:
     """Choose an operation."""
+    if statements.is_statement(subject):
+        return Asked(*statements.chosen(registry, subject, chance))
     name = chance.choices([*OFTEN], [*OFTEN.values()])[0]
     return asked(registry, subject, name, _argument(name, chance), ids)
 
@@ -101,6 +104,8 @@ def _low(chance: random.Random) -> int:
 
 def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids) -> Asked:
     """Return an operation by its name, which notes the ids that it is told. What memory would answer is asked with a look."""
+    if statements.is_statement(subject):
+        return Asked(*statements.asked(registry, subject, name, argument))
     of_subject: Mapping[str, Callable[[], Any]] = {
         "register": lambda: _registered(registry, subject, argument, ids),
         "versions": lambda: list(registry.versions(subject)),

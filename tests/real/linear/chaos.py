@@ -6,9 +6,10 @@ import signal
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.real.linear.calls import asked, chosen
 from tests.real.linear.history import Recorder
@@ -27,8 +28,12 @@ FROZEN, HARMED, RESTED = 0.4, 0.4, 0.7
 """How often a server is frozen before another one is killed, how often something happens to the log, and how often there is rest."""
 PROGRESS, LONGEST_REST = 30, 20.0
 """Operations that are done before the next harm where there is rest, and the seconds that it lasts at most."""
-FINAL = (("versions", None), ("latest", None), ("level", None), ("codecs", None), ("encoding", 0), ("encoding", 1))
-"""What every subject is asked at the end, on every server."""
+FINAL: Mapping[str, Sequence[tuple[str, Any]]] = {
+    "s": (("versions", None), ("latest", None), ("level", None), ("codecs", None), ("encoding", 0), ("encoding", 1)),
+    "m": (("describe", None), ("has_type", None)),
+    "r": (("leases", None), ("owner", None)),
+}
+"""What every subject, source and part is asked at the end, on every server."""
 STARTING = 0.05
 """Seconds that a client waits between two operations, at most, while a server starts, which takes long where all cores are busy.
 
@@ -135,7 +140,7 @@ class Chaos:
     def _ask(self, number: int, registry: Connection, chance: random.Random) -> None:
         process = number
         while not self.done.is_set():
-            subject = f"s{self.used // TURNS + chance.randrange(3)}"
+            subject = f"{chance.choices('smr', (6, 2, 2))[0]}{self.used // TURNS + chance.randrange(3)}"
             self.used += 1
             one = chosen(registry, subject, chance, self.ids)
             process = self.recorder.ask(process, one.name, subject, one.argument, one.call)
@@ -146,8 +151,9 @@ class Chaos:
         for number, server in enumerate(self.servers):
             registry = Connection(HttpRegistry(ClientSettings((server.base,))))
             with contextlib.closing(registry):
-                for subject in (f"s{place}" for place in range(self.used // TURNS + 3)):
-                    for name, argument in FINAL:
+                last = self.used // TURNS + 3
+                for subject, kind in ((f"{kind}{place}", kind) for kind in FINAL for place in range(last)):
+                    for name, argument in FINAL[kind]:
                         one = asked(registry, subject, name, argument, self.ids)
                         self.recorder.ask(-1 - number, name, subject, argument, one.call)
 

@@ -6,7 +6,9 @@ Each subject is checked on its own, which is enough: what is linearizable for ea
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
+from tests.real.linear import statements
 from tests.real.linear.history import Operation
 from tests.real.linear.model import READS, State, step
 
@@ -24,10 +26,16 @@ def broken(done: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 def linearizable(some: list[Operation]) -> bool:
     """Return whether the operations of one subject have such an order."""
-    work = sorted((one for one in some if not (one.open and one.name in READS)), key=lambda one: one.begun)
+    of_statements = bool(some) and statements.is_statement(some[0].subject)
+    reads, rules, first = (
+        (statements.READS, statements.step, statements.initial(some[0].subject))
+        if of_statements
+        else (READS, step, State())
+    )
+    work = sorted((one for one in some if not (one.open and one.name in reads)), key=lambda one: one.begun)
     needed = sum(1 << place for place, one in enumerate(work) if not one.open)
-    seen: set[tuple[int, State]] = set()
-    stack: list[tuple[int, State]] = [(0, State())]
+    seen: set[tuple[int, Any]] = set()
+    stack: list[tuple[int, Any]] = [(0, first)]
     for _ in range(STEPS):
         if not stack:
             return False
@@ -35,7 +43,7 @@ def linearizable(some: list[Operation]) -> bool:
         if taken & needed == needed:
             return True
         for place, one in _next(work, taken):
-            result, after = step(state, one.name, one.argument)
+            result, after = rules(state, one.name, one.argument)
             if one.open or result == one.result:
                 follow = taken | 1 << place, after
                 if follow not in seen:
