@@ -48,5 +48,7 @@ def test_schemas_are_registered_all_the_same_and_the_native_path_is_no_way_round
             assert answer.status_code == 403
             assert "--ddl off" in answer.text
             assert (await opened.http.get("/metastore/v1/types")).json()["types"] == []
+            asked["request"] = {"name": "t", "definition": "INT", "importer": True}
+            assert (await opened.http.post("/treaty/v1/ask", json=asked)).status_code == 200, "an import is taken"
 
     asyncio.run(run())

@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.cli.main import group
-from treaty.core.messages.metastore import DescribeSource
-from treaty.metastore import Metastore
+from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.messages.metastore import CreateType, DescribeSource
+from treaty.core.refusals import Forbidden, NotPermitted
+from treaty.core.registry import CallOptions
+from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
 from treaty.metastore.ksqldb.importer import import_state
-from treaty.metastore.ksqldb.statements import suggest
+from treaty.metastore.ksqldb.suggestions import suggest_body
 
 CASES = Path(__file__).parents[1] / "cases" / "ksqldb"
 
@@ -42,9 +46,8 @@ def stream(name: str, schema: str) -> CommandRecord:
     )
 
 
-@pytest.mark.parametrize("case", sorted(CASES.glob("*.backup")), ids=lambda case: case.stem)
-def test_a_golden_command_topic_comes_to_its_rows_and_a_second_run_writes_nothing(case: Path, tmp_path: Path) -> None:
-    url = f"sqlite://{tmp_path / 'log.db'}"
+def outcome_of(case: Path, url: str) -> dict[str, Any]:
+    """What a backup comes to: the report of a first import, and the rows."""
     first = run("--from", str(case), "--json", url=url)
     assert first.exit_code == 1, first.output
     report = json.loads(first.stdout)
@@ -52,19 +55,28 @@ def test_a_golden_command_topic_comes_to_its_rows_and_a_second_run_writes_nothin
         metastore = Metastore(connection.registry)
         rows = metastore.run("SELECT name, kind, place, key_format, value_format, comment FROM treaty.sources")[0]
         types = metastore.run("SHOW TYPES")[0]
-    found = {
+        queries = metastore.run("SHOW QUERIES")[0]
+    return {
         "outcomes": {line["name"]: line["outcome"] for line in report["lines"]},
         "passed": [[one["place"], one["reason"].partition(":")[0]] for one in report["passed"]],
-        "queries": {one["query_id"]: one["suggestion"] for one in report["queries"]},
+        "queries": {one["query_id"]: [one["state"], one["suggestion"], *one["notes"]] for one in report["queries"]},
+        "paused": [[row[0], row[2]] for row in queries.rows],
         "sources": [list(row) for row in rows.rows],
         "types": [list(row) for row in types.rows],
     }
-    assert found == json.loads(case.with_suffix(".json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.backup")), ids=lambda case: case.stem)
+def test_a_golden_command_topic_comes_to_its_rows_and_a_second_run_writes_nothing(case: Path, tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    assert outcome_of(case, url) == json.loads(case.with_suffix(".json").read_text("utf-8"))
+    with connect(url) as connection:
+        before = Metastore(connection.registry).run("SHOW STREAMS")[0]
     again = run("--from", str(case), "--json", url=url)
     assert {line["outcome"] for line in json.loads(again.stdout)["lines"]} == {"unchanged", "not taken"}
     with connect(url) as connection:
         shown = Metastore(connection.registry).run("SHOW STREAMS")[0]
-    assert shown.sequence == rows.sequence, "the second run has made no commit"
+    assert shown.sequence == before.sequence, "the second run has made no commit"
 
 
 def test_a_dry_run_reports_and_writes_nothing(tmp_path: Path) -> None:
@@ -90,7 +102,7 @@ def test_what_ksqldb_drops_goes_and_what_no_import_has_made_stays() -> None:
             state.take(command({"@type": "dropSourceV1", "sourceName": f"`{name}`"}))
         state.take(stream("B", "`V` INTEGER, `W` STRING"))
         report = import_state(metastore, state)
-        assert [(line.name, line.outcome) for line in report.lines] == [("A", "dropped"), ("B", "taken")]
+        assert [(line.name, line.outcome) for line in report.lines] == [("A", "dropped"), ("B", "changed")]
         names = [row[0] for row in metastore.run("SHOW STREAMS")[0].rows]
         assert names == ["B", "mine"]
         columns = metastore.registry.ask(DescribeSource("b")).answer.source.columns
@@ -134,12 +146,7 @@ def test_a_damaged_record_is_passed_over_with_its_reason(value: bytes | None) ->
     ],
 )
 def test_a_query_has_a_statement_to_begin_with(text: str, body: str) -> None:
-    assert suggest("X", "STREAM", "Q", text, {"S"}).suggestion == f"CREATE OR REPLACE STREAM `X` AS {body}"
-
-
-def test_a_window_is_named_in_a_note() -> None:
-    found = suggest("X", "TABLE", "Q", "SELECT k FROM s WINDOW TUMBLING (SIZE 5 MINUTES) GROUP BY k;", {"S"})
-    assert found.notes == ("GROUP BY window(_timestamp, '5 MINUTES') stands for the tumbling window",)
+    assert suggest_body(text, {"S"}).body == body
 
 
 def test_what_a_record_holds_is_no_statement() -> None:
@@ -171,3 +178,59 @@ def test_a_line_that_nests_too_deeply_and_half_a_character_are_passed_over(tmp_p
     backup.write_bytes(b"\n".join([b"[" * 200_000, b'"\\ud800":' + good, b'"k":' + half]))
     state = take_all(read_backup(backup))
     assert ([one.place for one in state.passed], list(state.sources)) == ([1, 3], ["A"])
+
+
+QUERY = "CREATE STREAM BIG AS SELECT V FROM SMALL EMIT CHANGES;"
+
+
+def query(name: str, text: str) -> CommandRecord:
+    """A command that makes a stream by a query."""
+    record = json.loads(stream(name, "`V` INTEGER").value or b"")
+    record["plan"] |= {"statementText": text, "queryPlan": {"sink": f"`{name}`", "queryId": f"CSAS_{name}_1"}}
+    return CommandRecord(1, b"key", json.dumps(record).encode())
+
+
+def test_an_imported_query_is_paused_until_it_is_replaced_by_one_with_a_plan() -> None:
+    """The row has its text and a statement to begin with; RESUME is refused with it, and the planned query stays PAUSED until then."""
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry, planning=PlanningOptions(SelectPlanner()))
+        state = take_all([stream("SMALL", "`V` INTEGER"), query("BIG", QUERY)])
+        import_state(metastore, state)
+        source = connection.ask(DescribeSource("big")).answer.source
+        assert source.imported is not None
+        assert (source.imported.original, source.desired, source.query) == (QUERY, "PAUSED", None)
+        (row,) = metastore.run("SHOW QUERIES")[0].rows
+        assert row == ("BIG", "STREAM", "PAUSED", "not planned", None, QUERY)
+        with pytest.raises(NotPermitted) as refused:
+            metastore.run("RESUME big")
+        assert refused.value.reason.rule == "QUERY_NOT_PLANNED"
+        assert source.imported.suggestion in refused.value.reason.allowed
+        assert metastore.run("PAUSE big")[0].message == "The query of BIG is paused"
+        metastore.run(source.imported.suggestion)
+        planned = connection.ask(DescribeSource("big")).answer.source
+        assert (planned.imported, planned.desired, planned.query is not None) == (None, "PAUSED", True)
+        report = import_state(metastore, state)
+        assert [(line.name, line.outcome) for line in report.lines] == [("SMALL", "unchanged"), ("BIG", "ported")]
+        assert [one.state for one in report.queries] == ["ported"]
+        metastore.run("RESUME big")
+        assert connection.ask(DescribeSource("big")).answer.source.desired == "RUNNING"
+
+
+def test_a_query_that_ends_in_ksqldb_leaves_its_stream() -> None:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        state = take_all([stream("SMALL", "`V` INTEGER"), query("BIG", QUERY)])
+        import_state(metastore, state)
+        state.take(CommandRecord(2, b"key", json.dumps({"statement": "TERMINATE CSAS_BIG_1;"}).encode()))
+        assert [line.outcome for line in import_state(metastore, state).lines] == ["unchanged", "changed"]
+        source = connection.ask(DescribeSource("big")).answer.source
+        assert (source.imported, source.desired) == (None, "RUNNING")
+
+
+def test_an_import_needs_a_permission_of_its_own() -> None:
+    rule = AccessRule(("user:a",), with_included(("register",)), ("*",), sources=("*",))
+    call = CallOptions(principal="user:a", access=Access((rule,)))
+    with connect("memory:") as connection:
+        connection.ask(CreateType("t", "INT"), call)
+        with pytest.raises(Forbidden, match="import"):
+            connection.ask(CreateType("u", "INT", importer=True), call)

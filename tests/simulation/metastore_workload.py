@@ -16,7 +16,16 @@ from treaty.core.messages import scripts as t
 from treaty.core.names import Subject
 from treaty.core.requests import Request
 from treaty.core.schema import Draft
-from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourcePart, SourceRead, StateFingerprint
+from treaty.core.sources import (
+    ImportedQuery,
+    QueryPlan,
+    SchemaPin,
+    Source,
+    SourceColumn,
+    SourcePart,
+    SourceRead,
+    StateFingerprint,
+)
 
 NAMES = ("a", "A", "b", "c", "d", "\u00e9", "\u00c9", "k", "\u212a", "a_bad", "b_bad")
 """Names of sources: some differ in case, one is a letter of Kelvin that is small like an ASCII one."""
@@ -194,6 +203,7 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         comment="noted" if ask.often(0.2) else "",
         query=ask.plan(columns) if queried else None,
         bad_rows=ask.often(0.15),
+        imported=ImportedQuery("CSAS", notes=("n",)) if (not queried and ask.often(0.1)) or ask.often(0.01) else None,
     )
 
 

@@ -148,13 +148,27 @@ class Incarnation:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedQuery:
+    """The query of a source as another system has it, which nothing has planned, and which does not run here.
+
+    `original` is its statement there, `id` its name there. `suggestion` is a CREATE statement in Spark's words to begin with, `notes`
+    what it leaves open.
+    """
+
+    original: str
+    suggestion: str = ""
+    id: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A stream or a table, with its query if it was made with AS.
 
     `generation` is the sequence of the commit that created it, and stays when it is replaced; `former` are the generations
     that it had before it was dropped and brought back, the newest first. `revision` counts its bodies and definitions. `statement` is the last CREATE as sent. `connector` is kafka, files, delta or iceberg, and `place`
     the topic or path. `types` are the keys of the named types that its columns use. `origin` is the key of the source whose
-    bad rows it has.
+    bad rows it has. `imported` is a query that is to be planned: the source is PAUSED until it is replaced by one with a plan.
     """
 
     kind: str
@@ -183,6 +197,7 @@ class Source:
     changed_by: str = ""
     changed: int = 0
     former: tuple[int, ...] = ()
+    imported: ImportedQuery | None = None
     extra: Extra = ()
 
 

@@ -90,13 +90,13 @@ class AuthorizedRegistry:
         if (
             not self.ddl
             and isinstance(request, (*DEFINITION_COMMANDS, RunScript))
-            and not getattr(request, "dry_run", False)
+            and not _passes_without_ddl(request)
         ):
             raise Forbidden.of(
                 "DDL_OFF",
                 "This server takes no statements that change streams, tables or types: it was started with --ddl off",
                 new=operation_name(request),
-                allowed="queries and dry runs; a change of the files that it applies when it starts, or a server with --ddl on",
+                allowed="queries, dry runs and an import from ksqlDB; a change of the files that it applies when it starts, or a server with --ddl on",
             )
         try:
             reply = await self.registry.ask(request, call)
@@ -147,6 +147,11 @@ class AuthorizedRegistry:
     async def close(self) -> None:
         """Close the registry."""
         await self.registry.close()
+
+
+def _passes_without_ddl(request: object) -> bool:
+    """Return whether a server takes a command with ``--ddl off``: a dry run, or one of an import."""
+    return bool(getattr(request, "dry_run", False) or getattr(request, "importer", False))
 
 
 def _contexts_of(names: Iterable[str]) -> set[str]:

@@ -38,6 +38,19 @@ def of_source(permission: Permission) -> Callable[[Any], Required]:
     return lambda request: (on_source(permission, request.name, "/name"),)
 
 
+def importable(required: Callable[[Any], Required]) -> Callable[[Any], Required]:
+    """Require what `required` says, and importing where an import sends the request."""
+
+    def of_request(request: Any) -> Required:
+        needs = required(request)
+        if not request.importer:
+            return needs
+        name = request.definition.name if isinstance(request, m.CreateSource) else request.name
+        return (*needs, on_source("import", name, "/importer"))
+
+    return of_request
+
+
 def any_source(permission: Permission) -> Callable[[Any], Required]:
     """Require a permission on some source."""
     required = (RequiredPermission((permission,), ANY_SOURCE, None),)

@@ -30,7 +30,7 @@ _SOURCE_LIMITS = ("NAME_LENGTH", "STATEMENT_BYTES", "SOURCES", "SOURCE_COLUMNS",
 
 DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.of_create_source,
+        "create-source", m.CreateSource, m.SourceStored, creation.create_source, permissions.importable(permissions.of_create_source),
         (*_SOURCE_LIMITS, "BODY_READS", "INCARNATIONS", *REGISTER_LIMITS), writes=True, answer_name="source-stored",
         is_idempotent=lambda request: request.if_not_exists,
         query_before=lambda request: m.DescribeSource(request.definition.name),
@@ -46,7 +46,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
-        "drop-source", m.DropSource, m.SourcesDropped, drops.drop_source, permissions.of_source("delete"),
+        "drop-source", m.DropSource, m.SourcesDropped, drops.drop_source, permissions.importable(permissions.of_source("delete")),
         ("CLOSURE", "TOPICS_DELETED", "DROP_GRACE"), writes=True, answer_name="sources-dropped", query_before=lambda request: m.DescribeSource(request.name),
     ),
     Operation(
@@ -54,12 +54,12 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         ("SOURCES", "DROP_GRACE", "FORMER_GENERATIONS"), writes=True, answer_name="source-stored",
     ),
     Operation(
-        "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.of_source("register"),
+        "create-type", m.CreateType, m.TypeStored, types.create_type, permissions.importable(permissions.of_source("register")),
         ("NAME_LENGTH", "TYPES", "TYPE_DEPTH"), writes=True, answer_name="type-stored",
         is_idempotent=lambda request: request.if_not_exists,
     ),
     Operation(
-        "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.of_source("delete"), writes=True,
+        "drop-type", m.DropType, m.TypeDropped, types.drop_type, permissions.importable(permissions.of_source("delete")), writes=True,
         answer_name="type-dropped", is_idempotent=lambda request: request.if_exists,
     ),
     Operation(

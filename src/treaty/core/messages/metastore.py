@@ -8,7 +8,7 @@ from treaty.core.limits import SOURCES_PAGE
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Pairs
-from treaty.core.sources import QueryPlan, Source, SourceColumn, SourcePart, StoredType
+from treaty.core.sources import ImportedQuery, QueryPlan, Source, SourceColumn, SourcePart, StoredType
 
 # -------------------------------------------------------------------------------------------------------- values
 
@@ -32,6 +32,7 @@ class SourceDefinition:
     query: QueryPlan | None = None
     bad_rows: bool = False
     """Whether ``NAME_bad`` is made too, a stream of the rows that could not be decoded."""
+    imported: ImportedQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,8 @@ class CreateSource(Request[SourceStored]):
     since is refused. `on_change` says what becomes of a query that can't continue from the checkpoint of the one before: EMPTY begins
     without state at its offsets, BACKFILL from the earliest beside the table, and without a word it is refused. With `assess` the answer
     has the assessment of the change, and with `dry_run` everything is checked; nothing is written then.
+    since is refused. With `dry_run` everything is checked and nothing is written. `importer` says that an import from another
+    metastore sends it, which a server with ``--ddl off`` takes.
     """
 
     definition: SourceDefinition
@@ -216,6 +219,7 @@ class CreateSource(Request[SourceStored]):
     types: tuple[ExpectedType, ...] = ()
     on_change: str = ""
     assess: bool = False
+    importer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,7 @@ class DropSource(Request[SourcesDropped]):
 
     It is refused while others read it (RESTRICT). With `cascade` they go too, if `digest` is that of the closure; without
     a digest the closure is the answer, and nothing is written. `delete_topic` lets the topic go too, refused while another
-    source stands over it.
+    source stands over it. `importer` as in `CreateSource`.
     """
 
     name: str
@@ -283,6 +287,7 @@ class DropSource(Request[SourcesDropped]):
     delete_topic: bool = False
     expected: ExpectedSource | None = None
     dry_run: bool = False
+    importer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +305,7 @@ class UndropSource(Request[SourceStored]):
 @dataclass(frozen=True, slots=True)
 class CreateType(Request[TypeStored]):
     """Name a SQL type. One of the same name is refused, or with `if_not_exists` answered as it is. With `dry_run` nothing is
-    written.
+    written. `importer` as in `CreateSource`.
     """
 
     name: str
@@ -308,15 +313,17 @@ class CreateType(Request[TypeStored]):
     if_not_exists: bool = False
     comment: str = ""
     dry_run: bool = False
+    importer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropType(Request[TypeDropped]):
-    """Drop a type that no source and no type uses. With `dry_run` nothing is written."""
+    """Drop a type that no source and no type uses. With `dry_run` nothing is written. `importer` as in `CreateSource`."""
 
     name: str
     if_exists: bool = False
     dry_run: bool = False
+    importer: bool = False
 
 
 DEFINITION_COMMANDS = (CreateSource, ChangeSource, SetSourceState, DropSource, UndropSource, CreateType, DropType)

@@ -60,9 +60,12 @@ def _show_types(_statement: ShowStatement) -> Exchange[ResultRows]:
 
 def _show_queries(_statement: ShowStatement) -> Exchange[ResultRows]:
     listing = ResultRows(("source", "kind", "state", "reads", "incarnation", "body"))
-    for source in (yield from list_sources(queries=True)):
+    for source in (yield from list_sources()):
         query = source.query
-        assert query is not None, "the list has sources with a query alone"
+        if source.imported is not None:
+            listing.add(source.name, source.kind, source.desired, "not planned", None, source.imported.original)
+        if query is None:
+            continue
         reads = ", ".join(read.spelling or read.source for read in query.plan.reads)
         listing.add(source.name, source.kind, source.desired, reads, query.began, query.plan.body)
     return listing
@@ -183,6 +186,13 @@ def _facts(source: Source, pins: str) -> list[tuple[str, str]]:
         ("protected", "yes" if source.protected else ""), ("created by", source.author), ("changed by", source.changed_by),
         ("comment", source.comment), *source.properties,
     ]  # fmt: skip
+    if source.imported is not None:
+        query = source.imported
+        facts += [
+            ("imported query", f"{query.id}: {query.original}"),
+            ("state", f"{source.desired}: nothing has planned it"),
+        ]
+        facts += [("suggestion", query.suggestion), *(("note", note) for note in query.notes)]
     if source.query is not None:
         plan = source.query.plan
         facts += [("query", plan.body), ("state", source.desired), ("output mode", plan.output_mode)]

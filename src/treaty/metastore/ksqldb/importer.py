@@ -1,16 +1,22 @@
 """The import of a command topic: statements carried out one after the other, and a report of what was taken and what was not."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
 
-from treaty.core.messages.metastore import DescribeSource, DescribeType
+from treaty.core.messages.metastore import CreateSource, CreateType, DescribeSource, DescribeType, DropSource, DropType
 from treaty.core.refusals import NotFound, Refusal
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
+from treaty.core.requests import Request
+from treaty.core.sources import ImportedQuery
 from treaty.metastore.ksqldb.commands import CommandState, PassedRecord
-from treaty.metastore.ksqldb.statements import MARK, ImportedObject, ImportedQuery, list_objects, list_queries, quote
+from treaty.metastore.ksqldb.statements import MARK, ImportedObject, list_objects
+from treaty.metastore.ksqldb.suggestions import quote
 from treaty.metastore.metastore import Metastore
 
-TAKEN, UNCHANGED, DROPPED, LEFT = "taken", "unchanged", "dropped", "not taken"
-"""What became of an object."""
+TAKEN, CHANGED, UNCHANGED, DROPPED, PORTED, LEFT = "taken", "changed", "unchanged", "dropped", "ported", "not taken"
+"""What became of an object; ported: its query is planned here, and an import leaves it alone."""
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +30,25 @@ class ImportLine:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedQuery:
+    """A query of ksqlDB: its source, its ids and text, a statement to begin with, and `state`: PAUSED, ported or not taken."""
+
+    name: str
+    query_id: str
+    original: str
+    suggestion: str
+    notes: tuple[str, ...] = ()
+    state: str = "PAUSED"
+
+
 @dataclass(slots=True)
 class ImportReport:
     """What an import came to."""
 
     records: int = 0
     lines: list[ImportLine] = field(default_factory=list)
-    queries: list[ImportedQuery] = field(default_factory=list)
+    queries: list[ReportedQuery] = field(default_factory=list)
     passed: list[PassedRecord] = field(default_factory=list)
 
     @property
@@ -39,25 +57,58 @@ class ImportReport:
         return not self.passed and all(line.outcome != LEFT for line in self.lines)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportingRegistry:
+    """A registry that marks what changes sources and types as sent by an import, and a source with its query in ksqlDB."""
+
+    registry: Registry
+    imported: ImportedQuery | None = None
+
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        """Answer a request."""
+        marked: Any = request
+        if isinstance(request, CreateSource):
+            definition = replace(request.definition, imported=self.imported)
+            marked = replace(request, definition=definition, importer=True)
+        elif isinstance(request, CreateType | DropSource | DropType):
+            marked = replace(request, importer=True)
+        return self.registry.ask(cast("Request[A]", marked), call)
+
+    def close(self) -> None:
+        """Close the registry."""
+        self.registry.close()
+
+
 def import_state(metastore: Metastore, state: CommandState, *, dry_run: bool = False) -> ImportReport:
     """Make sources and types what the commands come to. What is the same already is not written; what no import has made stays.
 
     Raises `Unavailable` where the registry does not answer.
     """
-    report = ImportReport(state.count, passed=list(state.passed), queries=list(list_queries(state)))
-    report.lines.extend(_drop(metastore, state, dry_run=dry_run))
-    report.lines.extend(_take(metastore, one, dry_run=dry_run) for one in list_objects(state))
+    report = ImportReport(state.count, passed=list(state.passed))
+    report.lines.extend(_drop(_importing(metastore), state, dry_run=dry_run))
+    for one in list_objects(state):
+        line = _take(_importing(metastore, one.query), one, dry_run=dry_run)
+        report.lines.append(line)
+        if one.query is not None:
+            left = {PORTED: PORTED, LEFT: LEFT}.get(line.outcome, "PAUSED")
+            query = one.query
+            report.queries.append(
+                ReportedQuery(one.name, query.id, query.original, query.suggestion, query.notes, left)
+            )
     return report
+
+
+def _importing(metastore: Metastore, query: ImportedQuery | None = None) -> Metastore:
+    return Metastore(ImportingRegistry(metastore.registry, query), metastore.call)
 
 
 def _drop(metastore: Metastore, state: CommandState, *, dry_run: bool) -> Iterator[ImportLine]:
     """Drop what an import has made and ksqlDB has not any more; readers before what they read, as far as two rounds go."""
     for name, kind in reversed(state.gone.items()):
-        if not _is_own(metastore, kind, name):
+        if _find_comment(metastore, kind, name) != MARK:
             continue
         try:
-            if not (dry_run and kind == "TYPE"):
-                metastore.run_one(f"DROP {kind} {quote(name)}", dry_run=dry_run)
+            metastore.run_one(f"DROP {kind} {quote(name)}", dry_run=dry_run)
         except Refusal as no:
             yield ImportLine(kind, name, LEFT, str(no))
         else:
@@ -68,27 +119,28 @@ def _take(metastore: Metastore, one: ImportedObject, *, dry_run: bool) -> Import
     if one.reason:
         return ImportLine(one.kind, one.name, LEFT, one.reason)
     try:
-        if _is_foreign(metastore, one):
+        if one.query is not None and _has_plan(metastore, one.name):
+            return ImportLine(one.kind, one.name, PORTED, "its query is planned here")
+        if _find_comment(metastore, one.kind, one.name) not in {None, MARK}:
             return ImportLine(one.kind, one.name, LEFT, "there is one of this name here, which no import has made")
-        if dry_run and one.kind == "TYPE":
-            return ImportLine(one.kind, one.name, TAKEN)
         result = metastore.run_one(one.statement, dry_run=dry_run)
     except Refusal as no:
         allowed = f"; allowed: {no.reason.allowed}" if no.reason.allowed else ""
         return ImportLine(one.kind, one.name, LEFT, f"{no}{allowed}")
-    outcome = UNCHANGED if result.message.endswith("unchanged") else TAKEN
-    return ImportLine(one.kind, one.name, outcome, notes=result.warnings if outcome == TAKEN else ())
+    word = result.message.removesuffix(f" {one.name}").split()[-1]
+    outcome = {UNCHANGED: UNCHANGED, CHANGED: CHANGED}.get(word, TAKEN)
+    return ImportLine(one.kind, one.name, outcome, notes=result.warnings if outcome != UNCHANGED else ())
 
 
-def _is_own(metastore: Metastore, kind: str, name: str) -> bool:
-    return _comment_of(metastore, kind, name) == MARK
+def _has_plan(metastore: Metastore, name: str) -> bool:
+    """Return whether there is a source of the name whose query is planned."""
+    try:
+        return metastore.registry.ask(DescribeSource(name), metastore.call).answer.source.query is not None
+    except NotFound:
+        return False
 
 
-def _is_foreign(metastore: Metastore, one: ImportedObject) -> bool:
-    return _comment_of(metastore, one.kind, one.name) not in {None, MARK}
-
-
-def _comment_of(metastore: Metastore, kind: str, name: str) -> str | None:
+def _find_comment(metastore: Metastore, kind: str, name: str) -> str | None:
     """Return the comment of a source or type; None where there is none of the name."""
     try:
         if kind == "TYPE":

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treaty.core.column_types import ColumnTypeError, parse_column_type, print_column_type
 from treaty.core.column_types.parser import TypeReader
 from treaty.core.column_types.tokens import print_text, read_quoted, split_tokens
-from treaty.metastore.ksqldb.commands import STREAM, TABLE, CommandState, KsqlSource
+from treaty.core.sources import ImportedQuery
+from treaty.metastore.ksqldb.commands import TABLE, CommandState, KsqlSource
+from treaty.metastore.ksqldb.suggestions import list_queries, quote
 
 VALUE_FORMATS: Mapping[str, str] = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON_SR": "JSON"}
 """Formats of values that have a schema in the registry, by ksqlDB's name."""
@@ -21,32 +23,10 @@ WITHOUT_SCHEMA: Mapping[str, str] = {
 }
 MARK = "from ksqlDB"
 """The comment of what an import has made; nothing else is replaced or dropped by one."""
+HEADERS = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
+"""The type of a column of all headers here; ksqlDB calls the fields KEY and VALUE."""
 _KEY = re.compile(r"\s+(?:PRIMARY\s+)?KEY\s*$", re.IGNORECASE)
 _HEADER = re.compile(r"HEADER\s*\(\s*'([^']*)'\s*\)\s*", re.IGNORECASE)
-_REPLACED = (
-    (r"\s*EMIT\s+(?:CHANGES|FINAL)\s*;?\s*$", "", ""),
-    (r"\bWINDOW\s+TUMBLING\s*\(\s*SIZE\s+(\d+)\s+(\w+)[^)]*\)", "", "GROUP BY window(_timestamp, '{0} {1}') stands for the tumbling window"),
-    (r"\bWINDOW\s+HOPPING\s*\(\s*SIZE\s+(\d+)\s+(\w+)\s*,\s*ADVANCE\s+BY\s+(\d+)\s+(\w+)[^)]*\)", "", "GROUP BY window(_timestamp, '{0} {1}', '{2} {3}') stands for the hopping window"),
-    (r"\bWINDOW\s+SESSION\s*\(\s*(\d+)\s+(\w+)[^)]*\)", "", "GROUP BY session_window(_timestamp, '{0} {1}') stands for the session window"),
-    (r"\bWITHIN\s+[^)]*?(?=\bON\b)", "", "WITHIN becomes a condition on the times of both sides, and both have a WATERMARK"),
-    (r"\bLATEST_BY_OFFSET\s*\(", "last(", ""),
-    (r"\bEARLIEST_BY_OFFSET\s*\(", "first(", ""),
-    (r"\bCOLLECT_LIST\s*\(", "collect_list(", ""),
-    (r"\bTOPK\s*\(", "max_by(", "TOPK keeps several values, max_by one"),
-    (r"\bAS\s+(?:VARCHAR|STRING)\b", "AS STRING", ""),
-    (r"\bAS\s+INTEGER\b", "AS INT", ""),
-    (r"\bUCASE\s*\(", "upper(", ""),
-    (r"\bLCASE\s*\(", "lower(", ""),
-    (r"\bLEN\s*\(", "length(", ""),
-    (r"\bIFNULL\s*\(", "coalesce(", ""),
-    (r"\bROWTIME\b", "_timestamp", ""),
-    (r"\bWINDOWSTART\b", "window.start", ""),
-    (r"\bWINDOWEND\b", "window.end", ""),
-    (r"\bROWPARTITION\b", "_partition", ""),
-    (r"\bROWOFFSET\b", "_offset", ""),
-    (r"->", ".", ""),
-)  # fmt: skip
-"""A word of ksqlDB's SQL, that of Spark's, and a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +37,8 @@ class ImportedObject:
     name: str
     statement: str = ""
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedQuery:
-    """A query of ksqlDB, which is not taken: its text, and a statement to begin with."""
-
-    name: str
-    query_id: str
-    original: str
-    suggestion: str
-    notes: tuple[str, ...] = ()
+    query: ImportedQuery | None = None
+    """What writes it in ksqlDB."""
 
 
 def list_objects(state: CommandState) -> Iterator[ImportedObject]:
@@ -80,8 +51,9 @@ def list_objects(state: CommandState) -> Iterator[ImportedObject]:
         else:
             statement = f"CREATE TYPE IF NOT EXISTS {quote(name)} AS {printed} COMMENT {print_text(MARK)}"
             yield ImportedObject("TYPE", name, statement)
+    queries = dict(list_queries(state))
     for source in state.sources.values():
-        yield describe_source(source)
+        yield replace(describe_source(source), query=queries.get(source.name))
     for statement in state.plain.values():
         yield ImportedObject(
             "STATEMENT",
@@ -148,46 +120,9 @@ def _column(text: str, kind: str) -> str:
     if reader.take_words("PRIMARY", "KEY") or reader.take_words("KEY"):
         role = " PRIMARY KEY" if kind == TABLE else " KEY"
     elif reader.take_words("HEADERS"):
-        role = " HEADERS"
+        column_type, role = HEADERS, " HEADERS"
     elif match := _HEADER.fullmatch(text[reader.token.start :]):
         return f"{quote(name)} {column_type} HEADER({print_text(match[1])})"
     if reader.token.kind != "end":
         raise reader.refuse(f"{reader.token.label} follows the end of the column {name}", "the end of the column")
     return f"{quote(name)} {column_type}{role}"
-
-
-def quote(name: str) -> str:
-    """Return a name between back quotes."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def list_queries(state: CommandState) -> Iterator[ImportedQuery]:
-    """Yield the queries, with statements for Spark to begin with."""
-    streams = {name.upper() for name, one in state.sources.items() if one.kind == STREAM}
-    for source in state.sources.values():
-        if source.query:
-            yield suggest(source.name, source.kind, source.query_id, source.query, streams)
-    for query_id, (sink, text) in state.inserts.items():
-        found = suggest(sink, STREAM, query_id, text, streams)
-        note = f"INSERT INTO is a branch of the query of {sink}: put its SELECT behind UNION ALL there"
-        yield ImportedQuery(found.name, query_id, text, found.suggestion, (note, *found.notes))
-
-
-def suggest(name: str, kind: str, query_id: str, text: str, streams: set[str]) -> ImportedQuery:
-    """Return a query with a statement to begin with: its SELECT in Spark's words, as far as they differ by a word."""
-    found = re.search(r"\bSELECT\b", text, re.IGNORECASE)
-    body = text[found.start() :].strip().rstrip(";") if found else text
-    notes = []
-    for pattern, word, note in _REPLACED:
-        for match in re.finditer(pattern, body, re.IGNORECASE) if note else ():
-            notes.append(note.format(*match.groups()))
-        body = re.sub(pattern, word, body, flags=re.IGNORECASE).strip()
-
-    def read(match: re.Match[str]) -> str:
-        named = match[2].strip("`").upper()
-        return f"{match[1]} {'STREAM ' if named in streams else ''}{match[2]}"
-
-    body = re.sub(r"\b(FROM|JOIN)\s+(`[^`]+`|\w+)", read, body, flags=re.IGNORECASE)
-    return ImportedQuery(
-        name, query_id, text, f"CREATE OR REPLACE {kind} {quote(name)} AS {body}", tuple(dict.fromkeys(notes))
-    )

@@ -14,8 +14,9 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.consumer import ReadRange, read_records
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
+from treaty.core.sources import PAUSED
 from treaty.metastore.ksqldb.commands import CommandRecord, CommandState, read_backup, take_all
-from treaty.metastore.ksqldb.importer import LEFT, UNCHANGED, ImportReport, import_state
+from treaty.metastore.ksqldb.importer import LEFT, PORTED, UNCHANGED, ImportReport, import_state
 from treaty.metastore.metastore import Metastore
 
 INCOMPLETE = 1
@@ -34,10 +35,10 @@ INCOMPLETE = 1
 def command(
     *, place: str, follow: bool, dry_run: bool, kafka_config: tuple[str, ...], registry: str, as_json: bool
 ) -> None:
-    """Take the streams, tables and types of a ksqlDB over, and suggest its queries for Spark.
+    """Take the streams, tables and types of a ksqlDB over, with its queries PAUSED and suggested for Spark.
 
     Import its schemas before: sources are bound to them. Nothing is written to ksqlDB or its topic. What an import has made has
-    the comment "from ksqlDB"; nothing else is changed, and a second run writes nothing.
+    the comment "from ksqlDB"; nothing else is changed, and a second run writes nothing. A server with --ddl off takes an import.
 
     \b
     Examples:
@@ -120,22 +121,21 @@ def _say(report: ImportReport, *, as_json: bool) -> None:
         screen.say(f"passed over, {one.place}: {one.reason}", "yellow", err=True)
     for query in report.queries:
         screen.say(
-            f"\nquery {query.query_id} of {query.name} is not taken:\n  {query.original}\na statement to begin with:"
+            f"\nquery {query.query_id} of {query.name} is {query.state}:\n  {query.original}\na statement to begin with:"
         )
         screen.say(f"  {query.suggestion};")
         for note in query.notes:
             screen.say(f"  note: {note}")
     left = sum(line.outcome == LEFT for line in report.lines)
     taken = len(report.lines) - left
-    screen.say(
-        f"\n{screen.format_count(taken, 'object')} taken, {left} not; {len(report.queries)} queries to be ported."
-    )
+    waiting = sum(query.state == PAUSED for query in report.queries)
+    screen.say(f"\n{screen.format_count(taken, 'object')} taken, {left} not; {waiting} queries to be ported.")
 
 
 def _say_changes(before: ImportReport, report: ImportReport, offset: int) -> None:
     """Print what a command has changed, and what is left because of it."""
     for line in report.lines:
-        if line.outcome != UNCHANGED and (line.outcome != LEFT or line not in before.lines):
+        if line.outcome not in {UNCHANGED, PORTED} and (line.outcome != LEFT or line not in before.lines):
             screen.say(f"{offset}: {line.kind} {line.name} {line.outcome} {line.reason}".rstrip())
     for record in report.passed[len(before.passed) :]:
         screen.say(f"passed over, {record.place}: {record.reason}", "yellow", err=True)

@@ -30,7 +30,7 @@ from treaty.core.messages.metastore import (
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import STATES, Source, SourceColumn
+from treaty.core.sources import RUNNING, STATES, Source, SourceColumn
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row, make_tombstone
@@ -156,6 +156,17 @@ def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine
     """Pause or resume the query of a source."""
     request = command.request
     key, there = find_source(view, request.name)
+    if there.query is None and there.imported is not None:
+        if request.state != RUNNING:
+            return Decision((), describe_stored(there))
+        raise NotPermitted.of(
+            "QUERY_NOT_PLANNED",
+            f"The query of {there.name} comes from another system, and nothing has planned it",
+            path="/state",
+            old=there.imported.original[:1000],
+            new=request.state,
+            allowed=f"replace it first, for example: {there.imported.suggestion[:2000]}",
+        )
     if there.query is None:
         raise InvalidSource.of(
             "QUERY_NONE",

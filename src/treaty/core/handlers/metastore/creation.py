@@ -24,7 +24,7 @@ from treaty.core.messages.metastore import (
 )
 from treaty.core.refusals import NotLatest, Refusal, TooLarge
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Incarnation, Source
+from treaty.core.sources import PAUSED, RUNNING, Incarnation, Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN
 from treaty.core.state.metastore.keys import SourceKey
 from treaty.core.state.metastore.tables import SOURCE
@@ -179,7 +179,8 @@ def _source(view: View, command: Command[CreateSource], defined: SourceDefinitio
     return Source(
         defined.kind, defined.name, defined.statement, defined.columns, sequence, defined.key, defined.value,
         defined.connector, defined.cluster, defined.place, defined.timestamp, defined.properties, defined.comment,
-        types_in(defined.columns), query=query, author=command.principal, time=command.time,
+        types_in(defined.columns), query=query, desired=RUNNING if defined.imported is None else PAUSED,
+        author=command.principal, time=command.time, imported=defined.imported,
     )  # fmt: skip
 
 
@@ -187,10 +188,17 @@ def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, the
     """The row of a source that is replaced: what it was created as stays, and its query continues or begins again."""
     query, previous = replaced_query(view, command, key, there, source)
     return replace(
-        source, generation=there.generation, query=query, previous=previous, desired=there.desired,
+        source, generation=there.generation, query=query, previous=previous, desired=_desired(there, source),
         protected=there.protected, former=there.former, revision=there.revision + 1, author=there.author, time=there.time,
         changed_by=command.principal, changed=command.time, extra=there.extra,
     )  # fmt: skip
+
+
+def _desired(there: Source, source: Source) -> str:
+    """An imported query is PAUSED, and so is the planned one that takes its place; a source without either is RUNNING."""
+    if source.imported is not None:
+        return PAUSED
+    return RUNNING if source.query is None else there.desired
 
 
 def same_definition(source: Source, there: Source) -> bool:

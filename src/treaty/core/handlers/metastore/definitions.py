@@ -8,7 +8,7 @@ from treaty.core.handlers.metastore.names import refuse_bad_name
 from treaty.core.messages.metastore import SourceDefinition
 from treaty.core.refusals import InvalidSource, TooLarge
 from treaty.core.schema import Pairs
-from treaty.core.sources import KINDS, TABLE_KIND, QueryPlan, SourceColumn
+from treaty.core.sources import KINDS, TABLE_KIND, ImportedQuery, QueryPlan, SourceColumn
 from treaty.core.state.metastore.keys import key_of_name
 
 CONNECTORS = ("kafka", "files", "delta", "iceberg")
@@ -48,9 +48,24 @@ def refuse_bad_definition(defined: SourceDefinition) -> None:
     refuse_unknown_columns(defined.columns, defined.timestamp, defined.properties)
     grouped = defined.query is not None and bool(defined.query.key)
     refuse_keyless(defined.name, defined.kind, defined.columns, grouped=grouped)
+    if defined.imported is not None:
+        _refuse_bad_import(defined, defined.imported)
     if defined.query is not None:
         _refuse_bad_query(defined.query)
         _refuse_unknown(defined.columns, "GROUP BY", defined.query.key, "/definition/query/key")
+
+
+def _refuse_bad_import(defined: SourceDefinition, imported: ImportedQuery) -> None:
+    """Raise the refusal of a query of another system that a definition can't have."""
+    if defined.query is not None or not imported.original:
+        raise InvalidSource.of(
+            "IMPORTED_QUERY",
+            f"{defined.name} has {'a planned query too' if defined.query else 'an imported query without a text'}",
+            path="/definition/imported",
+            allowed="an imported query with its text, or a planned one",
+        )
+    refuse_long_statement("".join((imported.original, imported.suggestion, *imported.notes)), "/definition/imported")
+    refuse_bad_name(imported.id or defined.name, "IMPORTED_QUERY", "/definition/imported/id")
 
 
 def refuse_unknown_columns(columns: Sequence[SourceColumn], timestamp: str, properties: Pairs) -> None:

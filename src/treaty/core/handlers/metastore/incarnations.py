@@ -121,7 +121,9 @@ def replaced_query(
             "ON_CHANGE", f"'{wanted[:100]}' says not what to do with a query that can't continue", path="/on_change", new=wanted,
             allowed=f"{EMPTY}, {BACKFILL}, or nothing",
         )  # fmt: skip
-    if old is None or new is None:
+    if old is None:  # an imported query is planned now, or there is none
+        return new, there.previous
+    if new is None:
         return old, there.previous
     kind, reasons = compare_plans(old.plan, new.plan)
     if kind == "same":

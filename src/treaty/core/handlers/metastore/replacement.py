@@ -29,7 +29,8 @@ def refuse_unlike_source(view: View, key: SourceKey, there: Source, source: Sour
         )
     if there.origin:
         raise of_bad_rows(there, "/definition/name")
-    if (there.query is None) is not (source.query is None):
+    ports_query = there.imported is not None and source.query is not None
+    if (there.query is None) is not (source.query is None) and not ports_query:
         raise NotPermitted.of(
             "SOURCE_REPLACE",
             f"{there.name} {'has no query' if there.query is None else 'has a query'}, and the new definition "

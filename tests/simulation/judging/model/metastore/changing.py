@@ -164,6 +164,10 @@ def _refuse_rename(past: Past, key: str, name: str) -> None:
 def set_source_state(past: Past, asking: Asking, request: m.SetSourceState) -> Yes:
     """PAUSE and RESUME: what is wanted of a query."""
     key, old = source_named(past, request.name)
+    if old.query is None and old.imported is not None:
+        if request.state == "RUNNING":
+            raise No(NotPermitted, "QUERY_NOT_PLANNED")
+        return Yes((), _stored(old))
     if old.query is None:
         raise No(InvalidSource, "QUERY_NONE")
     if request.state not in {"RUNNING", "PAUSED"}:

@@ -105,7 +105,7 @@ def _refuse_other_source(old: Source, definition: m.SourceDefinition) -> None:
         raise No(SourceExists, "SOURCE_KIND_DIFFERS")
     if old.origin:
         raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
-    if (old.query is None) != (definition.query is None):
+    if (old.query is None) != (definition.query is None) and (old.imported is None or definition.query is None):
         raise No(NotPermitted, "SOURCE_REPLACE")
 
 
@@ -130,7 +130,8 @@ def _source(
     new = Source(
         definition.kind, definition.name, definition.statement, definition.columns, past.sequence + 1, parts[0], parts[1],
         definition.connector, definition.cluster, definition.place, definition.timestamp, definition.properties,
-        definition.comment, types, author=asking.principal, time=asking.time,
+        definition.comment, types, author=asking.principal, time=asking.time, imported=definition.imported,
+        desired="PAUSED" if definition.imported else "RUNNING",
     )  # fmt: skip
     plan = definition.query
     if old is None:
@@ -138,7 +139,7 @@ def _source(
         return replace(new, query=begun)
     return replace(
         new, generation=old.generation, revision=old.revision + 1, author=old.author, time=old.time, origin=old.origin,
-        desired=old.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
+        desired=old.desired if plan is not None else new.desired, protected=old.protected, changed_by=asking.principal, changed=asking.time, query=old.query,
         previous=old.previous, former=old.former,
     )  # fmt: skip
 

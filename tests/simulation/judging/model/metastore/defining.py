@@ -31,7 +31,7 @@ from treaty.core.refusals import (
     TooLarge,
     TypeNotFound,
 )
-from treaty.core.sources import QueryPlan, SchemaPin, Source, SourceColumn, SourceRead
+from treaty.core.sources import ImportedQuery, QueryPlan, SchemaPin, Source, SourceColumn, SourceRead
 
 
 def refuse_bad_definition(definition: m.SourceDefinition) -> None:
@@ -48,9 +48,22 @@ def refuse_bad_definition(definition: m.SourceDefinition) -> None:
         raise No(TooLarge, "SOURCE_PROPERTIES")
     refuse_unknown_columns(definition.columns, definition.timestamp, definition.properties)
     refuse_keyless(definition.kind, definition.columns, definition.query)
+    if definition.imported is not None:
+        _refuse_bad_import(definition, definition.imported)
     if definition.query is not None:
         _refuse_bad_query(definition.query)
         _refuse_unknown(definition.columns, definition.query.key)
+
+
+def _refuse_bad_import(definition: m.SourceDefinition, imported: ImportedQuery) -> None:
+    """A query of another system has a text, and nothing has planned it."""
+    if definition.query is not None or not imported.original:
+        raise No(InvalidSource, "IMPORTED_QUERY")
+    texts = "".join([imported.original, imported.suggestion, *imported.notes])
+    if len(texts.encode("utf-8", "surrogatepass")) > limits.STATEMENT_BYTES:
+        raise No(TooLarge, "STATEMENT_BYTES")
+    if imported.id and not is_word(imported.id):
+        raise No(InvalidSource, "IMPORTED_QUERY")
 
 
 PSEUDO = {"_topic", "_partition", "_offset", "_timestamp", "_headers", "_schema_id"}

@@ -26,6 +26,8 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
     if request.on_change not in {"", "EMPTY", "BACKFILL"}:
         raise No(InvalidSource, "ON_CHANGE")
     plan = request.definition.query
+    if plan is not None and old.query is None:
+        return replace(new, query=Incarnation(past.sequence + 1, 1, plan, asking.principal, asking.time))
     if plan is None or old.query is None or _meaning(plan) == _meaning(old.query.plan):
         return new
     began, start, after, resumed = old.query.began, old.query.start, old.query.after, old.query.resumed
