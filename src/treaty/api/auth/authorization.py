@@ -87,11 +87,7 @@ class AuthorizedRegistry:
                 new=operation_name(request),
                 allowed="reads; send changes to a server that writes",
             )
-        if (
-            not self.ddl
-            and isinstance(request, (*DEFINITION_COMMANDS, RunScript))
-            and not _passes_without_ddl(request)
-        ):
+        if not self.ddl and isinstance(request, (*DEFINITION_COMMANDS, RunScript)) and not _passes_without_ddl(request):
             raise Forbidden.of(
                 "DDL_OFF",
                 "This server takes no statements that change streams, tables or types: it was started with --ddl off",

@@ -51,7 +51,7 @@ _LITERAL_ARRAY = re.compile(r"\bARRAY\s*\[([^\[\]]*)\]", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Suggestion:
+class SuggestedBody:
     """A body on its way from ksqlDB's words to Spark's, with what it leaves open."""
 
     body: str
@@ -88,10 +88,10 @@ def _print_create(source: KsqlSource, body: str) -> str:
     return f"CREATE OR REPLACE {source.kind} {quote(source.name)} WITH ({', '.join(words)}) AS {body}"
 
 
-def suggest_body(text: str, streams: set[str]) -> Suggestion:
+def suggest_body(text: str, streams: set[str]) -> SuggestedBody:
     """Return the SELECT of a statement in Spark's words. `streams` are the names of streams in capitals; other sources are tables."""
     start = re.search(r"\bSELECT\b", text, re.IGNORECASE)
-    found = Suggestion(_EMIT.sub("", text[start.start() :].strip().rstrip(";").strip() if start else text))
+    found = SuggestedBody(_EMIT.sub("", text[start.start() :].strip().rstrip(";").strip() if start else text))
     plain = "".join(_QUOTED.split(found.body)[::2])
     found.notes += [note for pattern, note in NOTES.items() if re.search(pattern, plain, re.IGNORECASE)]
     _write_window(found)
@@ -124,7 +124,7 @@ def _write_source(match: re.Match[str], streams: set[str], delay: str) -> str:
     return f"{match[1]} {'STREAM ' if is_stream else ''}{match[2]}{mark}{match[3] or ''}"
 
 
-def _write_window(found: Suggestion) -> None:
+def _write_window(found: SuggestedBody) -> None:
     """Move a window into GROUP BY, with a watermark of its grace period."""
     window = _WINDOW.search(found.body)
     if window is None:
@@ -157,7 +157,7 @@ def _write_window(found: Suggestion) -> None:
     )
 
 
-def _write_within(found: Suggestion) -> None:
+def _write_within(found: SuggestedBody) -> None:
     """Write WITHIN of a join of two streams as a condition on their times, with watermarks on both sides."""
     within = _WITHIN.search(found.body)
     if within is None:

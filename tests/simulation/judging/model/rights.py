@@ -300,16 +300,6 @@ def on_source(permission: str) -> Callable[[Any], list[Need]]:
     return lambda request: [Need((permission,), source=_key(request.name))]
 
 
-def importable(needs: Callable[[Any], list[Need]]) -> Callable[[Any], list[Need]]:
-    """What is needed, and importing where an import asks."""
-
-    def with_import(request: Any) -> list[Need]:
-        name = request.definition.name if isinstance(request, m.CreateSource) else request.name
-        return needs(request) + ([Need(("import",), source=_key(name))] if request.importer else [])
-
-    return with_import
-
-
 def some_source(permission: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need((permission,), source="*")]
 

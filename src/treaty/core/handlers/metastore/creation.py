@@ -188,13 +188,13 @@ def _as_replaced(view: View, command: Command[CreateSource], key: SourceKey, the
     """The row of a source that is replaced: what it was created as stays, and its query continues or begins again."""
     query, previous = replaced_query(view, command, key, there, source)
     return replace(
-        source, generation=there.generation, query=query, previous=previous, desired=_desired(there, source),
+        source, generation=there.generation, query=query, previous=previous, desired=_find_state(there, source),
         protected=there.protected, former=there.former, revision=there.revision + 1, author=there.author, time=there.time,
         changed_by=command.principal, changed=command.time, extra=there.extra,
     )  # fmt: skip
 
 
-def _desired(there: Source, source: Source) -> str:
+def _find_state(there: Source, source: Source) -> str:
     """An imported query is PAUSED, and so is the planned one that takes its place; a source without either is RUNNING."""
     if source.imported is not None:
         return PAUSED

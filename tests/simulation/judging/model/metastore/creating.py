@@ -1,6 +1,8 @@
 """CREATE: a source comes into being, or has another definition from now on."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import SourceChanged
@@ -21,6 +23,7 @@ from tests.simulation.judging.model.metastore.restarting import with_next_query
 from tests.simulation.judging.model.metastore.state import key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import NotLatest, NotPermitted, SourceExists, TooLarge
@@ -38,6 +41,16 @@ _BAD = (
 )
 BAD_COLUMNS = tuple(SourceColumn(name, kind, nullable=name != "code") for name, kind in _BAD)
 """What is kept of a row that could not be read."""
+
+
+def importable(needs: Callable[[Any], list[Need]]) -> Callable[[Any], list[Need]]:
+    """What is needed, and importing where an import asks."""
+
+    def with_import(request: Any) -> list[Need]:
+        name = request.definition.name if isinstance(request, m.CreateSource) else request.name
+        return needs(request) + ([Need(("import",), source=key_of(name))] if request.importer else [])
+
+    return with_import
 
 
 def create_source(past: Past, asking: Asking, request: m.CreateSource) -> Yes:

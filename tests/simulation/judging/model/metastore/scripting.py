@@ -23,13 +23,13 @@ from treaty.core.refusals import Conflicting, InvalidSource, NotFound, NotLatest
 Decide = Callable[[Past, Asking, Any], Yes]
 Needs = Callable[[Any], list[rights.Need]]
 OF_MEMBERS: Mapping[type, tuple[Decide, Needs, str]] = {
-    m.CreateSource: (creating.create_source, rights.of_create_source, "stored"),
+    m.CreateSource: (creating.create_source, creating.importable(rights.of_create_source), "stored"),
     m.ChangeSource: (changing.change_source, rights.of_change_source, "stored"),
     m.SetSourceState: (changing.set_source_state, rights.on_source("pause"), "stored"),
-    m.DropSource: (dropping.drop_source, rights.on_source("delete"), "dropped"),
+    m.DropSource: (dropping.drop_source, creating.importable(rights.on_source("delete")), "dropped"),
     m.UndropSource: (restoring.undrop_source, rights.on_source("register"), "stored"),
-    m.CreateType: (typing_names.create_type, rights.on_source("register"), "type_stored"),
-    m.DropType: (typing_names.drop_type, rights.on_source("delete"), "type_dropped"),
+    m.CreateType: (typing_names.create_type, creating.importable(rights.on_source("register")), "type_stored"),
+    m.DropType: (typing_names.drop_type, creating.importable(rights.on_source("delete")), "type_dropped"),
 }
 OF_QUESTIONS: Mapping[type, tuple[Decide, Needs, str]] = {
     m.DescribeSource: (telling.describe_source, rights.on_source("read"), "source"),
