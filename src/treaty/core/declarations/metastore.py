@@ -8,8 +8,6 @@ from treaty.core.declarations.operation import REGISTER_LIMITS, Operation, is_al
 from treaty.core.handlers.metastore import (
     changes,
     creation,
-    deleted_topics,
-    destinations,
     drops,
     planners,
     planning_jobs,
@@ -19,6 +17,7 @@ from treaty.core.handlers.metastore import (
     scripts,
     types,
 )
+from treaty.core.handlers.metastore.places import deleted_topics, destinations
 from treaty.core.messages import deleted_topics as t
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p

@@ -23,7 +23,7 @@ from treaty.core.handlers.metastore.names import (
     source_key,
 )
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
-from treaty.core.handlers.metastore.places import expired_rows, topic_of, topic_with
+from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.restarts import restart_query
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns

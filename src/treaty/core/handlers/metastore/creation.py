@@ -9,10 +9,10 @@ from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, 
 from treaty.core.handlers.metastore.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
-from treaty.core.handlers.metastore.places import KAFKA, expired_rows, refuse_reserved_topic, topic_with
+from treaty.core.handlers.metastore.places.sinks import refuse_unfit_place
+from treaty.core.handlers.metastore.places.topics import KAFKA, expired_rows, refuse_reserved_topic, topic_with
 from treaty.core.handlers.metastore.reads import refuse_unfit_reads
 from treaty.core.handlers.metastore.replacement import refuse_read_columns, refuse_unlike_source
-from treaty.core.handlers.metastore.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import (

@@ -18,9 +18,9 @@ from treaty.core.handlers.metastore.closure import (
     walk_closure,
 )
 from treaty.core.handlers.metastore.creation import refuse_unexpected
-from treaty.core.handlers.metastore.deleted_topics import due_of, refuse_many_deleted
 from treaty.core.handlers.metastore.names import find_source, refuse_other_kind, source_key
-from treaty.core.handlers.metastore.places import expired_rows, refuse_reserved_topic, topic_of, topic_with
+from treaty.core.handlers.metastore.places.deleted_topics import due_of, refuse_many_deleted
+from treaty.core.handlers.metastore.places.topics import expired_rows, refuse_reserved_topic, topic_of, topic_with
 from treaty.core.handlers.metastore.reads import digest_reads
 from treaty.core.handlers.metastore.types import digest_types
 from treaty.core.messages.metastore import DropSource, SourcesDropped

@@ -10,7 +10,7 @@ from treaty.core.handlers.metastore.definitions import types_in
 from treaty.core.handlers.metastore.incarnations import keep_previous, refuse_backfill
 from treaty.core.handlers.metastore.names import find_source
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows
+from treaty.core.handlers.metastore.places.topics import expired_rows
 from treaty.core.handlers.metastore.reads import read_again
 from treaty.core.handlers.metastore.replacement import refuse_cycle, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_unfit_columns

@@ -15,9 +15,9 @@ from treaty.core.handlers.metastore.names import (
     source_key,
 )
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
-from treaty.core.handlers.metastore.places import expired_rows, topic_with
+from treaty.core.handlers.metastore.places.sinks import refuse_unfit_place
+from treaty.core.handlers.metastore.places.topics import expired_rows, topic_with
 from treaty.core.handlers.metastore.reads import read_again
-from treaty.core.handlers.metastore.sinks import refuse_unfit_place
 from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
 from treaty.core.refusals import SourceNotFound

@@ -19,7 +19,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.closure import describe_step, may_see, source_used, walk_closure
 from treaty.core.handlers.metastore.definitions import column_type
 from treaty.core.handlers.metastore.names import find_type, refuse_bad_name, refuse_taken_type, type_key, type_not_found
-from treaty.core.handlers.metastore.places import expired_rows
+from treaty.core.handlers.metastore.places.topics import expired_rows
 from treaty.core.messages.metastore import (
     CreateType,
     DescribeType,

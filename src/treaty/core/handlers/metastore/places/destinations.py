@@ -8,8 +8,8 @@ from treaty.core.access.rights import TopicPart
 from treaty.core.access.source_permissions import on_path
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.names import find_source, source_key
-from treaty.core.handlers.metastore.places import FILES, KAFKA, refuse_reserved_topic
-from treaty.core.handlers.metastore.sinks import find_writer
+from treaty.core.handlers.metastore.places.sinks import find_writer
+from treaty.core.handlers.metastore.places.topics import FILES, KAFKA, refuse_reserved_topic
 from treaty.core.messages.metastore import GetDestination, SourceFound
 from treaty.core.refusals import InvalidSource
 from treaty.core.schema_engine import SchemaEngine

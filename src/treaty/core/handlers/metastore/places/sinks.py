@@ -8,7 +8,7 @@ from treaty.core.access.rights import Access
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.names import source_key
-from treaty.core.handlers.metastore.places import topic_of
+from treaty.core.handlers.metastore.places.topics import topic_of
 from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import SOURCE_BY_PATH, SOURCE_BY_READ, reads_of

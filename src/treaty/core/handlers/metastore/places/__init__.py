@@ -1,0 +1,1 @@
+"""Where sources stand: topics and folders, what writes there, and topics that go."""
