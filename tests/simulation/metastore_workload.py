@@ -190,13 +190,7 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         connector = connector if there is None or there.query is None or len(ask.pasts) % 9 == 0 else there.connector
     columns = columns if there is None or ask.often(0.6) else there.columns
     return m.SourceDefinition(
-        name,
-        kind,
-        statement,
-        columns,
-        ask.part() if ask.often(0.3) else None,
-        ask.part(),
-        connector,
+        name, kind, statement, columns, ask.part() if ask.often(0.3) else None, ask.part(), connector,
         "main" if ask.often(0.9) else "other",
         place,
         properties=(("RETENTION", "1"),) if ask.often(0.3) else (),
@@ -204,7 +198,7 @@ def definition(ask: SourceAsker, name: str) -> m.SourceDefinition:
         query=ask.plan(columns) if queried else None,
         bad_rows=ask.often(0.15),
         imported=ImportedQuery("CSAS", notes=("n",)) if (not queried and ask.often(0.1)) or ask.often(0.01) else None,
-    )
+    )  # fmt: skip
 
 
 def schema(ask: SourceAsker) -> q.Register:
