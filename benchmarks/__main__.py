@@ -27,6 +27,7 @@ MODULES = {
     "abuse": "requests served and the longest turn of the event loop while hostile clients are at work, beside the quiet server",
     "loop": "the longest turn of the event loop: all routes with 100,000 subjects, and schemas that are made to cost much",
     "search": "the search index: schemas indexed for each second of CPU, bytes for each, and searches of few and of very many hits",
+    "pages": "pages over a million schemas: CPU and bytes of each kind, hot reads and memory beside them",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",
@@ -35,7 +36,7 @@ MODULES = {
     "events": "self-describing events on Spark: validated, and shredded, beside a job that only carries them through Python workers",
 }
 """Modules of this package with a function `run`, and what they measure."""
-BY_NAME = {"abuse", "http_large", "million", "loop"}
+BY_NAME = {"abuse", "http_large", "million", "loop", "pages"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
 OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "wide": ("rows", "width"), "events": ("rows", "part")}

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import time
+import urllib.error
 from collections.abc import Iterator
 
 import pytest
@@ -123,3 +125,49 @@ def test_a_change_is_tried_shown_and_made(chromium: Browser, server: Running, sc
     page.click("text=Try it")
     assert "It would be refused" in page.inner_text("#verdict")
     assert "READER_FIELD_MISSING_DEFAULT_VALUE" in page.inner_text(".sides")
+
+
+def test_the_five_questions_are_answered_in_a_few_clicks(chromium: Browser, server: Running) -> None:
+    page, clicks = open_page(chromium), dict[str, int]()
+
+    def ask(question: str, *steps: str) -> None:
+        page.goto(f"{server.base}/ui/")
+        for step in steps:
+            page.click(step)
+        clicks[question] = len(steps)
+
+    page.goto(f"{server.base}/ui/")
+    wait_for_search(server)
+    page.fill(".find input", "field:*mail*")
+    page.press(".find input", "Enter")
+    page.click("text=flights-value")
+    assert "PII" in page.inner_text("table.fields"), "which subjects have a field with an e-mail address?"
+    assert "Read by" in page.inner_text("table.fields"), "who reads this field?"
+    ask("why was it refused?", "text=Why is my schema refused?")
+    page.fill("input[name=subject]", "flights-value")
+    page.fill(
+        "textarea[name=text]",
+        json.dumps({"type": "record", "name": "Flight", "fields": [{"name": "gate", "type": "int"}]}),
+    )
+    page.click("button:has-text('Try it')")
+    assert "It would be refused" in page.inner_text("#verdict")
+    assert "READER_FIELD_MISSING_DEFAULT_VALUE" in page.inner_text("main")
+    ask("may I delete this?", "text=May I delete this?", "main >> text=money", "main >> text=Delete")
+    assert "It would be refused" in page.inner_text("main")
+    ask("what changed last week?", "text=What changed last week?", "text=what changed >> nth=0")
+    assert "FIELD_ADDED" in page.inner_text("main")
+    assert max(clicks.values()) <= 3
+    page.context.close()
+
+
+def wait_for_search(server: Running) -> None:
+    """Wait until the index of a server has what was registered."""
+    ends = time.monotonic() + 30
+    while time.monotonic() < ends:
+        try:
+            if server.get("/treaty/v1/search?q=field:delay")["hits"]:
+                return
+        except urllib.error.HTTPError:
+            pass
+        time.sleep(0.2)
+    pytest.fail("the search index has not come up to date in 30 s")

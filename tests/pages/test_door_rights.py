@@ -145,6 +145,10 @@ def test_what_the_api_refuses_shows_nowhere_and_what_it_answers_shows(tmp_path: 
                     f"compare?right={quoted}@2",
                 ):
                     assert mark in (await browser.follow(address, who)).html, address
+        moved = await browser.see("subjects", who, tag="PII")
+        assert moved.address.startswith(
+            "http://test/ui/" + ("search" if caller in {"root", "own", "wide", "team", "vendor"} else "subjects")
+        )
         for name, column in COLUMNS.items():
             if readable[column]:
                 assert column in (await browser.follow(f"source?name={name}", who)).html

@@ -10,7 +10,10 @@ from treaty.core.messages.transfers import ImportSubject, ImportVersion
 from treaty.core.names import subject_of
 from treaty.core.requests import Scope, SetMode
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.registry import find_formats
 from treaty.web.pages.application import PAGES
+from treaty.web.schemas.fields import read_notes
 
 LEGACY = '{"type": "record", "name": "L", "fields": [{"name": "a", "type": "int"}]}'
 
@@ -209,3 +212,30 @@ def test_fields_of_a_referred_record_have_its_types_and_tags(tell: Tell) -> None
         assert "mail string STRING StringType() no PII" in page.text
 
     tell(story)
+
+
+def test_fields_of_messages_have_their_declared_types() -> None:
+    text = """syntax = "proto3";
+package acme;
+message Parcel {
+  string id = 1;
+  repeated Stop stops = 2;
+  map<string, Stop> by = 3;
+  oneof x { Other y = 5; }
+  message Stop { string city = 1; .acme.Parcel next = 2; }
+}
+message Other { int32 n = 1; }
+"""
+    form = find_formats().find("PROTOBUF")
+    assert form is not None
+    types = read_notes(form, ResolvedSchema("PROTOBUF", text)).types
+    wanted = {
+        "id": "string",
+        "stops": "repeated Stop",
+        "stops.city": "string",
+        "by": "map<string, Stop>",
+        "by.city": "string",
+        "y": "Other",
+        "y.n": "int32",
+    }
+    assert {path: types[path] for path in wanted} == wanted

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from treaty.core.answers import VersionFound
 from treaty.core.messages.groups import GetSubject
+from treaty.core.messages.search import Search
 from treaty.core.names import EVERYWHERE, Subject, subject_of
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import Denied, NotOffered, Refusal, Unavailable
 from treaty.core.requests import ListContexts, ListSchemas, Visible
 from treaty.formats.registry import find_formats
-from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
+from treaty.web.pages.page import ROWS, PageError, PageMoved, PageRequest, WebPage
 from treaty.web.pages.templates import link_to
 
 LOOKED_AT = 500
@@ -64,6 +65,11 @@ class SubjectFilter:
         return " ".join(f"{name}:{print_value(value)}" for name, value in terms if value)
 
 
+async def has_search(request: PageRequest) -> bool:
+    """Return whether the server answers searches now."""
+    return await request.ask_or_none(Search("kind:subject", limit=1), NotOffered, Unavailable, Denied) is not None
+
+
 def print_value(text: str) -> str:
     """Return a value as a search has it: between quotes where it has blanks; it has no quotes itself."""
     text = text.replace('"', "*")
@@ -77,9 +83,11 @@ def tags_of(version: VersionFound) -> list[str]:
     return sorted(inside | beside)
 
 
-async def show_subjects(request: PageRequest) -> WebPage:
-    """Show a page of subjects with their latest versions."""
+async def show_subjects(request: PageRequest) -> WebPage | PageMoved:
+    """Show a page of subjects with their latest versions. Tags inside of texts are in the search index, which answers for them."""
     subject_filter = read_filter(request)
+    if subject_filter.tag and subject_filter.visible != "all" and await has_search(request):
+        return PageMoved(link_to("search", q=f"kind:subject {subject_filter.as_search}"))
     after = (request.raw("after"), 0) if request.raw("after") else None
     rows: list[VersionFound] = []
     looked, last = 0, after

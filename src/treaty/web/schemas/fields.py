@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from treaty.core.refusals import RegistryError
@@ -121,6 +122,12 @@ def spark_type(kind: ColumnType) -> str:
 # ------------------------------------------------------------------------------------------ the text's own words
 
 
+Noted = tuple[str, str, tuple[str, ...]]
+"""The dotted way to a field, its type, its tags."""
+NOTED = 20_000
+"""Fields of one schema whose types and tags are read."""
+
+
 def read_notes(form: Format[Any], resolved: ResolvedSchema) -> FieldNotes:
     """Return types and tags of the fields of a text, by the dotted way to them."""
     if resolved.format == "AVRO":
@@ -130,13 +137,38 @@ def read_notes(form: Format[Any], resolved: ResolvedSchema) -> FieldNotes:
     if form.elements is None:
         return FieldNotes({}, {})
     lines = resolved.text.split("\n")
-    model = form.parse(resolved, False)
-    types = {}
-    for one in form.elements(model):
+    elements = list(form.elements(form.parse(resolved, False)))
+    fields: dict[str, dict[str, str]] = {}
+    for one in elements:
         if one.kind == "field" and 0 < one.line <= len(lines):
-            declared = lines[one.line - 1][max(0, one.column - 1) :].partition(one.name)[0].strip()
-            types[one.full] = declared[:TYPE_CHARACTERS]
-    return FieldNotes(types, {})
+            declared = lines[one.line - 1][max(0, one.column - 1) :].partition(f" {one.name}")[0].strip()
+            fields.setdefault(one.full.rpartition(".")[0], {})[one.name] = declared[:TYPE_CHARACTERS]
+    root = next((one.full for one in elements if one.kind == "type"), "")
+    return _notes_of(_walk_declared(root, "", fields, 0))
+
+
+def _walk_declared(message: str, way: str, fields: Mapping[str, Mapping[str, str]], depth: int) -> Iterator[Noted]:
+    """Walk through the fields of a message; `fields` are declared types by the full names of messages and the names of fields."""
+    if depth > DEPTH:
+        return
+    for name, declared in fields.get(message, {}).items():
+        path = f"{way}.{name}" if way else name
+        yield path, declared, ()
+        kind = declared.removesuffix(">").replace(",", " ").split()[-1:]  # the value of a map, what a list repeats
+        inner = _find_message(message, "".join(kind), fields)
+        if inner:
+            yield from _walk_declared(inner, path, fields, depth + 1)
+
+
+def _find_message(around: str, name: str, fields: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the full name of a message that is named inside another one: the innermost of that name; empty without one."""
+    if name.startswith("."):
+        return name[1:] if name[1:] in fields else ""
+    while around:
+        if f"{around}.{name}" in fields:
+            return f"{around}.{name}"
+        around = around.rpartition(".")[0]
+    return name if name in fields else ""
 
 
 def _referred_texts(resolved: ResolvedSchema) -> Iterator[Any]:
@@ -153,12 +185,10 @@ def _referred_texts(resolved: ResolvedSchema) -> Iterator[Any]:
 
 REFERRED = 200
 """Texts that a schema refers to, directly or not, in which the types of its fields are looked for."""
-Noted = tuple[str, str, tuple[str, ...]]
-"""The dotted way to a field, its type, its tags."""
 
 
 def _notes_of(noted: Iterator[Noted]) -> FieldNotes:
-    rows = list(noted)
+    rows = list(islice(noted, NOTED))
     return FieldNotes({way: kind for way, kind, _ in rows}, {way: tags for way, _, tags in rows if tags})
 
 
