@@ -11,6 +11,7 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.messages import metastore as m
+from treaty.core.messages.scripts import RunScript, ScriptMember
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions
 from treaty.metastore import Metastore
@@ -237,3 +238,10 @@ def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
     assert (refused.value.reason.rule, sequence_of(one)) == ("SCRIPT_RUNNING", before)
     Metastore(one.registry).run(f"{files.format('a')};\n{STREAM.format('b')}", atomic=True)
     assert names_of(one) == ["a", "a_bad", "b"]
+
+
+def test_two_queries_are_not_restarted_in_one_commit(one: Connection) -> None:
+    members = tuple(ScriptMember(change=m.ChangeSource(name, restart="reset")) for name in ("a", "b"))
+    with pytest.raises(Refusal, match="told apart") as refused:
+        one.ask(RunScript(members))
+    assert refused.value.reason.rule == "SCRIPT_RUNNING"

@@ -125,6 +125,9 @@ def refuse_bad_script(members: Sequence[ScriptMember]) -> None:
                 "SCRIPT_QUERY", "A query is planned over sources that are there, and is no part of a script in one commit",
                 path=path, new=member.create.definition.name, allowed="CREATE … AS after the script, by itself",
             )  # fmt: skip
+    restarted = [member.change.name for member in members if member.change is not None and member.change.restart]
+    if len(restarted) > 1:
+        raise _refusal_of_running(restarted[0], restarted[1])
 
 
 def _writes_nothing(command: Any) -> bool:
@@ -149,6 +152,15 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
     return tuple(answers)
 
 
+def _refusal_of_running(first: str, second: str) -> InvalidSource:
+    return InvalidSource.of(
+        "SCRIPT_RUNNING",
+        f"{first} and {second} would begin to run in one commit, and what runs is told apart by the commit that began it",
+        path="/members", old=first, new=second,
+        allowed="at most one stream of bad rows, one UNDROP of a query and one restart in a script of one commit; the others by statements of their own",
+    )  # fmt: skip
+
+
 def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
     """Raise the refusal of two sources that run and would have one generation: assignments and places of data are named by it."""
     running: dict[tuple[str, int], str] = {}
@@ -159,12 +171,7 @@ def _refuse_parts_of_equal_generation(stage: StagedView) -> None:
         for part in parts_of(source):
             other = running.setdefault((part, source.generation), source.name)
             if other != source.name:
-                raise InvalidSource.of(
-                    "SCRIPT_RUNNING",
-                    f"{other} and {source.name} would begin to run in one commit, and what runs is told apart by the commit that began it",
-                    path="/members", old=other, new=source.name,
-                    allowed="at most one stream of bad rows, or one UNDROP of a query, in a script of one commit; the others by statements of their own",
-                )  # fmt: skip
+                raise _refusal_of_running(other, source.name)
 
 
 def _at_place(refused: Refusal, place: int) -> Refusal:

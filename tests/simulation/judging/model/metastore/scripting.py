@@ -82,6 +82,8 @@ def _refuse_bad(members: Sequence[t.ScriptMember]) -> None:
             raise No(InvalidSource, "SCRIPT_MEMBER")
         if member.create is not None and member.create.definition.query is not None:
             raise No(InvalidSource, "SCRIPT_QUERY")
+    if sum(bool(member.change and member.change.restart) for member in members) > 1:
+        raise No(InvalidSource, "SCRIPT_RUNNING")
 
 
 def _writes_nothing(command: Any) -> bool:
