@@ -192,6 +192,14 @@ def test_a_stream_of_bad_rows_that_is_dropped_alone_is_assigned_to_nobody(there:
     assert there.ask(ReleaseRunner("r1", one.epoch)).answer.released == 0
 
 
+def test_the_table_of_queries_says_who_has_each(there: Connection) -> None:
+    first = lease(there, "r1")
+    take(there, first, part(there, "late"))
+    second = lease(there, "r1", "another", first.epoch)
+    (result,) = Metastore(there.registry).run("SELECT source, runner, epoch FROM treaty.queries ORDER BY source")
+    assert result.rows == (("late", "r1", second.epoch), ("lost", None, None))
+
+
 def test_a_replaced_or_renamed_source_keeps_its_runner(there: Connection) -> None:
     one = lease(there, "r1")
     take(there, one, part(there, "late"))

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import Dependent, DroppedListed, ListDropped, ListSources, ListTypes
+from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.requests import Request
 from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name
@@ -30,6 +31,13 @@ def list_upstreams() -> Exchange[tuple[tuple[str, str, Dependent], ...]]:
         for used in one.types
     ]
     return tuple(found)
+
+
+def list_fed_queries() -> Exchange[tuple[tuple[FedQuery, ...], dict[str, FedRunner]]]:
+    """Return all that is run, by key, and the runners by name."""
+    first = yield from request_answer(ListQueries())
+    more = (yield from _all_pages(ListQueries(after=first.last), lambda page: page.queries)) if first.last else ()
+    return (*first.queries, *more), {one.name: one for one in first.runners}
 
 
 def list_types() -> Exchange[tuple[StoredType, ...]]:

@@ -10,8 +10,8 @@ from treaty.core.limits import RESULT_ROWS
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, TooLarge
 from treaty.core.requests import ListSchemas, ListSubjects
-from treaty.core.sources import Source
-from treaty.metastore.execution.pages import list_sources, list_types, list_upstreams
+from treaty.core.sources import QUERY, Source
+from treaty.metastore.execution.pages import list_fed_queries, list_sources, list_types, list_upstreams
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.sql.statements import SelectStatement
 from treaty.metastore.sql.values import ColumnCondition
@@ -143,16 +143,20 @@ def _select_types() -> Exchange[ResultRows]:
 
 
 def _select_queries() -> Exchange[ResultRows]:
-    listing = ResultRows(
-        ("source", "kind", "state", "generation", "incarnation", "revision", "output_mode", "engine", "body")
-    )
-    for source in (yield from list_sources(queries=True)):
-        query = source.query
-        assert query is not None, "the list has sources with a query alone"
+    """Return the queries, with the runner that has each (null: none) and the epoch of its lease."""
+    columns = ("source", "kind", "state", "generation", "incarnation", "revision", "output_mode", "engine")
+    listing = ResultRows((*columns, "runner", "epoch", "body"))
+    queries, runners = yield from list_fed_queries()
+    for fed in queries:
+        source, query = fed.source, fed.source.query
+        if query is None:
+            continue
         plan = query.plan
+        runner = next((one.runner for one in fed.assigned if one.part == QUERY), None)
+        lease = runners.get(runner or "")
         listing.add(
             source.name, source.kind, source.desired, source.generation, query.began, query.revision, plan.output_mode, plan.engine,
-            plan.body,
+            runner, None if lease is None else lease.epoch, plan.body,
         )  # fmt: skip
     return listing
 
