@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from confluent_kafka import Producer
 
+from tests.real.running import start
 from tests.servers.kafka import Kafka
 from treaty import connect
+from treaty.core.refusals import Forbidden
 from treaty.metastore import Metastore
 
 FORMATS = {"keyFormat": {"format": "KAFKA"}, "valueFormat": {"format": "AVRO"}}
@@ -62,6 +65,60 @@ def test_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: Kafk
     assert names(url) == sorted(f"S{number}" for number in range(1, 12))
     said = (tmp_path / "stdout").read_text("utf-8")
     assert [said.count(f"STREAM S{number} taken") for number in range(2, 12)] == [1] * 10
+
+
+def test_two_servers_are_switched_from_ksqldb_without_downtime(kafka: Kafka, tmp_path: Path) -> None:
+    """KLIP-18's three steps: the topic is followed, servers are bounced with --ddl off, and bounced again when ksqlDB is quiet.
+
+    While ksqlDB writes, one server at least answers at any time; each of its statements is here once, and statements of clients are
+    refused until the third step.
+    """
+    topic, log = (
+        kafka.topic(f"_confluent-ksql-{uuid4().hex}_command_topic"),
+        f"kafka://{kafka.bootstrap}/log-{uuid4().hex}",
+    )
+    produce(kafka, topic, stream("S0"))
+    options = ("--log", log)
+    servers = [start(tmp_path, *options) for _ in range(2)]
+    urls = [one.base for one in servers]
+    command = [
+        sys.executable, "-m", "treaty.cli.main", "metastore", "import", "--from", f"kafka://{kafka.bootstrap}/{topic}", "--follow",
+        "--registry", ",".join(urls),
+    ]  # fmt: skip
+    said = tmp_path / "stdout"
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+    try:
+        wait_for(said, "following")
+        number = 0
+        for place in range(2):
+            servers[place].stop()
+            produce(kafka, topic, *(stream(f"S{number + more}") for more in range(1, 6)))
+            number += 5
+            wait_for(said, f"STREAM S{number} taken")
+            servers[place] = start(tmp_path, *options, "--ddl", "off", port=int(urls[place].rpartition(":")[2]))
+        for url in urls:
+            with connect(url) as connection, pytest.raises(Forbidden, match="--ddl off"):
+                Metastore(connection.registry).run("CREATE TYPE t AS INT")
+        produce(kafka, topic, stream(f"S{number + 1}"), {"@type": "dropSourceV1", "sourceName": "`S0`"})
+        wait_for(said, "STREAM S0 dropped")
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        for place, url in enumerate(urls):
+            servers[place].stop()
+            assert names(urls[1 - place]) == sorted(f"S{one}" for one in range(1, number + 2))
+            servers[place] = start(tmp_path, *options, port=int(url.rpartition(":")[2]))
+        with connect(urls[0]) as connection:
+            Metastore(connection.registry).run("CREATE TYPE t AS INT")
+    finally:
+        process.kill()
+        process.wait(30)
+        for one in servers:
+            one.stop()
+    text = said.read_text("utf-8")
+    assert [text.count(f"STREAM S{one} taken") for one in range(1, number + 2)] == [1] * (number + 1)
 
 
 def wait_for(path: Path, words: str) -> None:
