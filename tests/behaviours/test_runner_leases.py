@@ -225,3 +225,16 @@ def test_runners_need_the_right_to_plan(there: Connection) -> None:
     assert refused(there, AssignQueries("r1", one.epoch, (lost,)), planner) == (Forbidden, "RIGHTS")
     assert refused(there, AssignQueries("r1", one.epoch, (), (lost,)), planner) == (Forbidden, "RIGHTS")
     assert refused(there, AssignQueries("r1", one.epoch), reader) == (Forbidden, "RIGHTS")
+
+
+def test_queries_are_shown_with_their_runners(there: Connection) -> None:
+    held = lease(there, "r1", address="http://127.0.0.1:9465")
+    there.ask(AssignQueries("r1", held.epoch, (part(there, "late"),)))
+    listing = Metastore(there.registry).run_one("SHOW QUERIES EXTENDED")
+    rows = [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+    found = {row["source"]: (row["part"], row["reads"], row["runner"], row["address"]) for row in rows}
+    assert found == {
+        "flights_bad": ("bad", "flights", "", ""),
+        "late": ("query", "flights", "r1", "http://127.0.0.1:9465"),
+        "lost": ("query", "flights", "", ""),
+    }

@@ -20,7 +20,7 @@ from treaty.spark.planner.questions import QueryBody, ReadableSource
 from treaty.spark.runner.once import OnceRunner, QueryReport
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.part_status import PartStatus
-from treaty.spark.runner.service.runner import QueryRunner, RunnerEvents
+from treaty.spark.runner.service.runner import QueryRunner, RunnerEvents, RunnerPlace
 
 PATIENCE = 300
 """Seconds until a test gives up waiting for what must come; no result depends on it."""
@@ -102,14 +102,14 @@ def until(condition: Callable[[], bool], runner: QueryRunner) -> None:
 
 @contextmanager
 def running(
-    place: Place, seen: list[PartStatus] | None = None, checkpoints: str = "_checkpoints"
+    place: Place, seen: list[PartStatus] | None = None, checkpoints: str = "_checkpoints", name: str = "one"
 ) -> Iterator[QueryRunner]:
     """A runner that works until the block ends, and then has drained."""
     states: list[PartStatus] = [] if seen is None else seen
     starter = QueryStarter(place.spark, place.registry.registry, place.root, str(place.root / checkpoints))
-    runner = QueryRunner("one", starter, RunnerEvents(states.append))
+    runner = QueryRunner(starter, RunnerEvents(states.append))
     ending = Event()
-    thread = Thread(target=runner.run, args=(ending,))
+    thread = Thread(target=runner.run, args=(RunnerPlace(name, place.root), ending))
     thread.start()
     try:
         yield runner

@@ -10,10 +10,10 @@ from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import ListSubjects
-from treaty.core.sources import Source
+from treaty.core.sources import BAD, QUERY, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name
-from treaty.metastore.execution.pages import list_dropped, list_sources, list_types
+from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.execution.topic_statements import describe_topic, show_topics
@@ -58,7 +58,9 @@ def _show_types(_statement: ShowStatement) -> Exchange[ResultRows]:
     return listing
 
 
-def _show_queries(_statement: ShowStatement) -> Exchange[ResultRows]:
+def _show_queries(statement: ShowStatement) -> Exchange[ResultRows]:
+    if statement.extended:
+        return (yield from _show_fed_queries())
     listing = ResultRows(("source", "kind", "state", "reads", "incarnation", "body"))
     for source in (yield from list_sources()):
         query = source.query
@@ -68,6 +70,26 @@ def _show_queries(_statement: ShowStatement) -> Exchange[ResultRows]:
             continue
         reads = ", ".join(read.spelling or read.source for read in query.plan.reads)
         listing.add(source.name, source.kind, source.desired, reads, query.began, query.plan.body)
+    return listing
+
+
+def _show_fed_queries() -> Exchange[ResultRows]:
+    """Return what is run, bad rows of sources too, with the runner that has it and the address of its status."""
+    names = ("source", "kind", "part", "state", "reads", "incarnation", "revision", "output_mode", "runner", "address")
+    listing = ResultRows((*names, "engine", "body"))
+    queries, runners = yield from list_fed_queries()
+    for fed in queries:
+        source, query = fed.source, fed.source.query
+        owners = {one.part: one.runner for one in fed.assigned}
+        part = QUERY if query is not None else BAD
+        owner = owners.get(part, "")
+        address = runners[owner].address if owner in runners else ""
+        plan = QueryPlan("") if query is None else query.plan
+        reads = ", ".join(read.spelling or read.source for read in plan.reads) or source.origin
+        listing.add(
+            source.name, source.kind, part, source.desired, reads, query.began if query is not None else source.generation,
+            source.revision, plan.output_mode, owner, address, plan.engine, plan.body,
+        )  # fmt: skip
     return listing
 
 

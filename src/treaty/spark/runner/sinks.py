@@ -55,8 +55,9 @@ class DeltaSink:
         for name, value in MERGE_SETTINGS.items():
             spark.conf.set(name, value)
         try:
-            if is_missing(spark, self.folder):
-                empty = spark.createDataFrame([], self.columns).write.format("delta")
+            if is_missing(spark, f"{self.folder}/_delta_log/{0:020}.json") and delta.schema(spark, table) is None:
+                # A driver that is killed while it makes the table leaves a log without a commit, which an append alone makes a table of.
+                empty = spark.createDataFrame([], self.columns).write.format("delta").mode("append")
                 empty.option(CHANGE_FEED, "true").save(self.folder)
             rows.createOrReplaceTempView(CHANGES)
             delta.run(spark, table, print_statement(delta.name(spark, table), self.key), WriteId(self.writer, number))

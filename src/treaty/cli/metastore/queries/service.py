@@ -57,18 +57,26 @@ def run_service(options: ServiceOptions) -> None:
     with needs_spark():
         from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (these load Spark, which --help must not need)
         from treaty.spark.runner.service.http_status import StatusServer  # noqa: PLC0415
-        from treaty.spark.runner.service.runner import QueryRunner, RunnerEvents, SparkEndedError  # noqa: PLC0415
+        from treaty.spark.runner.service.runner import (  # noqa: PLC0415
+            LeaseLostError,
+            QueryRunner,
+            RunnerEvents,
+            RunnerPlace,
+            SparkEndedError,
+        )
 
     options.root.mkdir(parents=True, exist_ok=True)
     printer = _StatePrinter(as_json=options.as_json)
     with connection.open_registry(options.registry) as found, end_with_spark(ending), _stopping(ending):
         spark = _open_session(options)
         starter = QueryStarter(spark, found.registry, options.files, str(options.root.resolve() / "checkpoints"))
-        runner = QueryRunner(options.name, starter, RunnerEvents(printer.say_state, printer.say_unreachable))
+        events = RunnerEvents(printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready)
+        runner = QueryRunner(starter, events)
         with closing(_listen(lambda: StatusServer(runner.status, host, port), options.listen)) as server:
-            printer.say_ready(options.name, server.address)
             try:
-                runner.run(ending)
+                runner.run(RunnerPlace(options.name, options.root.resolve(), server.address), ending)
+            except LeaseLostError as lost:
+                raise RunnerEndedError(str(lost), "RUNNER_LOST") from lost
             except SparkEndedError as ended:
                 if not ending.is_set():
                     raise RunnerEndedError(str(ended), "SPARK_ENDED") from ended
@@ -125,6 +133,12 @@ class _StatePrinter:
             self._say_json({"event": "ready", "runner": name, "address": address})
         else:
             screen.say(f"runner {name} is ready; {address}/status", "green", err=True)
+
+    def say_wait(self, reason: str) -> None:
+        if self._as_json:
+            self._say_json({"event": "waiting", "reason": reason})
+        else:
+            screen.say(reason, "yellow", err=True)
 
     def say_end(self, name: str) -> None:
         if self._as_json:

@@ -23,6 +23,7 @@ def status_json(status: RunnerStatus) -> dict[str, Any]:
     """Return the members of `/status`."""
     return {
         "name": status.name,
+        "epoch": status.epoch,
         "since": status.since,
         "draining": status.is_draining,
         "registry_error": status.registry_error,

@@ -32,6 +32,8 @@ class PartHooks:
     starter: QueryStarter
     starts: Semaphore
     on_state: Callable[[PartStatus], None]
+    may_write: Callable[[], bool] = lambda: True
+    """Whether this runner may be sure that no other one has its parts."""
 
 
 class PartThread:
@@ -98,7 +100,7 @@ class PartThread:
         watch = SchemaWatch(self._hooks.starter.registry, wanted.upstreams) if self._counts_unknown else None
 
         def before_batch(_number: int) -> None:
-            if ending.is_set():
+            if ending.is_set() or not self._hooks.may_write():
                 raise StopRequestedError(BATCH_LEFT)
             if watch is not None:
                 watch.check()
@@ -119,7 +121,7 @@ class PartThread:
         finally:
             query.stop()
         self._note_progress(query)
-        self._raise_failure(query, ending)
+        self._raise_failure(query)
 
     def _drain(self, query: StreamingQuery, ending: Event) -> None:
         """Let the batch that runs be finished, and no other begin."""
@@ -131,12 +133,12 @@ class PartThread:
         while _is_in_batch(query) and monotonic() < deadline:
             self._changed.wait(WATCH_SECONDS / 10)
 
-    def _raise_failure(self, query: StreamingQuery, ending: Event) -> None:
+    def _raise_failure(self, query: StreamingQuery) -> None:
         """Raise the error with which a query has ended, unless the next start continues where it was."""
         error = query.exception()
         if error is None:
             return
-        is_left = ending.is_set() and BATCH_LEFT in str(error)
+        is_left = BATCH_LEFT in str(error)
         if not (is_left or is_source_fault(query) or NewVersionError.__name__ in str(error)):
             raise error
 

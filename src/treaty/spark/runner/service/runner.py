@@ -1,20 +1,24 @@
 """`QueryRunner`: keeps the parts of a registry running that are its own, until it is to end."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock, Semaphore
 from time import monotonic, time
 
 from pyspark import SparkContext
 
+from treaty.core.refusals import RegistryError
+from treaty.metastore.execution.assignment import PartKey
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.follower import FeedFollower
+from treaty.spark.runner.service.lease import LeaseLostError, OwnLease, RunnerPlace, acquire_lease
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.part_thread import DRAIN_SECONDS, PartHooks, PartThread
 from treaty.spark.runner.service.states import ENDED
-from treaty.spark.runner.service.wanted import PartKey, QuerySnapshot, WantedPart
+from treaty.spark.runner.service.wanted import QuerySnapshot
 
+__all__ = ["LeaseLostError", "QueryRunner", "RunnerEvents", "RunnerPlace", "RunnerStatus", "SparkEndedError"]
 TURN_SECONDS = 0.5
 """Seconds between two looks at the parts where nothing changes."""
 
@@ -25,17 +29,20 @@ class SparkEndedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class RunnerEvents:
-    """What a runner reports while it runs: each new state of a part, and that the registry gives no answer."""
+    """What a runner reports while it runs: each new state of a part, that the registry gives no answer, what its start waits for, and that it has its lease (name and address)."""
 
     on_state: Callable[[PartStatus], None] = lambda _: None
     on_unreachable: Callable[[str], None] = lambda _: None
+    on_wait: Callable[[str], None] = lambda _: None
+    on_ready: Callable[[str, str], None] = lambda _name, _address: None
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerStatus:
-    """A runner as a whole: its name, since when it runs (ms), why the registry gives no answer, and its parts by name."""
+    """A runner as a whole: its name and the epoch of its lease (0: it waits for it), since when it runs (ms), why the registry gives no answer, and its parts by name."""
 
     name: str
+    epoch: int
     since: int
     registry_error: str = ""
     is_draining: bool = False
@@ -43,77 +50,100 @@ class RunnerStatus:
 
 
 class QueryRunner:
-    """Runs the queries of a registry. `run` blocks; `status` may be asked from any thread."""
+    """Runs its share of the queries of a registry. `run` blocks; `status` may be asked from any thread."""
 
-    def __init__(self, name: str, starter: QueryStarter, events: RunnerEvents) -> None:
+    def __init__(self, starter: QueryStarter, events: RunnerEvents) -> None:
         """Run nothing yet."""
-        self.name = name
         self._starter, self._events = starter, events
         self._since = int(time() * 1_000)
         self._threads: dict[PartKey, PartThread] = {}
-        self._leaving: list[PartThread] = []
+        self._leaving: dict[PartKey, PartThread] = {}
         self._lock = Lock()
         self._follower: FeedFollower | None = None
+        self._lease: OwnLease | None = None
         self._is_draining = False
-        self._hooks = PartHooks(starter, Semaphore(max(2, os.cpu_count() or 2)), events.on_state)
+        self._hooks = PartHooks(starter, Semaphore(max(2, os.cpu_count() or 2)), events.on_state, self._may_write)
 
-    def run(self, ending: Event) -> None:
-        """Run until `ending` is set, then let each batch be finished. Raises `RegistryError` where the registry gives no first answer,
-        and `SparkEndedError`.
+    def run(self, place: RunnerPlace, ending: Event) -> None:
+        """Run as the runner of this place until `ending` is set, then let each batch be finished, and give the lease back.
+
+        Raises `RegistryError` where the registry gives no first answer, `LeaseLostError`, and `SparkEndedError`.
         """
-        self._follower = follower = FeedFollower(self._starter.registry, self._events.on_unreachable)
+        registry = self._starter.registry
+        lease = acquire_lease(registry, place, ending, self._events.on_wait)
+        if lease is None:
+            return
+        self._lease = lease
+        self._events.on_ready(place.name, place.address)
+        self._follower = follower = FeedFollower(registry, self._events.on_unreachable)
         try:
-            self._apply(follower.snapshot)
             while not ending.is_set():
-                if follower.woken.wait(TURN_SECONDS):
-                    follower.woken.clear()
-                    self._apply(follower.snapshot)
-                self._leaving = [one for one in self._leaving if one.is_alive]
+                self._apply(lease, follower.snapshot)
+                follower.woken.wait(TURN_SECONDS)
+                follower.woken.clear()
                 if has_spark_ended():
                     raise SparkEndedError(
                         "the JVM of Spark has ended; start the runner again: it continues where it was"
                     )
         finally:
-            follower.close()
             self._drain()
+            follower.close()
+            lease.close()
 
     def status(self) -> RunnerStatus:
         """Return the state of the runner and of its parts."""
         with self._lock:
-            threads = [*self._threads.values(), *self._leaving]
+            threads = [*self._threads.values(), *self._leaving.values()]
         parts = sorted(
             (one.status for one in threads), key=lambda one: (one.name.lower(), one.part, one.state == ENDED)
         )
+        lease = self._lease
+        name, epoch = (lease.name, lease.epoch) if lease is not None else ("", 0)
         reason = self._follower.reason if self._follower is not None else ""
-        return RunnerStatus(self.name, self._since, reason, self._is_draining, tuple(parts))
+        return RunnerStatus(name, epoch, self._since, reason, self._is_draining, tuple(parts))
 
-    def _apply(self, snapshot: QuerySnapshot) -> None:
-        """Run what the snapshot says, and nothing else."""
-        wanted = self._choose(snapshot)
+    def _apply(self, lease: OwnLease, snapshot: QuerySnapshot) -> None:
+        """Run the parts that are this runner's, and nothing else."""
+        ended = {key for key, thread in self._leaving.items() if not thread.is_alive}
+        try:
+            wanted = lease.choose_parts(snapshot, ended)
+        except RegistryError:
+            return  # the follower says so, and queries run on
         with self._lock:
+            self._leaving = {
+                key: one for key, one in self._leaving.items() if key not in ended or self._has(snapshot, key)
+            }
             for key in self._threads.keys() - wanted.keys():
-                leaving = self._threads.pop(key)
-                leaving.end()
-                self._leaving.append(leaving)
+                thread = self._leaving[key] = self._threads.pop(key)
+                thread.end()
             for key, part in wanted.items():
                 if key in self._threads:
                     self._threads[key].change(part)
-                else:
+                elif key not in self._leaving or key in ended:  # else it is drained first
+                    self._leaving.pop(key, None)
                     self._threads[key] = PartThread(part, self._hooks)
 
-    def _choose(self, snapshot: QuerySnapshot) -> Mapping[PartKey, WantedPart]:
-        """The parts that this runner runs."""
-        return snapshot.parts
+    def _has(self, snapshot: QuerySnapshot, key: PartKey) -> bool:
+        part = snapshot.parts.get(key)
+        return (
+            part is not None
+            and part.assigned is not None
+            and self._lease is not None
+            and part.assigned.runner == self._lease.name
+        )
+
+    def _may_write(self) -> bool:
+        return self._lease is not None and not self._lease.heartbeat.is_lost
 
     def _drain(self) -> None:
         self._is_draining = True
         with self._lock:
-            self._leaving += self._threads.values()
+            self._leaving |= self._threads
             self._threads = {}
-        for thread in self._leaving:
+        for thread in self._leaving.values():
             thread.end()
         deadline = monotonic() + 2 * DRAIN_SECONDS
-        for thread in self._leaving:
+        for thread in self._leaving.values():
             thread.join(deadline - monotonic())
 
 

@@ -1,8 +1,7 @@
-"""What a runner shall run: the parts of the feed, with what they read, as values that can be compared; and whose they are."""
+"""What a runner shall run: the parts of the feed, with what they read, as values that can be compared."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from treaty.core.limits import SOURCES_PAGE
 from treaty.core.messages.metastore import ListSources
@@ -10,13 +9,7 @@ from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner, L
 from treaty.core.registry import Registry
 from treaty.core.sources import BAD, QUERY, Source
 from treaty.core.state.metastore.keys import key_of_name
-
-
-class PartKey(NamedTuple):
-    """A part of a source: the generation of the source, and query or bad."""
-
-    generation: int
-    part: str
+from treaty.metastore.execution.assignment import PartKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,36 +85,3 @@ def _read_sources(registry: Registry) -> dict[str, Source]:
         after = page.last
         if not after:
             return sources
-
-
-@dataclass(frozen=True, slots=True)
-class PartMoves:
-    """What one runner does next: parts that it takes, and parts that it gives up once they are drained."""
-
-    take: tuple[PartKey, ...] = ()
-    release: tuple[PartKey, ...] = ()
-
-
-def plan_moves(owners: Mapping[PartKey, str], runners: Collection[str], own: str) -> PartMoves:
-    """Return the moves of the runner `own`; `owners` has the runner of each part, empty where none has it, `runners` are alive.
-
-    Free parts go one by one to who has the fewest, the first by name among equals; so runners that see the same take different parts. A
-    runner gives up what it has beyond its share: an equal number for each, and the rest to those who have the most. What a runner has that is not alive is not free
-    before its lease has ended.
-    """
-    alive = sorted({*runners, own})
-    counts = dict.fromkeys(alive, 0)
-    for owner in owners.values():
-        if owner in counts:
-            counts[owner] += 1
-    take = []
-    for key in sorted(key for key, owner in owners.items() if not owner):
-        chosen = min(alive, key=lambda name: (counts[name], name))
-        counts[chosen] += 1
-        if chosen == own:
-            take.append(key)
-    share, rest = divmod(sum(counts.values()), len(alive))
-    order = sorted(alive, key=lambda name: (-counts[name], name))
-    quota = share + (order.index(own) < rest)
-    kept = sorted(key for key, owner in owners.items() if owner == own)
-    return PartMoves(tuple(take), tuple(kept[max(0, quota - len(take)) :]) if counts[own] > quota else ())

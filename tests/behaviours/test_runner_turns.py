@@ -1,0 +1,109 @@
+"""Runners that share the parts of a registry: they take, give up and take over, by the files that say who is alive."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.planning import SelectPlanner
+from treaty import connect
+from treaty.client.connection import Connection
+from treaty.core.messages.query_feed import ListQueries
+from treaty.metastore import Metastore, PlanningOptions
+from treaty.metastore.execution.assignment import PartKey
+from treaty.spark.runner.service.heartbeat import STALE_SECONDS, HeartbeatWatch
+from treaty.spark.runner.service.lease import LeaseLostError, OwnLease, RunnerPlace, acquire_lease
+from treaty.spark.runner.service.wanted import read_snapshot
+
+QUERIES = 5
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def there() -> Iterator[Connection]:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry, planning=PlanningOptions(SelectPlanner()))
+        metastore.run(
+            "CREATE STREAM flights (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = 'flights', VALUE_FORMAT = 'AVRO')"
+        )
+        for number in range(QUERIES):
+            metastore.run(f"CREATE STREAM late{number} AS SELECT carrier FROM STREAM flights")
+        yield connection
+
+
+def start(there: Connection, root: Path, name: str, clock: Clock) -> OwnLease:
+    lease = acquire_lease(there.registry, RunnerPlace(name, root, f"http://{name}"), Event(), lambda _: None)
+    assert lease is not None
+    lease.watch = HeartbeatWatch(root, clock)
+    return lease
+
+
+def turn(lease: OwnLease, leaving: frozenset[PartKey] = frozenset()) -> frozenset[PartKey]:
+    """One look of a runner: the parts that it runs then."""
+    snapshot = read_snapshot(lease.registry)
+    assert snapshot is not None
+    return frozenset(lease.choose_parts(snapshot, leaving))
+
+
+def owners(there: Connection) -> list[str]:
+    return sorted(one.runner for fed in there.ask(ListQueries()).answer.queries for one in fed.assigned)
+
+
+def test_runners_share_give_up_after_draining_and_take_over(there: Connection, tmp_path: Path) -> None:
+    clock = Clock()
+    first = start(there, tmp_path, "a", clock)
+    every = turn(first)
+    assert len(every) == QUERIES
+    second = start(there, tmp_path, "b", clock)
+    assert turn(second) == frozenset()
+    kept = turn(first)
+    assert len(kept) == 3
+    assert owners(there) == ["a"] * 5, "what is given up is another's once it is drained"
+    assert turn(first, every - kept) == kept
+    assert turn(second) == every - kept
+    assert owners(there) == ["a"] * 3 + ["b"] * 2
+    first.heartbeat.close()  # as if it had been killed: from now on its file says nothing new
+    turn(second)
+    clock.now += STALE_SECONDS + 1
+    assert turn(second) == every - kept, "its lease ends first"
+    assert turn(second) == every
+    assert owners(there) == ["b"] * 5
+    with pytest.raises(LeaseLostError, match="ended by another runner"):
+        turn(first)
+    second.close()
+    assert owners(there) == []
+    assert there.ask(ListQueries()).answer.runners == ()
+
+
+def test_a_runner_that_could_not_write_its_file_runs_nothing(there: Connection, tmp_path: Path) -> None:
+    lease = start(there, tmp_path, "a", Clock())
+    assert len(turn(lease)) == QUERIES
+    lease.heartbeat.close()
+    lease.heartbeat._written -= 11
+    assert turn(lease) == frozenset()
+    lease.close()
+
+
+def test_a_second_process_of_a_name_waits_in_reserve(there: Connection, tmp_path: Path) -> None:
+    lease = start(there, tmp_path, "a", Clock())
+    turn(lease)
+    ending, reasons = Event(), list[str]()
+
+    def note(reason: str) -> None:
+        reasons.append(reason)
+        ending.set()
+
+    assert acquire_lease(there.registry, RunnerPlace("a", tmp_path), ending, note) is None
+    assert "another --name" in reasons[0]
+    lease.close()
+    again = start(there, tmp_path, "a", Clock())
+    assert len(turn(again)) == QUERIES
+    again.close()
