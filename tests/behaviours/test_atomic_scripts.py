@@ -233,7 +233,7 @@ def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
         "CREATE STREAM {0} (id BIGINT) WITH (CONNECTOR = 'files', PATH = '{0}', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
     )
     before = sequence_of(one)
-    with pytest.raises(Refusal, match="told apart") as refused:
+    with pytest.raises(Refusal, match="distinguished") as refused:
         Metastore(one.registry).run(f"{files.format('a')};\n{files.format('b')}", atomic=True)
     assert (refused.value.reason.rule, sequence_of(one)) == ("SCRIPT_RUNNING", before)
     Metastore(one.registry).run(f"{files.format('a')};\n{STREAM.format('b')}", atomic=True)
@@ -242,6 +242,6 @@ def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
 
 def test_two_queries_are_not_restarted_in_one_commit(one: Connection) -> None:
     members = tuple(ScriptMember(change=m.ChangeSource(name, restart="reset")) for name in ("a", "b"))
-    with pytest.raises(Refusal, match="told apart") as refused:
+    with pytest.raises(Refusal, match="distinguished") as refused:
         one.ask(RunScript(members))
     assert refused.value.reason.rule == "SCRIPT_RUNNING"

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from tests.simulation.judging.model.metastore.dropping import closure, digest_of
-from tests.simulation.judging.model.metastore.state import sources, types
+from tests.simulation.judging.model.metastore.state import planning, sources, types
 from tests.simulation.judging.model.past import Past
 from tests.simulation.races.nodes import SmallLog, SmallNode, play, run_alone
 from treaty.core import requests as q
 from treaty.core.invariants import find_violations
 from treaty.core.messages import metastore as m
+from treaty.core.messages import plans as w
+from treaty.core.messages import scripts as t
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request
@@ -82,8 +84,31 @@ BEGIN: tuple[Callable[[Past], Request[Any]], ...] = (
     lambda _: m.DropSource("picky"),
     lambda _: m.CreateSource(defined("typed", connector="delta", columns=(SourceColumn("p", "Point"),))),
     lambda _: m.DropSource("typed"),
+    lambda _: w.RequestPlan("late", "CREATE STREAM late AS SELECT 1"),
+    lambda _: w.TakePlanningJob("late", "p"),
 )
-"""A subject, a type, sources over topics and lakes, two queries, and two queries and a source that were dropped."""
+"""A subject, a type, sources over topics and lakes, two queries, and two queries and a source that were dropped; a statement that a planner works on."""
+
+
+ASKED = f"alone {len(BEGIN) - 2}/0"
+"""The command by which the statement was sent."""
+
+
+def finished(past: Past, *keys: str) -> w.FinishPlanningJob:
+    """The planner answers with a query that reads these sources."""
+    return w.FinishPlanningJob("late", "p", planning(past)["late"].epoch, made(past, "late", *keys))
+
+
+def script(*commands: Any) -> t.RunScript:
+    names = {
+        m.CreateSource: "create",
+        m.ChangeSource: "change",
+        m.DropSource: "drop",
+        m.DropType: "drop_type",
+        m.CreateType: "create_type",
+        t.SchemaAssertion: "assertion",
+    }
+    return t.RunScript(tuple(t.ScriptMember(**{names[type(one)]: one}) for one in commands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +200,45 @@ RACES: Mapping[str, Race] = {
     ),
     "delete of a topic against create": Race(
         lambda _: [m.DropSource("a", delete_topic=True)], lambda _: [m.CreateSource(defined("d"))], (0, 1)
+    ),
+    "script against drop": Race(
+        lambda _: [script(m.CreateSource(defined("d")), m.ChangeSource("a", comment="seen"))], lambda _: [m.DropSource("a")], (0, 1)
+    ),
+    "script that drops against create as": Race(
+        lambda _: [script(m.DropSource("gone"), m.CreateSource(defined("gone", place="t3")))], lambda past: [made(past, "d", "gone")]
+    ),
+    "script against the type that it uses": Race(
+        lambda _: [script(m.CreateSource(defined("d", columns=(SourceColumn("p", "Point"),))), m.ChangeSource("d", comment="new"))],
+        lambda _: [m.DropType("point")],
+    ),
+    "script against script": Race(
+        lambda _: [script(m.DropType("Point"), m.CreateType("Point", "STRING"), m.CreateSource(defined("d")))],
+        lambda _: [script(m.CreateSource(defined("D")), m.CreateSource(defined("e", columns=(SourceColumn("p", "Point"),))))],
+    ),
+    "script that asserts against a deletion": Race(
+        lambda _: [script(m.CreateType("Line", "INT"), t.SchemaAssertion(str(S)))], lambda _: [q.DeleteSubject(S)], (0, 1)
+    ),
+    "request of a plan against create": Race(
+        lambda _: [w.RequestPlan("d", "CREATE STREAM d AS SELECT 1")], lambda _: [m.CreateSource(defined("D"))], (0, 1)
+    ),
+    "request of a plan against another": Race(
+        lambda _: [w.RequestPlan("d", "CREATE STREAM d AS SELECT 1")], lambda _: [w.RequestPlan("D", "CREATE STREAM D AS SELECT 2")]
+    ),
+    "plan against drop": Race(lambda past: [finished(past, "a")], lambda _: [m.DropSource("a")], (0, 1)),
+    "plan against a replaced source": Race(
+        lambda past: [finished(past, "b")], lambda past: [made(past, "b", "x", "a", replace=True)], (0, 0)
+    ),
+    "plan against a source of its name": Race(
+        lambda past: [finished(past, "a")], lambda _: [m.CreateSource(defined("LATE"))], (0, 1)
+    ),
+    "plan against its withdrawal": Race(
+        lambda past: [finished(past, "a")], lambda _: [w.WithdrawPlan("late", ASKED)], (0, 1)
+    ),
+    "plan against a planner that takes the job": Race(
+        lambda past: [finished(past, "a")], lambda _: [w.TakePlanningJob("late", "other")]
+    ),
+    "plan against a script": Race(
+        lambda past: [finished(past, "gone")], lambda _: [script(m.CreateType("Line", "INT"), m.DropSource("gone"))], (0, 1)
     ),
     "cascade against cascade": Race(lambda past: [cascade(past, "x")], lambda past: [cascade(past, "x")]),
 }  # fmt: skip

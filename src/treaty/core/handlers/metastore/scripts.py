@@ -155,7 +155,7 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
 def _refusal_of_running(first: str, second: str) -> InvalidSource:
     return InvalidSource.of(
         "SCRIPT_RUNNING",
-        f"{first} and {second} would begin to run in one commit, and what runs is told apart by the commit that began it",
+        f"{first} and {second} would begin to run in one commit, and what runs is distinguished by the commit that began it",
         path="/members", old=first, new=second,
         allowed="at most one stream of bad rows, one UNDROP of a query and one restart in a script of one commit; the others by statements of their own",
     )  # fmt: skip
