@@ -1,11 +1,15 @@
 """A query is changed while it runs: the assessment, the checkpoint that it continues from, and the way back."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from treaty import connect
+from treaty.cli.metastore.queries.watch import history
 from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.messages import metastore as m
@@ -154,8 +158,9 @@ def test_what_goes_on_keeps_its_checkpoint_whatever_else_is_wanted(registry: Con
 def test_rows_are_exchanged_only_in_a_delta_table_that_nobody_follows(registry: Connection) -> None:
     query = plan(registry)
     create(registry, query)
+    create(registry, query, name="i", connector="iceberg")
     with pytest.raises(NotPermitted, match="rows that are written can't be exchanged") as refused:
-        create(registry, other_state(query), connector="iceberg", on_change="BACKFILL")
+        create(registry, other_state(query), name="i", connector="iceberg", on_change="BACKFILL")
     assert refused.value.reason.rule == "QUERY_PLACE"
     create(registry, plan(registry, "t"), name="u")
     with pytest.raises(Refusal, match="its changes are followed by u"):
@@ -224,3 +229,33 @@ def test_statements_restart_queries(registry: Connection) -> None:
     source = describe(registry)
     assert source.query is not None
     assert source.query.began == source.generation
+
+
+def test_the_history_of_a_source_says_which_query_wrote_a_row(registry: Connection) -> None:
+    query = plan(registry)
+    create(registry, query)
+    first = describe(registry).query
+    create(registry, other_state(replace(query, body="SELECT 2")), on_change="EMPTY")
+    (answer,) = Metastore(registry.registry).run("SHOW HISTORY OF t")
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+    assert first is not None
+    assert [one["statement"] for one in rows] == ["CREATE SELECT 2", "CREATE SELECT 1"]
+    assert [(one["state"], one["start"]) for one in rows] == [("RUNNING", "EMPTY"), ("FORMER", "FIRST")]
+    assert rows[1]["incarnation"] == first.began
+    assert str(rows[0]["reads"]).startswith("f (")
+    with pytest.raises(Refusal, match="f has no query"):
+        Metastore(registry.registry).run("SHOW HISTORY OF f")
+
+
+def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/r.db"
+    with connect(url) as connection:
+        sql = "CREATE STREAM f (carrier STRING, delay INT) WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO')"
+        Metastore(connection.registry).run(sql)
+        create(connection, plan(connection))
+        query = describe(connection).query
+    assert query is not None
+    run = CliRunner().invoke(history, ["t", "--incarnation", str(query.began), "--json", "--registry", url])
+    assert json.loads(run.output)["statement"] == "CREATE SELECT 1"
+    missing = CliRunner().invoke(history, ["t", "--incarnation", "77", "--registry", url])
+    assert (missing.exit_code != 0, "keeps no incarnation 77" in missing.output) == (True, True)

@@ -45,6 +45,7 @@ from treaty.metastore.sql.statements import (
     RestartStatement,
     ResumeStatement,
     SelectRecordsStatement,
+    SelectRowsStatement,
     SelectStatement,
     SetPropertiesStatement,
     SetStatement,
@@ -280,7 +281,8 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(PauseStatement, NAMES),
     st.builds(ResumeStatement, NAMES),
     st.builds(RestartStatement, st.sampled_from(["ROLLBACK", "RESET", "REFRESH"]), NAMES),
-    st.builds(ShowStatement, st.sampled_from(SHOWN), st.booleans()),
+    st.builds(ShowStatement, st.sampled_from([one for one in SHOWN if one != "HISTORY"]), st.booleans()),
+    st.builds(ShowStatement, st.just("HISTORY"), st.booleans(), NAMES),
     st.builds(ShowStatement, st.just("DEPENDENCIES"), st.booleans(), NAMES, st.booleans()),
     st.builds(ShowCreateStatement, KINDS | st.sampled_from(["TYPE", ""]), NAMES),
     st.builds(DescribeStatement, KINDS | st.sampled_from(["TYPE", ""]), NAMES, st.booleans()),
@@ -295,6 +297,10 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
         some(st.builds(OrderTerm, NAMES, st.booleans()), 0),
         st.just(-1) | numbers,
     ),
+    st.builds(
+        SelectRowsStatement, NAMES, some(NAMES, 0), some(equalities, 0), st.integers(-1, 100), limit=st.integers(1, 100)
+    ),
+    st.builds(SelectRowsStatement, NAMES, time=st.just("2026-01-31T10:00:00+00:00")),
     st.builds(SelectRecordsStatement, NAMES, some(NAMES, 0), some(equalities, 0), st.integers(1, 100)),
     st.builds(PrintStatement, TEXTS, st.booleans(), numbers, st.just(-1) | numbers),
     st.builds(AssertSchemaStatement, TEXTS, numbers, st.booleans(), waits),

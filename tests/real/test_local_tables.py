@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from treaty.arrow.delta_log import NeedsSparkError
 from treaty.assemble import connect
 from treaty.spark import LakeTable
 from treaty.spark.lake import tables
-from treaty.spark.lake.local_files import NeedsSparkError, read_local_table
+from treaty.spark.lake.local_files import read_local_table
 from treaty.spark.lake.table import WriteId
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]

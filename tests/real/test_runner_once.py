@@ -52,8 +52,9 @@ def test_a_batch_that_runs_again_is_written_once(place: Place) -> None:
         commit.unlink()
         shutil.rmtree(commit.parent / f".{commit.name}.crc", ignore_errors=True)
         (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
-    place.run()
+    again = place.run()
     assert {name: place.rows(name) for name in ("late", "delays")} == before
+    assert [one.error for one in again.values()] == ["", ""]
 
 
 @pytest.mark.soak

@@ -14,7 +14,7 @@ from treaty.cli.cluster_options import add_cluster_options
 from treaty.cli.metastore.result_printer import say_result
 from treaty.cli.metastore.statement_session import open_session
 from treaty.cli.metastore.topics.record_session import RecordSession, RecordSettings, StartPlace
-from treaty.cli.metastore.wait_notice import show_wait
+from treaty.cli.metastore.wait_notice import READS_TABLE, show_wait
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
 from treaty.cli.terminal.source import read_text
@@ -108,6 +108,7 @@ def command(
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
       treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
+      treaty sql --files /data -e "SELECT * FROM TABLE delays WHERE carrier = 'AA'"
     """  # noqa: D301 - click wants the control character
     atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic)
@@ -121,10 +122,11 @@ def command(
         scripts = [";\n".join(scripts)]
     records = RecordSettings(registry, clusters, files, start, as_json)
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
+    reads_tables = any(READS_TABLE.search(text) for text in scripts)
     statements = open_session(
         registry,
         () if is_server else clusters,
-        files,
+        None if is_server and reads_tables else files,
         is_planner=click.get_current_context().meta.get(_PLANNER) == "local",
     )
     session = RecordSession(statements, records)

@@ -12,8 +12,10 @@ import click
 FIRST_SECONDS = 1.0
 """Seconds after which the line appears."""
 _QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
-READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+stream\b", re.IGNORECASE)
-"""A text that may read records, which are printed as they come."""
+READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+(?:stream|table)\b", re.IGNORECASE)
+"""A text that may read records, which are printed as they come, or rows of a table."""
+READS_TABLE = re.compile(r"\bfrom\s+table\b", re.IGNORECASE)
+"""A text that may read rows of a table."""
 _CHANGE = re.compile(
     r"\b(?:create|alter|drop|undrop|pause|resume|rollback|reset|refresh|insert|update|delete)\b", re.IGNORECASE
 )

@@ -13,6 +13,7 @@ from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
 from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.execution.history import show_history
 from treaty.metastore.execution.pages import list_dropped, list_fed_queries, list_sources, list_types
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.execution.source_printer import print_source, print_type
@@ -25,6 +26,8 @@ def show(statement: ShowStatement) -> Exchange[ResultRows]:
     """Return the rows of a SHOW."""
     if statement.subject == "DEPENDENCIES":
         return (yield from _show_dependencies(statement))
+    if statement.subject == "HISTORY":
+        return (yield from show_history(statement.of))
     if statement.subject == "TOPICS":
         return (yield from show_topics(extended=statement.extended))
     return (yield from _SHOWN[statement.subject](statement))

@@ -209,7 +209,7 @@ def _of_client(statement: Any, _context: StatementContext) -> Exchange[Answer]:
     yield from ()
     raise Invalid.of(
         "STATEMENT_OF_CLIENT", f"{EXECUTORS[type(statement)][0]} reads records, which a registry does not", path="/sql",
-        allowed="`treaty sql --cluster main=FILE`, which reads the topic itself",
+        allowed="`treaty sql --cluster main=FILE`, which reads the topic itself, and for rows of a table --files ROOT",
     )  # fmt: skip
 
 
@@ -246,6 +246,7 @@ EXECUTORS: Mapping[type, tuple[str, Callable[[Any, StatementContext], Exchange[A
     s.SelectStatement: ("SELECT", _select),
     s.PrintStatement: ("PRINT", _of_client),
     s.SelectRecordsStatement: ("SELECT FROM STREAM", _of_client),
+    s.SelectRowsStatement: ("SELECT FROM TABLE", _of_client),
     s.AssertSchemaStatement: ("ASSERT SCHEMA", assert_schema),
     s.InsertStatement: ("INSERT", _insert),
     s.UpdateStatement: ("UPDATE", _update),

@@ -17,7 +17,7 @@ from treaty.core.state.columns import Scalar
 from treaty.metastore.columns.from_schema import PSEUDO_COLUMNS
 from treaty.metastore.columns.sql_types import read_sql_type
 from treaty.metastore.records.literals import UnfitLiteralError, cast_literal
-from treaty.metastore.sql.statements import SelectRecordsStatement
+from treaty.metastore.sql.statements import SelectRecordsStatement, SelectRowsStatement
 
 PSEUDO_TYPES: Mapping[str, Scalar] = {
     "_topic": Scalar("string"),
@@ -44,7 +44,9 @@ class RecordSelection:
         return all(equals(cells.get(name), wanted) for name, wanted in self.conditions)
 
 
-def make_selection(statement: SelectRecordsStatement, source: Source, types: Mapping[str, SqlType]) -> RecordSelection:
+def make_selection(
+    statement: SelectRecordsStatement | SelectRowsStatement, source: Source, types: Mapping[str, SqlType]
+) -> RecordSelection:
     """Return the selection of a statement. Raises `Invalid` for a column that there is not, and a value that does not fit it."""
     names = {lower_name(one.name): one.name for one in source.columns}
     pseudo = {name: name for name in PSEUDO_COLUMNS if name not in names and name != "_schema_id"}

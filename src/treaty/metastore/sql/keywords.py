@@ -76,6 +76,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
             "lists what there is",
         ),
         ("SHOW | LIST DEPENDENCIES [OF name] [RECURSIVE]", "lists who needs a source or type"),
+        (
+            "SHOW HISTORY OF name",
+            "lists the queries that have filled a source: checkpoint, state, schemas, author, time, statement",
+        ),
         ("SHOW CREATE [STREAM | TABLE | TYPE] name", "prints the statement that creates it"),
     ),
     "LIST": (("LIST …", "the same as SHOW"),),
@@ -96,6 +100,13 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
                 "[ORDER BY column [ASC | DESC], …] [LIMIT number]"
             ),
             "reads a system table",
+        ),
+        (
+            (
+                "SELECT * | column, … FROM TABLE name [WHERE column = value [AND …]] "
+                "[AS OF VERSION number | TIMESTAMP 'time'] [LIMIT number]"
+            ),
+            "reads rows of a Delta table as of one version, without Spark",
         ),
     ),
     "PRINT": (("PRINT name | 'topic' [FROM BEGINNING] [INTERVAL number] [LIMIT number]", "prints records"),),

@@ -141,6 +141,13 @@ def _select_records(one: s.SelectRecordsStatement) -> str:
     return f"SELECT {_names(one.columns) or '*'} FROM STREAM {_name(one.name)}{where} LIMIT {one.limit}"  # noqa: S608 (names are quoted)
 
 
+def _select_rows(one: s.SelectRowsStatement) -> str:
+    where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
+    version = f" AS OF VERSION {one.version}" if one.version >= 0 else ""
+    time = f" AS OF TIMESTAMP {print_text(one.time)}" if one.time else ""
+    return f"SELECT {_names(one.columns) or '*'} FROM TABLE {_name(one.name)}{where}{version}{time} LIMIT {one.limit}"  # noqa: S608 (names are quoted)
+
+
 def _print(one: s.PrintStatement) -> str:
     limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
     interval = f" INTERVAL {one.interval}" if one.interval > 1 else ""
@@ -215,6 +222,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     s.ExplainStatement: _explain,
     s.SelectStatement: _select,
     s.SelectRecordsStatement: _select_records,
+    s.SelectRowsStatement: _select_rows,
     s.PrintStatement: _print,
     s.AssertSchemaStatement: _assert_schema,
     s.AssertTopicStatement: _assert_topic,

@@ -38,6 +38,9 @@ def read_show(cursor: StatementCursor) -> ShowStatement | ShowCreateStatement:
     if subject == "DEPENDENCIES":
         of = cursor.read_name() if cursor.take("OF") else ""
         recursive = cursor.take("RECURSIVE")
+    if subject == "HISTORY":
+        cursor.need("OF")
+        of = cursor.read_name()
     extended = cursor.take("EXTENDED")
     cursor.need_end()
     return ShowStatement(subject, extended, of, recursive)

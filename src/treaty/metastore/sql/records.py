@@ -1,6 +1,7 @@
 """INSERT, UPDATE, DELETE, and SELECT from system tables: literals, conditions and lists of columns."""
 
 import math
+from datetime import datetime
 from decimal import Decimal
 from typing import NoReturn
 
@@ -13,6 +14,7 @@ from treaty.metastore.sql.statements import (
     DeleteStatement,
     InsertStatement,
     SelectRecordsStatement,
+    SelectRowsStatement,
     SelectStatement,
     UpdateStatement,
 )
@@ -273,7 +275,7 @@ def _read_conditions(cursor: StatementCursor, *, like: bool) -> tuple[ColumnCond
 # ------------------------------------------------------------------------------------------------------- system tables
 
 
-def read_select(cursor: StatementCursor) -> SelectStatement | SelectRecordsStatement:
+def read_select(cursor: StatementCursor) -> SelectStatement | SelectRecordsStatement | SelectRowsStatement:
     """Read what follows SELECT: columns of a system table, or of records of a stream. Any other query is refused with the way round."""
     columns: list[str] = []
     if not cursor.take_sign("*"):
@@ -289,6 +291,8 @@ def read_select(cursor: StatementCursor) -> SelectStatement | SelectRecordsState
         )
     if cursor.take("STREAM"):
         return _read_records(cursor, tuple(columns))
+    if cursor.take("TABLE"):
+        return _read_rows(cursor, tuple(columns))
     table = _read_system_table(cursor)
     conditions = _read_conditions(cursor, like=True) if cursor.take("WHERE") else ()
     order: list[OrderTerm] = []
@@ -313,6 +317,34 @@ def _read_records(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRe
     limit = cursor.read_integer(1, RESULT_ROWS)
     cursor.need_end()
     return SelectRecordsStatement(name, columns, conditions, limit)
+
+
+def _read_rows(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRowsStatement:
+    name = cursor.read_name("a table")
+    conditions = _read_conditions(cursor, like=False) if cursor.take("WHERE") else ()
+    version, time = -1, ""
+    if cursor.take("AS"):
+        cursor.need("OF")
+        if cursor.need_any("VERSION", "TIMESTAMP") == "VERSION":
+            version = cursor.read_integer(0, _LARGEST)
+        else:
+            time = _read_moment(cursor)
+    limit = cursor.read_integer(1, RESULT_ROWS) if cursor.take("LIMIT") else RESULT_ROWS
+    cursor.need_end()
+    return SelectRowsStatement(name, columns, conditions, version, time, limit)
+
+
+def _read_moment(cursor: StatementCursor) -> str:
+    token, text = cursor.token, cursor.read_string("a time in quotes")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        hint = "a time with its zone: '2026-01-31T10:00:00Z'"
+        cursor.report("SYNTAX", "AS OF TIMESTAMP takes a time in ISO 8601", token, hint=hint)
+        return ""
+    return moment.isoformat()
 
 
 def _read_column_of(cursor: StatementCursor) -> str:
@@ -347,7 +379,8 @@ def _hint_records(token: SqlToken) -> str:
     """What a query over a stream or a table is written like."""
     if token.kind not in {"word", "quoted"}:
         return _OWN_QUERY
-    return f"its records are SELECT … FROM STREAM {token.label} LIMIT 10; {_OWN_QUERY}"  # noqa: S608 (a hint)
+    name = token.label
+    return f"its records are SELECT … FROM STREAM {name} LIMIT 10, rows of a Delta table SELECT … FROM TABLE {name}; {_OWN_QUERY}"  # noqa: S608 (a hint)
 
 
 def _read_order(cursor: StatementCursor) -> OrderTerm:

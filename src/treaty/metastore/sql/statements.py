@@ -7,6 +7,7 @@ Members at their default were not in the statement.
 from dataclasses import dataclass
 
 from treaty.core.column_types import SqlType
+from treaty.core.limits import RESULT_ROWS
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.values import ColumnCondition, HeadColumn, OrderTerm, SqlLiteral
 
@@ -173,7 +174,7 @@ class RestartStatement:
 
 @dataclass(frozen=True, slots=True)
 class ShowStatement:
-    """SHOW or LIST. `subject` is one of `SHOWN`; `of` and `recursive` belong to DEPENDENCIES."""
+    """SHOW or LIST. `subject` is one of `SHOWN`; `of` belongs to DEPENDENCIES and HISTORY, `recursive` to DEPENDENCIES."""
 
     subject: str
     extended: bool = False
@@ -181,7 +182,18 @@ class ShowStatement:
     recursive: bool = False
 
 
-SHOWN = ("STREAMS", "TABLES", "TYPES", "QUERIES", "SUBJECTS", "TOPICS", "DROPPED", "PROPERTIES", "DEPENDENCIES")
+SHOWN = (
+    "STREAMS",
+    "TABLES",
+    "TYPES",
+    "QUERIES",
+    "SUBJECTS",
+    "TOPICS",
+    "DROPPED",
+    "PROPERTIES",
+    "DEPENDENCIES",
+    "HISTORY",
+)
 """What SHOW and LIST take."""
 
 
@@ -232,6 +244,21 @@ class SelectRecordsStatement:
     columns: tuple[str, ...] = ()
     conditions: tuple[ColumnCondition, ...] = ()
     limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SelectRowsStatement:
+    """SELECT … FROM TABLE name: rows of a Delta table as of one committed version.
+
+    `columns` are empty for ``*``; `version` is -1, and `time` empty, for the newest one; `limit` is how many rows at most.
+    """
+
+    name: str
+    columns: tuple[str, ...] = ()
+    conditions: tuple[ColumnCondition, ...] = ()
+    version: int = -1
+    time: str = ""
+    limit: int = RESULT_ROWS
 
 
 SYSTEM_TABLES = ("sources", "types", "queries", "dependencies", "subjects", "versions")
@@ -352,6 +379,7 @@ SqlStatement = (
     | ExplainStatement
     | SelectStatement
     | SelectRecordsStatement
+    | SelectRowsStatement
     | PrintStatement
     | AssertSchemaStatement
     | AssertTopicStatement

@@ -1,5 +1,7 @@
 """Delta tables: the transaction that a writer names is skipped when it comes twice."""
 
+from typing import Any
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -54,6 +56,17 @@ def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)
     writer.save(table.folder) if table.is_path else writer.saveAsTable(table.place)
+
+
+def has_written(spark: SparkSession, table: LakeTable, batch: WriteId) -> bool:
+    """Return whether a table in a folder has seen a batch of a writer, or a later one: then it ignores the batch."""
+    if is_missing(spark, table.folder):
+        return False
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 (pyspark does not show the log of a table)
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, table.folder)  # noqa: SLF001
+    none = jvm.scala.Option.empty()
+    written = log.update(False, none, none).transactions().get(batch.writer)
+    return bool(written.isDefined()) and int(written.get()) >= batch.number
 
 
 def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:

@@ -15,16 +15,18 @@ from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
-from treaty.core.sources import BACKFILL, CHANGES, EMPTY, Incarnation, Source, SourceColumn, SourceRead
+from treaty.core.sources import CHANGES, Incarnation, Source, SourceColumn, SourceRead
 from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
+from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import DeltaSink
 from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener, first_generation
+from treaty.spark.runner.takeovers import QueryTakeover
 
 AVAILABLE = StreamTrigger("available")
 OUT = "treaty_out"
@@ -58,6 +60,8 @@ class QueryStarter:
     checkpoints: str
     settings: dict[str, str] = field(default_factory=dict)
     """Further settings of the session of each query."""
+    part: "TakeoverPart | None" = None
+    """What of a takeover is carried out; None: queries are run."""
 
     def start(self, source: Source, run: QueryRun | None = None) -> StreamingQuery:
         """Start the query of a source; of a stream of bad rows, what collects them.
@@ -65,7 +69,8 @@ class QueryStarter:
         Raises `SourceNotRunnableError` for what this runner does not do, and errors of Spark.
         """
         chosen = run or QueryRun()
-        _refuse_new_beginning(source)
+        if self.part is None:
+            self._take_over(source)
         place = place_of(source)
         opened = (
             self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
@@ -73,7 +78,11 @@ class QueryStarter:
 
         def write(batch: DataFrame, number: int) -> None:
             chosen.before_batch(number)
-            opened.write(batch, number)
+            if self.part is not None and self.part.reads_nothing:
+                # What keeps state has to run, so that the batch has one.
+                batch.write.format("noop").mode("overwrite").save()
+            else:
+                opened.write(batch, number)
 
         writer = (
             opened.rows.observe(OUT, F.count(F.lit(1)).alias("rows"))
@@ -143,7 +152,7 @@ class QueryStarter:
         if source.connector != "delta":
             message = f"{source.name} writes to {source.connector}, and a runner writes Delta tables: CONNECTOR = 'delta' and PATH"
             raise SourceNotRunnableError(message)
-        folder = SourceOpener(self.spark, self.registry, self.root).folder(source)
+        folder = (self.part and self.part.folder) or self._find_folder(source)
         return DeltaSink(folder, f"treaty-{place_of(source)}", result.schema, key)
 
     def _open(self, opener: SourceOpener, source: Source, *, streaming: bool, words: Collection[str]) -> DataFrame:
@@ -155,7 +164,31 @@ class QueryStarter:
         frame = opener.open(source, streaming=streaming, columns=self._expand(source), words=named)
         if watermark:
             frame = frame.withWatermark(*split_watermark(watermark))
+        if streaming and self.part is not None and self.part.reads_nothing:
+            frame = frame.where(F.lit(False))
         return frame.dropDuplicatesWithinWatermark(names) if streaming and names else frame
+
+    def _find_folder(self, source: Source) -> str:
+        return SourceOpener(self.spark, self.registry, self.root).folder(source)
+
+    def _take_over(self, source: Source) -> None:
+        """Do what a query needs that takes over from another one."""
+        query = source.query
+        if query is None or source.connector != "delta":
+            return
+
+        def work_off(one: Source, part: TakeoverPart, kind: str = "once") -> None:
+            replace(self, part=part).start(one, QueryRun(StreamTrigger(kind))).awaitTermination()
+
+        QueryTakeover(
+            self.spark,
+            CheckpointFiles(self.spark, self.checkpoints),
+            self._find_folder(source),
+            open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
+            finish=lambda one: work_off(one, TakeoverPart()),
+            skip=lambda one: work_off(one, TakeoverPart(reads_nothing=True)),
+            fill=lambda one, folder: work_off(one, TakeoverPart(folder=folder), "available"),
+        ).run(source)
 
     def _expand(self, source: Source) -> tuple[SourceColumn, ...]:
         """The columns of a source with the types of users written out."""
@@ -167,11 +200,12 @@ class QueryStarter:
         )
 
 
-def _refuse_new_beginning(source: Source) -> None:
-    query = source.query
-    if query is not None and (query.start in {EMPTY, BACKFILL} or query.resumed):
-        message = f"{source.name} is to begin by {query.start or 'ROLLBACK'}, which no runner does yet: CREATE OR REPLACE with a change that continues"
-        raise SourceNotRunnableError(message)
+@dataclass(frozen=True, slots=True)
+class TakeoverPart:
+    """A run that is a part of a takeover: its batches read and write no rows, or its rows go to another folder than the source's."""
+
+    reads_nothing: bool = False
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

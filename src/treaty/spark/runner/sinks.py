@@ -32,6 +32,10 @@ class DeltaSink:
         """Write the rows of a batch: appended without a key, else in the place of the rows with their keys. Of several
         rows with one key the last one stays.
         """
+        if delta.has_written(batch.sparkSession, LakeTable(self.folder), WriteId(self.writer, number)):
+            # The table ignores the batch; what keeps state has to run all the same, or the query has no state of the batch.
+            batch.write.format("noop").mode("overwrite").save()
+            return
         rows = keep_last(batch, self.key) if self.key else batch
         rows = rows.select(*(print_name(one.name) for one in self.columns))
         if not self.key:

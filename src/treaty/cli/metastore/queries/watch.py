@@ -5,6 +5,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.connection import Connection
+from treaty.client.connection import Connection, run_exchange
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.state.metastore.keys import key_of_name
 
@@ -97,6 +98,39 @@ def errors(*, name: str, addresses: tuple[str, ...], registry: str, as_json: boo
         _say_errors(query)
     if wrong:
         raise SystemExit(1)
+
+
+@command.command("of")
+@click.argument("name")
+@click.option(
+    "--incarnation",
+    "number",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only this one: the number of a checkpoint, of the rows of a table, or of a record's header.",
+)
+@connection.registry
+@connection.as_json
+def history(*, name: str, number: int | None, registry: str, as_json: bool) -> None:
+    """Show which queries have filled the stream or table NAME: statement, schema ids, author and time of each.
+
+    Rows and checkpoints carry the number of the incarnation that wrote them. Former ones are kept for seven days (DROP_GRACE).
+
+    \b
+    Examples:
+      treaty query of delays
+      treaty query of delays --incarnation 42 --json
+    """  # noqa: D301 - click wants the control character
+    rows: Any = import_module("treaty.metastore.execution.history")
+    exchange = rows.list_history(name) if number is None else rows.find_incarnation(name, number)
+    with connection.open_registry(registry) as found:
+        answer = run_exchange(found.registry, exchange)
+    listed = answer if number is None else [answer]
+    if as_json:
+        screen.say_json(listed if number is None else answer)
+        return
+    for one in listed:
+        screen.say("\n".join(f"{word.replace('_', ' ')}: {value}" for word, value in one.items()) + "\n")
 
 
 def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:

@@ -55,7 +55,7 @@ class RecordSettings:
 
 @dataclass(slots=True)
 class RecordSession:
-    """A session that carries PRINT and SELECT FROM STREAM out itself, and gives everything else to another one."""
+    """A session that carries PRINT, SELECT FROM STREAM and SELECT FROM TABLE out itself, and gives everything else to another one."""
 
     session: StatementSession
     settings: RecordSettings = field(default_factory=lambda: RecordSettings(""))
@@ -84,6 +84,9 @@ class RecordSession:
         for parsed in statements:
             if not reading.reads_records(parsed):
                 yield from self.session.run(parsed.text, {}, confirm, dry_run=dry_run)
+                continue
+            if reading.reads_table(parsed):
+                yield import_module("treaty.cli.metastore.topics.table_rows").select_rows(parsed, self.settings)
                 continue
             with closing(reading.open_topic(parsed, self.settings)) as topic:
                 result = topic.run()

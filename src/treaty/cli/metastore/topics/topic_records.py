@@ -25,7 +25,7 @@ from treaty.metastore.records.destinations import missing_cluster
 from treaty.metastore.records.reader import DecodedRecord, SourceReader
 from treaty.metastore.records.selection import make_selection, print_cells
 from treaty.metastore.sql.script import ParsedStatement
-from treaty.metastore.sql.statements import PrintStatement, SelectRecordsStatement
+from treaty.metastore.sql.statements import PrintStatement, SelectRecordsStatement, SelectRowsStatement
 from treaty.metastore.sql.values import format_time
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import StatementResultBody
@@ -44,8 +44,13 @@ def parse(text: str, variables: Mapping[str, str]) -> Sequence[ParsedStatement]:
 
 
 def reads_records(parsed: ParsedStatement) -> bool:
-    """Return whether a statement reads records of a topic."""
-    return isinstance(parsed.value, PrintStatement | SelectRecordsStatement)
+    """Return whether a statement reads records of a topic, or rows of a table."""
+    return isinstance(parsed.value, PrintStatement | SelectRecordsStatement | SelectRowsStatement)
+
+
+def reads_table(parsed: ParsedStatement) -> bool:
+    """Return whether a statement reads rows of a table."""
+    return isinstance(parsed.value, SelectRowsStatement)
 
 
 def open_topic(parsed: ParsedStatement, settings: RecordSettings) -> "TopicStatement":

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
+from treaty.core.handlers.metastore.checkpoints.restarts import restart_query
 from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected
 from treaty.core.handlers.metastore.definitions import (
@@ -25,7 +26,6 @@ from treaty.core.handlers.metastore.names import (
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
-from treaty.core.handlers.metastore.restarts import restart_query
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.metastore import (
     ChangeSource,

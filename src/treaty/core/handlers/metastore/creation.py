@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.assessment import assess_change, describe_policy
+from treaty.core.handlers.metastore.checkpoints.assessment import assess_change, describe_policy
+from treaty.core.handlers.metastore.checkpoints.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.definitions import BAD_COLUMNS, BAD_SUFFIX, refuse_bad_definition, types_in
-from treaty.core.handlers.metastore.incarnations import replaced_query, without_revisions
 from treaty.core.handlers.metastore.names import refuse_bad_name, refuse_taken_source, source_exists, source_key
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
 from treaty.core.handlers.metastore.places.sinks import refuse_unfit_place

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
-from treaty.core.handlers.metastore.creation import describe_stored
+from treaty.core.handlers.metastore.checkpoints.incarnations import keep_previous, refuse_backfill
 from treaty.core.handlers.metastore.definitions import types_in
-from treaty.core.handlers.metastore.incarnations import keep_previous, refuse_backfill
 from treaty.core.handlers.metastore.names import find_source
 from treaty.core.handlers.metastore.pins import refuse_dead_pin
 from treaty.core.handlers.metastore.places.topics import expired_rows
@@ -52,7 +51,7 @@ def restart_query(view: View, command: Command[ChangeSource], engine: SchemaEngi
     stage = StagedView(view, command, engine, "change-source", request.dry_run)
     stage.put((make_row(SOURCE, key, source),))
     stage.put(expired_rows(view, command.time))
-    return Decision(() if request.dry_run else stage.rows, describe_stored(source, replaced=True))
+    return Decision(() if request.dry_run else stage.rows, _describe(source))
 
 
 def _begin_again(view: View, command: Command[ChangeSource], there: Source, start: str) -> Source:
@@ -125,3 +124,7 @@ RESTARTS: Mapping[str, Callable[[View, Command[ChangeSource], SourceKey, Source]
     REFRESH: _refresh,
 }
 """What a change of this name makes of a source."""
+
+
+def _describe(source: Source) -> SourceStored:
+    return SourceStored(source.name, source.kind, source.generation, source.revision, replaced=True)

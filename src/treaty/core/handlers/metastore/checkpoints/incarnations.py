@@ -96,7 +96,16 @@ def _list_part_changes(old: QueryPlan, new: QueryPlan) -> list[str]:
     kinds = dict.fromkeys(kind for kind, _ in (*gone, *come))
     sides = ((kind, *(", ".join(text for one, text in side if one == kind) for side in (gone, come))) for kind in kinds)
     reasons = [f"{kind}: {left or 'none'} → {right or 'none'}" for kind, left, right in sides]
-    return reasons or ["the plan below the topmost stateful operator is another one"]
+    return reasons or _list_moved_parts(old, new) or ["the plan below the topmost stateful operator is another one"]
+
+
+def _list_moved_parts(old: QueryPlan, new: QueryPlan) -> list[str]:
+    """Return the parts that are the same in another order, kind by kind."""
+    sides = [
+        (kind, *(", ".join(text for one, text in plan.state if one == kind) for plan in (old, new)))
+        for kind in dict.fromkeys(kind for kind, _ in old.state)
+    ]
+    return [f"{kind} in another order: {left} → {right}" for kind, left, right in sides if left != right]
 
 
 def print_state(plan: QueryPlan) -> str:

@@ -5,7 +5,7 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.command import Command
-from treaty.core.handlers.metastore.incarnations import WAYS, compare_plans, replaced_query
+from treaty.core.handlers.metastore.checkpoints.incarnations import WAYS, compare_plans, replaced_query
 from treaty.core.handlers.metastore.replacement import list_lost_columns
 from treaty.core.messages.assessments import ChangeAssessment
 from treaty.core.messages.metastore import CreateSource

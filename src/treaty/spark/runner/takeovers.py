@@ -1,0 +1,184 @@
+"""A query takes over from the one before: on a checkpoint without state, with all rows made again, or back on its own checkpoint.
+
+What a takeover does is done before the query starts, and each step may be interrupted and done again. `takeovers/N` below the
+checkpoints has the version of the table before the takeover of the commit N, and `takeovers/N.done` says that it is over.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+
+from treaty.core.sources import BACKFILL, CHANGES, EMPTY, Incarnation, QueryPlan, Source
+from treaty.spark.lake import delta
+from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.spark.planner.trees import TreeNode, read_tree
+from treaty.spark.runner.checkpoint_files import CheckpointFiles
+
+TAKEOVERS = "takeovers"
+NO_TABLE = -1
+NONE = "-"
+"""What an offset log has for a source that has no offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTakeover:
+    """What a takeover works with: the table of a source, its checkpoints, and how a query is opened and run once.
+
+    `open` gives the result of a query, `finish` works off the batch that a query has begun and not ended, `skip` runs a batch that reads
+    and writes nothing, and `fill` works off everything into another folder.
+    """
+
+    spark: SparkSession
+    files: CheckpointFiles
+    folder: str
+    open: Callable[[Source], DataFrame]
+    finish: Callable[[Source], None]
+    skip: Callable[[Source], None]
+    fill: Callable[[Source, str], None]
+
+    def run(self, source: Source) -> None:
+        """Do what the query of a source needs before it starts; nothing where it was done before, or is the first one."""
+        query = source.query
+        if query is None or not (query.start or query.resumed):
+            return
+        number = max(query.began, query.resumed)
+        if self._is_done(number):
+            return
+        begins = bool(query.start) and not self._is_done(query.began)
+        if query.start == EMPTY and begins:
+            self._finish_former(source, query)
+        self._note_version(number)
+        if not begins:
+            self._restore(source, query)
+        elif query.start == EMPTY:
+            self._begin_empty(source, query)
+        elif query.start == BACKFILL:
+            self._backfill(source, query)
+        for one in {query.began, number}:
+            self.files.write(f"{TAKEOVERS}/{one}.done", "")
+
+    def _is_done(self, number: int) -> bool:
+        return self.files.has(f"{TAKEOVERS}/{number}.done")
+
+    def _note_version(self, number: int) -> None:
+        name = f"{TAKEOVERS}/{number}"
+        if not self.files.has(name):
+            self.files.write(name, str(self._find_version()))
+
+    def _find_version(self) -> int:
+        if is_missing(self.spark, self.folder):
+            return NO_TABLE
+        table = delta.name(self.spark, LakeTable(self.folder))
+        return int(self.spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"])
+
+    # ---------------------------------------------------------------------------------------------------- without state
+
+    def _finish_former(self, source: Source, query: Incarnation) -> None:
+        former = _find_former(source, query.after)
+        place = str(query.after)
+        begun, ended = (self.files.list_numbers(f"{place}/{log}")[-1:] for log in ("offsets", "commits"))
+        if former is not None and begun != ended:
+            self.finish(former)
+
+    def _begin_empty(self, source: Source, query: Incarnation) -> None:
+        """Make a checkpoint whose first batch is over: it has the offsets of the former one, and no state."""
+        place, before = str(query.began), str(query.after)
+        former, ended = _find_former(source, query.after), self.files.list_numbers(f"{before}/commits")
+        if self.files.has(f"{place}/commits/0") or former is None or former.query is None or not ended:
+            return
+        draft = f"{place}.draft"
+        self.files.remove(draft)
+        self.files.remove(place)
+        known = _read_offsets(self.files.read(f"{before}/offsets/{ended[-1]}"))
+        names = list_sources(self.open(former), former.query.plan)
+        wanted = list_sources(self.open(source), query.plan)
+        generations = {read.source: read.generation for read in former.query.plan.reads}
+        offsets = {name: known.offsets[at] for at, name in enumerate(names) if at < len(known.offsets)}
+        same = {read.source for read in query.plan.reads if generations.get(read.source) == read.generation}
+        lines = [offsets.get(name, NONE) if name in same else NONE for name in wanted]
+        for at, name in enumerate(wanted):
+            if lines[at] != NONE and self.files.has(f"{before}/sources/{names.index(name)}"):
+                self.files.copy(f"{before}/sources/{names.index(name)}", f"{draft}/sources/{at}")
+        self.files.write(f"{draft}/metadata", json.dumps({"id": str(uuid4())}))
+        state = known.metadata if names == wanted else {**known.metadata, "batchWatermarkMs": 0}
+        self.files.write(f"{draft}/offsets/0", "\n".join((known.version, json.dumps(state), *lines)))
+        self.files.move(draft, place)
+        self.skip(source)
+
+    # --------------------------------------------------------------------------------------------- all rows, and the way back
+
+    def _backfill(self, source: Source, query: Incarnation) -> None:
+        """Make all rows in a table beside, and put them in the place of those that are there, in one commit."""
+        rows = f"{query.began}.rows"
+        folder = self.files.place(rows)
+        self.fill(source, folder)
+        filled = delta.read(self.spark, LakeTable(folder)) if self.files.has(rows) else None
+        if filled is None:
+            filled = self.spark.createDataFrame([], self.open(source).schema)
+        options = {"txnAppId": f"treaty-takeover-{query.began}", "txnVersion": "0", "overwriteSchema": "true"}
+        filled.write.format("delta").mode("overwrite").options(**options).save(self.folder)
+        self.files.write(f"{TAKEOVERS}/{query.began}.done", "")
+        self.files.remove(rows)
+
+    def _restore(self, source: Source, query: Incarnation) -> None:
+        """Put the rows back that the table had before the query that is left had written any."""
+        left = next((one for one in source.previous if one.began != query.began), None)
+        text = "" if left is None else self.files.read(f"{TAKEOVERS}/{max(left.began, left.resumed)}")
+        if not text or is_missing(self.spark, self.folder):
+            return
+        table = delta.name(self.spark, LakeTable(self.folder))
+        if int(text) == NO_TABLE:
+            self.spark.sql(f"DELETE FROM {table}")  # noqa: S608 (the name is quoted)
+        else:
+            self.spark.sql(f"RESTORE TABLE {table} TO VERSION AS OF {int(text)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownOffsets:
+    """An entry of an offset log: its version, its metadata, and the offset of each source."""
+
+    version: str
+    metadata: dict[str, object]
+    offsets: Sequence[str]
+
+
+def _read_offsets(text: str) -> _KnownOffsets:
+    version, metadata, *offsets = text.split("\n")
+    return _KnownOffsets(version, json.loads(metadata), offsets)
+
+
+def _find_former(source: Source, began: int) -> Source | None:
+    """A source as it was while the query that began at a commit filled it; None where its row does not know it any more."""
+    query = next((one for one in source.previous if one.began == began), None)
+    if query is None or query.definition is None:
+        return None
+    was = query.definition
+    return replace(
+        source, columns=was.columns, key=was.key, value=was.value, timestamp=was.timestamp, properties=was.properties,
+        query=replace(query, start="", resumed=0),
+    )  # fmt: skip
+
+
+def list_sources(frame: DataFrame, plan: QueryPlan) -> list[str]:
+    """Return the sources whose changes a result follows, in the order in which Spark keeps their offsets: that of its plan."""
+    names = {(read.spelling or read.source).lower(): read.source for read in plan.reads if read.mode == CHANGES}
+    if len(set(names.values())) < 2:
+        return [*names.values()][:1]
+    tree = read_tree(frame._jdf.queryExecution().analyzed().toJSON())  # noqa: SLF001 (pyspark does not show plans)
+    return [*dict.fromkeys(names[one] for one in _list_aliases(tree) if one in names)]
+
+
+def _list_aliases(tree: TreeNode) -> Iterable[str]:
+    for node in tree.walk():
+        if node.kind == "SubqueryAlias":
+            yield _name_of(node.members.get("identifier")).lower()
+
+
+def _name_of(identifier: object) -> str:
+    """The name of an alias: Spark prints it as a text, or as a value with a member."""
+    if isinstance(identifier, dict):
+        return str(identifier.get("name", ""))
+    return str(identifier).strip("`").rsplit(".", 1)[-1].strip("`")
