@@ -12,7 +12,7 @@ from tests.query_bodies import make_body
 from treaty.core.sources import StateFingerprint
 from treaty.spark.planner.bodies import BodyPlanner
 
-pytestmark = [pytest.mark.jvm, pytest.mark.soak]
+pytestmark = pytest.mark.jvm
 Choice = tuple[str, str]
 """A text, and what it means: texts with one meaning are spellings of the same."""
 FILTERS: tuple[Choice, ...] = (
@@ -60,20 +60,41 @@ class RandomBody(NamedTuple):
     meaning: tuple[str, str, tuple[str, ...]]
 
 
-def make_random(draw: random.Random) -> RandomBody:
-    condition, key = draw.choice(FILTERS), draw.choice(KEYS)
-    chosen = draw.sample(AGGREGATES, draw.randint(1, 3))
-    names = [f"{draw.choice('abcxyz')}{place}" for place in range(len(chosen))]
-    inner = ", ".join(f"{text} AS {name}" for (text, _), name in zip(chosen, names, strict=True))
+class Meaning(NamedTuple):
+    """What a body means below its groups: a filter and aggregates by their meanings, and a key."""
+
+    condition: str
+    key: Choice
+    aggregates: tuple[str, ...]
+
+
+def choose_meaning(draw: random.Random) -> Meaning:
+    """Draw a filter, a key, and one to three aggregates, each by its meaning."""
+    meanings = [*dict.fromkeys(meaning for _, meaning in AGGREGATES)]
+    return Meaning(draw.choice(FILTERS)[1], draw.choice(KEYS), tuple(draw.sample(meanings, draw.randint(1, 3))))
+
+
+def spell_body(draw: random.Random, chosen: Meaning) -> str:
+    """A text of that meaning below its groups, with some expressions above them."""
+    condition = draw.choice([text for text, meaning in FILTERS if meaning == chosen.condition])
+    texts = [draw.choice([text for text, meaning in AGGREGATES if meaning == wanted]) for wanted in chosen.aggregates]
+    names = [f"{draw.choice('abcxyz')}{place}" for place in range(len(texts))]
+    inner = ", ".join(f"{text} AS {name}" for text, name in zip(texts, names, strict=True))
     source = draw.choice(("flights", "STREAM flights", "STREAM(flights)"))
-    text = f"SELECT {key[0]} AS k, {inner} FROM {source} {condition[0]} GROUP BY {key[0]}"
-    above = draw.choice(ABOVE).replace("{}", names[0])
+    text = f"SELECT {chosen.key[0]} AS k, {inner} FROM {source} {condition} GROUP BY {chosen.key[0]}"
     if draw.random() < 0.5:
-        rest = ", ".join(names[1:])
-        text = f"SELECT k, {above}{', ' if rest else ''}{rest} FROM ({text})"
-    return RandomBody(text, (condition[1], key[1], tuple(dict.fromkeys(meaning for _, meaning in chosen))))
+        return text
+    above = draw.choice(ABOVE).replace("{}", names[0])
+    rest = ", ".join(names[1:])
+    return f"SELECT k, {above}{', ' if rest else ''}{rest} FROM ({text})"
 
 
+def make_random(draw: random.Random) -> RandomBody:
+    chosen = choose_meaning(draw)
+    return RandomBody(spell_body(draw, chosen), (chosen.condition, chosen.key[1], chosen.aggregates))
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(10))
 def test_states_are_equal_only_where_plans_mean_the_same(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
@@ -90,6 +111,7 @@ def test_states_are_equal_only_where_plans_mean_the_same(spark: SparkSession, tm
     assert not wrong, f"seed {seed}"
 
 
+@pytest.mark.soak
 def test_another_spelling_is_the_same_state(spark: SparkSession, tmp_path: Path) -> None:
     planner = BodyPlanner(spark, tmp_path)
     draw = random.Random(1)

@@ -20,6 +20,9 @@ CREATE TABLE carriers (code STRING PRIMARY KEY, nm STRING) WITH (KAFKA_TOPIC = '
 CREATE STREAM late AS SELECT id, carrier, delay FROM STREAM flights WHERE delay > 15;
 CREATE TABLE delays AS SELECT carrier, count(*) AS n, avg(delay) AS mean FROM STREAM flights GROUP BY carrier;
 CREATE TABLE named WITH (KEY_FORMAT = 'AVRO') AS SELECT c.nm AS name, count(*) AS n FROM STREAM late AS l JOIN carriers AS c ON l.carrier = c.code GROUP BY c.nm;
+CREATE TABLE counts AS SELECT carrier, count(*) AS n FROM STREAM late GROUP BY carrier;
+CREATE TABLE ratios WITH (KEY_FORMAT = 'AVRO') AS SELECT carrier, sum(CAST('NaN' AS DOUBLE)) AS r FROM STREAM flights GROUP BY carrier;
+CREATE STREAM timed AS SELECT id, _timestamp AS written FROM STREAM flights WHERE _offset >= 0 OR _timestamp IS NOT NULL;
 CREATE STREAM minutes AS SELECT window.start AS start, count(*) AS n FROM STREAM flights WATERMARK ts DELAY OF INTERVAL 1 MINUTE GROUP BY window(ts, '1 minute') EMIT FINAL;
 """
 GIVEN = "GIVEN flights (1, 'AA', 10, '2026-01-01 00:00:10Z'), (2, 'DL', 20, '2026-01-01 00:00:50Z'), (3, 'AA', 30, '2026-01-01 00:01:00Z');"
@@ -31,6 +34,12 @@ CASES = {
     "result_given": "GIVEN carriers ('X', 'Ex'); GIVEN late (9, 'X', 99), (8, 'X', 98); EXPECT named ('Ex', 2);",
     "windows": "EXPECT minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
     "nothing": "GIVEN late (1, 'Q', 1); EXPECT named NOTHING;",
+    "streamed": "GIVEN flights (4, 'AA', 1, '2026-01-01 00:09:00Z'); GIVEN flights (6, 'AA', 1, '2026-01-01 00:09:10Z'); GIVEN flights (5, 'UA', 1, '2026-01-01 00:00:30Z'); "
+    "EXPECT STREAM minutes (TIMESTAMP '2026-01-01 00:00:00Z', 2), (TIMESTAMP '2026-01-01 00:01:00Z', 1);",
+    "streamed_groups": "GIVEN flights (4, 'AA', 50, NULL); EXPECT STREAM counts ('DL', 1), ('AA', 2); EXPECT counts ('DL', 1), ('AA', 2);",
+    "given_twice": "GIVEN flights (4, 'AA', 99, NULL); EXPECT late (id) VALUES (2), (3), (4);",
+    "not_a_number": "EXPECT ratios ('AA', CAST('NaN' AS DOUBLE)), ('DL', CAST('NaN' AS DOUBLE));",
+    "pseudo_columns": "GIVEN flights (id, _timestamp) VALUES (7, TIMESTAMP '2026-01-01 00:00:00Z'); EXPECT timed (7, TIMESTAMP '2026-01-01 00:00:00Z');",
     "several": "EXPECT late (id) VALUES (2), (3); EXPECT delays (carrier) VALUES ('AA'), ('DL');",
 }
 WRONG = {
@@ -47,6 +56,11 @@ ERRORS = {
     "unknown_source": ("EXPECT nobody (1);", "there is no stream or table nobody"),
     "unknown_column": ("EXPECT late (colour) VALUES (1);", "late has no column colour"),
     "hostile_rows": ("EXPECT late (reflect('java.lang.System', 'nanoTime'), 'a', 1);", "reflect is refused"),
+    "given_for_nothing": (
+        "GIVEN carriers ('X', 'Y'); EXPECT late (id) VALUES (2), (3);",
+        "carriers is given, and no query",
+    ),
+    "stream_of_no_query": ("EXPECT STREAM flights NOTHING;", "flights has no query"),
     "number_of_values": ("EXPECT late (1, 2);", ""),
 }
 

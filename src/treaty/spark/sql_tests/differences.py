@@ -1,5 +1,6 @@
 """What differs between the rows that are expected and those that came, by row and column."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ def _compare_places(columns: Sequence[str], expected: Sequence[Row], came: Seque
     for place in range(max(len(expected), len(came))):
         wanted = expected[place] if place < len(expected) else None
         found = came[place] if place < len(came) else None
-        if wanted != found:
+        if _freeze(wanted) != _freeze(found):
             yield _describe(columns, wanted, found, f"row {place + 1}: ")
 
 
@@ -30,8 +31,10 @@ def _compare_sets(columns: Sequence[str], expected: Sequence[Row], came: Sequenc
     found = Counter(map(_freeze, came))
     missing, more = _take(wanted - found, expected), _take(found - wanted, came)
     for row in missing:
-        nearest = max(more, key=lambda one: sum(a == b for a, b in zip(row, one, strict=True)), default=None)
-        if nearest is not None and any(a == b for a, b in zip(row, nearest, strict=True)):
+        nearest = max(
+            more, key=lambda one: sum(_freeze(a) == _freeze(b) for a, b in zip(row, one, strict=True)), default=None
+        )
+        if nearest is not None and any(_freeze(a) == _freeze(b) for a, b in zip(row, nearest, strict=True)):
             more.remove(nearest)
             yield _describe(columns, row, nearest)
         else:
@@ -59,6 +62,8 @@ def _freeze(value: Any) -> Any:
         return tuple(map(_freeze, value))
     if isinstance(value, bytearray):
         return bytes(value)
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"  # which is equal to itself here, as it is in SQL
     return value
 
 
@@ -68,8 +73,12 @@ def _describe(columns: Sequence[str], wanted: Row | None, found: Row | None, pla
     if wanted is None:
         return f"{place}unexpected {_show(columns, found)}"
     pairs = zip(columns, wanted, found, strict=True)
-    changed = [f"{name} is {came!r}, expected {want!r}" for name, want, came in pairs if want != came]
-    same = [f"{name} {want!r}" for name, want, came in zip(columns, wanted, found, strict=True) if want == came]
+    changed = [f"{name} is {came!r}, expected {want!r}" for name, want, came in pairs if _freeze(want) != _freeze(came)]
+    same = [
+        f"{name} {want!r}"
+        for name, want, came in zip(columns, wanted, found, strict=True)
+        if _freeze(want) == _freeze(came)
+    ]
     return f"{place}{', '.join(same)}: {'; '.join(changed)}" if same else f"{place}{'; '.join(changed)}"
 
 

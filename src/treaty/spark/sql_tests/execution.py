@@ -1,9 +1,11 @@
 """Tests carried out as batches: the rows that are given are the sources of a body, and what comes out is compared."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,9 +18,11 @@ from treaty.core.sources import SourceColumn
 from treaty.metastore.sql.statements import CreateSourceStatement
 from treaty.spark.planner.bodies import BodyPlanner, open_session, parse_body
 from treaty.spark.planner.leaf_columns import blank_streams
+from treaty.spark.planner.pseudo_columns import add_pseudo_columns, list_words
 from treaty.spark.planner.questions import BodyPlan, BodyRefusedError, QueryBody, ReadableSource
 from treaty.spark.sql_tests.differences import list_differences
 from treaty.spark.sql_tests.files import CaseFolder, CaseRows, InvalidCaseError, SqlCase
+from treaty.spark.sql_tests.streams import StreamBatches, run_stream
 
 PLACE = "_treaty_place"
 SourceLookup = Callable[[str], ReadableSource | None]
@@ -48,6 +52,8 @@ class CaseRunner:
     ) -> None:
         """Take a session; empty tables for the planner are made below `views`."""
         self._planner = BodyPlanner(spark, views)
+        self._views = views
+        self._unread: set[str] = set()
         self._spark = open_session(spark)
         self._statements = folder.statements
         self._find_source = find_source
@@ -60,21 +66,28 @@ class CaseRunner:
         differences: list[str] = []
         error = ""
         try:
-            given = {one.source.lower(): one for one in case.given}
+            given: dict[str, list[CaseRows]] = {}
+            for one in case.given:
+                given.setdefault(one.source.lower(), []).append(one)
+            self._unread = set(given)
             for wanted in case.expected:
                 differences += [f"{wanted.source}: {one}" for one in self._compare(wanted, given)]
+            if self._unread:
+                name = given[min(self._unread)][0]
+                error = f"line {name.line}: {name.source} is given, and no query that is expected reads it"
         except (InvalidCaseError, BodyRefusedError, PySparkException) as wrong:
             error = str(wrong).strip().split("\n")[0]
             if isinstance(wrong, BodyRefusedError) and wrong.hint:
                 error = f"{error}; {wrong.hint}"
         return CaseResult(case.name, tuple(differences), error, time.monotonic() - start)
 
-    def _compare(self, wanted: CaseRows, given: Mapping[str, CaseRows]) -> list[str]:
+    def _compare(self, wanted: CaseRows, given: Mapping[str, Sequence[CaseRows]]) -> list[str]:
         source = self._find(wanted.source)
         columns = wanted.columns or tuple(one.name for one in source.columns)
         names = [print_name(one) for one in columns]
         expected = self._read_rows(replace(wanted, columns=columns), source).select(*names)
-        came = self._frame(source.name, given, asked=True).select(*names)
+        came = self._stream(source, given) if wanted.is_streaming else self._frame(source.name, given, asked=True)
+        came = came.select(*names)
         rows = [[tuple(row) for row in frame.collect()] for frame in (expected, came)]
         return list_differences(columns, rows[0], rows[1], ordered=wanted.is_ordered)
 
@@ -111,6 +124,7 @@ class CaseRunner:
             statement.property("WATERMARK"),
             deduplicate,
             is_joinable=True,
+            has_records=not statement.body,
         )
 
     def _columns(self, statement: CreateSourceStatement) -> tuple[SourceColumn, ...]:
@@ -135,19 +149,50 @@ class CaseRunner:
             )
         return self._plans[key]
 
-    def _frame(self, name: str, given: Mapping[str, CaseRows], *, asked: bool = False) -> DataFrame:
+    def _frame(
+        self, name: str, given: Mapping[str, Sequence[CaseRows]], *, asked: bool = False, words: Collection[str] = ()
+    ) -> DataFrame:
         """The rows of a source: those that are given, else those of its query, else none."""
         source = self._find(name)
         statement = self._statements.get(name.lower())
         if name.lower() in given and not (asked and statement is not None and statement.body):
-            return self._settle(self._read_rows(given[name.lower()], source), source)
+            self._unread.discard(name.lower())
+            frames = [self._read_rows(one, source, words) for one in given[name.lower()]]
+            return self._settle(reduce(DataFrame.union, frames), source)
         if statement is None or not statement.body:
-            return self._read_rows(CaseRows(source.name, (), "", 0), source)
+            return self._read_rows(CaseRows(source.name, (), "", 0), source, words)
         plan = self._plan(statement)
         for read in plan.plan.reads:
-            self._frame(read.source, given).createOrReplaceTempView(print_name(read.spelling))
+            frame = self._frame(read.source, given, words=list_words(statement.body))
+            frame.createOrReplaceTempView(print_name(read.spelling))
         frame = self._spark.sql(blank_streams(self._spark, statement.body))
         return self._settle(frame, replace(source, deduplicate=())) if plan.plan.output_mode == "append" else frame
+
+    def _stream(self, source: ReadableSource, given: Mapping[str, Sequence[CaseRows]]) -> DataFrame:
+        """The rows of a query that is carried out as a stream. Raises `InvalidCaseError` for what has no query."""
+        statement = self._statements.get(source.name.lower())
+        if statement is None or not statement.body:
+            raise InvalidCaseError(f"{source.name} has no query that could run as a stream: EXPECT {source.name}")
+        plan = self._plan(statement)
+        words = list_words(statement.body)
+        streams: dict[str, StreamBatches] = {}
+        for read in plan.plan.reads:
+            upstream = self._find(read.source)
+            if upstream.kind != "STREAM":
+                self._frame(read.source, given, words=words).createOrReplaceTempView(print_name(read.spelling))
+                continue
+            listed = [{read.source.lower(): [one]} for one in given.get(read.source.lower(), ())]
+            bare = replace(upstream, deduplicate=())
+            self._sources[read.source.lower()] = bare  # the stream deduplicates, and not each of its batches
+            try:
+                batches = [self._frame(read.source, {**given, **one}, words=words) for one in listed or [{}]]
+            finally:
+                self._sources[read.source.lower()] = upstream
+            streams[read.spelling] = StreamBatches(upstream, batches)
+        if not streams:
+            raise InvalidCaseError(f"{source.name} reads no stream: EXPECT {source.name} without STREAM")
+        with TemporaryDirectory(dir=self._views) as kept:
+            return run_stream(self._spark, plan, streams, Path(kept), source.kind)
 
     def _settle(self, frame: DataFrame, source: ReadableSource) -> DataFrame:
         """The rows without those that DEDUPLICATE takes away; of a table the last one of each key."""
@@ -160,10 +205,15 @@ class CaseRunner:
         newest = F.row_number().over(Window.partitionBy(*key).orderBy(F.col(PLACE).desc()))
         return placed.withColumn(PLACE, newest).where(F.col(PLACE) == 1).drop(PLACE)
 
-    def _read_rows(self, rows: CaseRows, source: ReadableSource) -> DataFrame:
-        """Rows of a test as a frame with the columns of their source; columns that they leave out are null."""
+    def _read_rows(self, rows: CaseRows, source: ReadableSource, words: Collection[str] = ()) -> DataFrame:
+        """Rows of a test as a frame with the columns of their source; columns that they leave out are null.
+
+        Pseudo-columns that are among `words`, or that the rows give, come after them.
+        """
+        all_names = rows.columns or tuple(one.name for one in source.columns)
+        source = add_pseudo_columns(source, {*words, *(one.lower() for one in rows.columns)})
         types = {one.name.lower(): one for one in source.columns}
-        names = rows.columns or tuple(one.name for one in source.columns)
+        names = all_names
         for name in names:
             if name.lower() not in types:
                 raise InvalidCaseError(f"line {rows.line}: {source.name} has no column {name}")

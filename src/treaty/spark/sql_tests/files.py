@@ -11,7 +11,7 @@ from treaty.metastore.sql.statements import CreateSourceStatement
 
 TESTS = ".test.sql"
 GIVEN, EXPECT = "GIVEN", "EXPECT"
-FORMS = "GIVEN source [(columns) VALUES] (row), …; EXPECT [ORDERED] source [(columns) VALUES] (row), …; EXPECT source NOTHING"
+FORMS = "GIVEN source [(columns) VALUES] (row), …; EXPECT [STREAM] [ORDERED] source [(columns) VALUES] (row), …; EXPECT source NOTHING"
 
 
 class InvalidCaseError(ValueError):
@@ -20,13 +20,17 @@ class InvalidCaseError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CaseRows:
-    """Rows of a source in a test: their columns (empty: all), and the text of the rows as SQL has it after VALUES (empty: no rows)."""
+    """Rows of a source in a test: their columns (empty: all), and the text of the rows as SQL has it after VALUES (empty: no rows).
+
+    `is_streaming`: the query is carried out as a stream, in which each GIVEN of a source is a batch.
+    """
 
     source: str
     columns: tuple[str, ...]
     rows: str
     line: int
     is_ordered: bool = False
+    is_streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +118,16 @@ def _read_rows(path: str, text: str, tokens: Sequence[SqlToken], lines: LineInde
     if word not in {GIVEN, EXPECT} or len(tokens) < 3:
         raise refuse()
     at = 1
-    is_ordered = word == EXPECT and tokens[at].keyword == "ORDERED"
+    is_streaming = word == EXPECT and _is_flag(tokens, at, "STREAM")
+    at += is_streaming
+    is_ordered = word == EXPECT and _is_flag(tokens, at, "ORDERED")
     at += is_ordered
-    if tokens[at].kind not in {"word", "quoted"} or at + 1 >= len(tokens):
+    if at + 1 >= len(tokens) or tokens[at].kind not in {"word", "quoted"}:
         raise refuse()
     source = read_quoted(tokens[at]) if tokens[at].kind == "quoted" else tokens[at].text
     at += 1
     if tokens[at].keyword == "NOTHING":
-        return word, CaseRows(source, (), "", line, is_ordered)
+        return word, CaseRows(source, (), "", line, is_ordered, is_streaming)
     columns: tuple[str, ...] = ()
     values = next((place for place in range(at, len(tokens)) if tokens[place].keyword == "VALUES"), -1)
     if values >= 0:
@@ -130,4 +136,14 @@ def _read_rows(path: str, text: str, tokens: Sequence[SqlToken], lines: LineInde
         at = values + 1
     if at >= len(tokens) or tokens[at].text != "(":
         raise refuse()
-    return word, CaseRows(source, columns, text[tokens[at].start : tokens[-1].end], line, is_ordered)
+    return word, CaseRows(source, columns, text[tokens[at].start : tokens[-1].end], line, is_ordered, is_streaming)
+
+
+def _is_flag(tokens: Sequence[SqlToken], at: int, word: str) -> bool:
+    """Whether a word before the name of a source is this one, and not the name itself."""
+    return (
+        tokens[at].keyword == word
+        and at + 1 < len(tokens)
+        and tokens[at + 1].kind in {"word", "quoted"}
+        and tokens[at + 1].keyword not in {"VALUES", "NOTHING"}
+    )
