@@ -1,6 +1,7 @@
 """The check of an analyzed body: what its names came to, and whether its shape can run as a stream."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from treaty.spark.planner.parsed_check import is_relative_time
 from treaty.spark.planner.questions import BodyRefusedError, QueryBody, ReadableSource
@@ -46,9 +47,16 @@ def check_analyzed(tree: TreeNode) -> None:
                 f"{node.kind} depends on the machine, the user, the time or chance, and a query that runs again has to come to the same rows",
                 "a column of the source",
             )
-        elif node.kind in TIME_READERS or (node.kind == "Cast" and node.members.get("dataType") in TIMES):
+        elif node.kind in TIME_READERS or (node.kind == "Cast" and _has_time(node.members.get("dataType"))):
             _check_time(node)
     _refuse_other_tables(tree, inside=False)
+
+
+def _has_time(kind: Any) -> bool:
+    """Whether a type of Spark's JSON is a time, or has one inside."""
+    if isinstance(kind, Mapping):
+        return any(map(_has_time, kind.values()))
+    return any(map(_has_time, kind)) if isinstance(kind, list) else kind in TIMES
 
 
 def _check_time(reader: TreeNode) -> None:

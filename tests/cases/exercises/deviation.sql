@@ -1,0 +1,10 @@
+-- STDDEV_SAMPLE, CORRELATION
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
+WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE TABLE o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+SELECT carrier, stddev_samp(delay) AS s, corr(delay, id) AS c FROM flights WHERE carrier = 'AA' GROUP BY carrier;
+INSERT INTO flights VALUES
+  (1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'),
+  (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z'), (4, 'UA', NULL, TIMESTAMP '2026-01-01 00:01:50Z');
+RUN;
+EXPECT o ('AA', 14.142135623730951, 1.0);

@@ -1,0 +1,8 @@
+-- A key BIGINT as Kafka's own serializers write it
+CREATE STREAM s (k BIGINT KEY, v INT)
+WITH (CONNECTOR = 'files', PATH = 's', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'AVRO');
+CREATE STREAM o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+SELECT k, v FROM s;
+INSERT INTO s VALUES (1, 1), (-9007199254740993, 2);
+RUN;
+EXPECT o (1, 1), (-9007199254740993, 2);

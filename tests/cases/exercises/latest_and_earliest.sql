@@ -1,0 +1,13 @@
+-- LATEST_BY_OFFSET and EARLIEST_BY_OFFSET
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
+WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE TABLE o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+SELECT carrier, max_by(delay, ts) AS latest, min_by(delay, ts) AS earliest FROM flights GROUP BY carrier;
+INSERT INTO flights VALUES
+  (1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'),
+  (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z'), (4, 'UA', NULL, TIMESTAMP '2026-01-01 00:01:50Z');
+RUN;
+EXPECT o ('AA', 30, 10), ('DL', 20, 20), ('UA', NULL, NULL);
+INSERT INTO flights VALUES (5, 'AA', 50, TIMESTAMP '2026-01-01 00:05:00Z'), (6, 'DL', 1, TIMESTAMP '2026-01-01 00:06:00Z');
+RUN;
+EXPECT o ('AA', 50, 10), ('DL', 1, 20), ('UA', NULL, NULL);

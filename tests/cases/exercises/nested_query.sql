@@ -1,0 +1,10 @@
+-- A query in FROM, and WITH
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
+WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE STREAM o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+WITH late AS (SELECT id, delay FROM STREAM flights WHERE delay > 5) SELECT id, d FROM (SELECT id, delay + 1 AS d FROM late) WHERE d > 20;
+INSERT INTO flights VALUES
+  (1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'),
+  (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z'), (4, 'UA', NULL, TIMESTAMP '2026-01-01 00:01:50Z');
+RUN;
+EXPECT o (2, 21), (3, 31);

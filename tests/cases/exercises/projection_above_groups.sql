@@ -1,0 +1,10 @@
+-- An expression over groups
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT, ts TIMESTAMP)
+WITH (CONNECTOR = 'files', PATH = 'flights', VALUE_FORMAT = 'AVRO');
+CREATE TABLE o WITH (CONNECTOR = 'delta', PATH = 'o') AS
+SELECT carrier, n * 10 AS tens FROM (SELECT carrier, count(*) AS n FROM flights GROUP BY carrier);
+INSERT INTO flights VALUES
+  (1, 'AA', 10, TIMESTAMP '2026-01-01 00:00:10Z'), (2, 'DL', 20, TIMESTAMP '2026-01-01 00:00:20Z'),
+  (3, 'AA', 30, TIMESTAMP '2026-01-01 00:01:10Z'), (4, 'UA', NULL, TIMESTAMP '2026-01-01 00:01:50Z');
+RUN;
+EXPECT o ('AA', 20), ('DL', 10), ('UA', 10);
