@@ -62,7 +62,7 @@ def run() -> list[Row]:
 def addresses(subject: str) -> Mapping[str, str]:
     """Return an address of each kind of page by its name."""
     return {
-        "home": "", "subjects": "subjects", "subjects with a tag": "subjects?tag=PII", "a subject": f"subject?name={subject}",
+        "home": "", "subjects": "subjects", "subjects of a format": "subjects?format=json", "a subject": f"subject?name={subject}",
         "a schema": f"schema?subject={subject}", "a comparison": f"compare?right={subject}@2", "a graph": f"graph?subject={subject}",
         "a form to try": f"try?subject={subject}", "a deletion": f"delete?name={subject}", "sources": "sources", "queries": "queries",
         "a source": "source?name=bench_1", "changes": "changes?days=7", "search by field": "search?q=field:*a_*", "search by word": "search?q=value",

@@ -6,8 +6,9 @@ from tests.pages.browser import PageBrowser
 from tests.pages.conftest import Tell
 from tests.pages.registry import add_query
 from treaty.core.messages.groups import GroupSettings
-from treaty.core.messages.metastore import SetSourceState
+from treaty.core.messages.metastore import DescribeSource, SetSourceState
 from treaty.core.messages.query_feed import AssignedPart, FedQuery, FedRunner
+from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
 from treaty.core.messages.transfers import ImportSubject
 from treaty.core.names import Subject
 from treaty.core.requests import Scope, SetMode
@@ -68,6 +69,23 @@ def test_queries_are_listed_with_their_states_and_a_source_has_its_revisions_and
         bad = await browser.see("source", name="flights_bad")
         assert "waiting" in bad.text
         assert "source?name=flights" in bad.links
+
+    tell(story)
+
+
+def test_a_query_that_a_runner_has_is_running_until_the_runner_goes(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await add_query(browser.registry)
+        query = (await browser.registry.ask(DescribeSource("mails"))).answer.source
+        lease = (await browser.registry.ask(AcquireRunner("r1", "holder", "http://runner.example:9000"))).answer
+        part = QueryPart("mails", query.generation, "query")
+        await browser.registry.ask(AssignQueries("r1", lease.epoch, (part,)))
+        for page in (await browser.see("queries"), await browser.see("source", name="mails")):
+            assert "Runner r1 has it" in page.text
+            assert "http://runner.example:9000/status" in page.links
+        assert "runner r1" in (await browser.see("node")).text
+        await browser.registry.ask(ReleaseRunner("r1", lease.epoch))
+        assert "No runner has it" in (await browser.see("source", name="mails")).text
 
     tell(story)
 
