@@ -148,7 +148,11 @@ def test_if_not_exists_holds_in_the_commit(one: Connection) -> None:
     results = metastore.run(
         f"{STREAM.format('IF NOT EXISTS s')}; SET START = 'earliest'; {STREAM.format('t')}", atomic=True
     )
-    assert [each.message for each in results] == ["Stream s unchanged", "", "Stream t created"]
+    assert [each.message for each in results] == [
+        "Stream s unchanged",
+        "START = 'earliest' in the CREATE statements that follow",
+        "Stream t created",
+    ]
 
 
 def test_a_cascade_is_confirmed_by_the_digest_of_its_dry_run(one: Connection) -> None:

@@ -149,6 +149,24 @@ def test_a_query_has_a_statement_to_begin_with(text: str, body: str) -> None:
     assert suggest_body(text, {"S"}).body == body
 
 
+def test_commas_in_quotes_end_no_column_and_what_follows_a_type_is_kept() -> None:
+    with connect("memory:") as connection:
+        metastore = Metastore(connection.registry)
+        schema = (
+            "`K, \"1` BIGINT NOT NULL KEY COMMENT 'a key, one', `H` BYTES HEADER('x, it''s'), "
+            "`V` STRUCT<`a` INTEGER, `c` STRING> COMMENT 'it''s, too', `W` STRING NOT NULL"
+        )
+        report = import_state(metastore, take_all([stream("COMMAS", schema)]))
+        assert [(line.name, line.outcome) for line in report.lines] == [("COMMAS", "taken")], report.lines
+        columns = metastore.registry.ask(DescribeSource("commas")).answer.source.columns
+    assert [(one.name, one.role, one.nullable, one.comment, one.header) for one in columns] == [
+        ('K, "1', "key", False, "a key, one", ""),
+        ("V", "value", True, "it's, too", ""),
+        ("W", "value", False, "", ""),
+        ("H", "header", True, "", "x, it's"),
+    ]
+
+
 def test_what_a_record_holds_is_no_statement() -> None:
     with connect("memory:") as connection:
         metastore = Metastore(connection.registry)

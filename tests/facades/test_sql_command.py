@@ -58,3 +58,9 @@ def test_a_cascade_is_shown_and_asked_for(run: Run) -> None:
     assert "f would be dropped" in run("-e", "DROP STREAM f", "--dry-run").output
     assert "f_bad, f dropped" in run("-e", "DROP STREAM f CASCADE", "--yes").output
     assert run("-e", "SHOW STREAMS").stdout == ""
+
+
+def test_a_statement_without_its_option_is_answered_with_the_form(run: Run) -> None:
+    done = run("SHOW STREAMS", code=2)
+    assert "statements are given with -e: treaty sql -e 'SHOW STREAMS'" in done.stderr
+    assert "unexpected extra argument" in run("streams", code=2).stderr

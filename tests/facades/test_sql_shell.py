@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.served import served
+from treaty.cli.metastore import wait_notice
 from treaty.cli.metastore.completion import NAMES_SECONDS, SourceNames, SqlCompleter
 from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, write_history
 from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
@@ -69,7 +70,9 @@ def test_statements_are_typed_over_lines_and_errors_show_their_place(typed: Type
     assert "Stream flights created" in typed.answer("WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO');")
     assert "flights  STREAM  kafka      f" in typed.answer("\\d")
     assert "id      INT   value  true" in typed.answer("\\d flights")
-    typed.answer("SET TRIGGER = '2 seconds'; DEFINE n = 'flights';")
+    said = typed.answer("SET TRIGGER = '2 seconds'; DEFINE n = 'flights';")
+    assert "TRIGGER = '2 seconds' in the CREATE statements that follow" in said
+    assert "${n} stands for 'flights'" in said
     refused = typed.answer("SHOW STREEMS;")
     assert "line 1, column 6" in refused
     assert "  SHOW STREEMS;\n       ^^^^^^^" in refused
@@ -174,7 +177,11 @@ def test_a_history_keeps_the_newest_statements_and_a_damaged_line_is_passed_over
 
 def test_what_remains_after_ctrl_c_depends_on_the_statement() -> None:
     query = "CREATE STREAM s AS\n  SELECT * FROM t"
-    assert (describe_wait(query), describe_wait("SHOW STREAMS")) == ("planning", "running")
+    assert (describe_wait(query), describe_wait("SHOW STREAMS")) == (
+        "waiting for a planner; `treaty planner` starts one, where none runs",
+        "running",
+    )
+    assert describe_wait(query, is_planner=True) == "planning"
     assert "once it is planned" in describe_rest(query)
     assert "may still carry out" in describe_rest("DROP STREAM s")
     assert "nothing remains" in describe_rest("SHOW STREAMS")
@@ -185,3 +192,16 @@ def test_the_program_loads_neither_a_node_nor_the_parser_for_a_server() -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {".".join(name.split(".")[:2]) for name in run.stdout.split()}
     assert not loaded & {"treaty.node", "treaty.log", "treaty.metastore", "treaty.assemble", "treaty.plan"}
+
+
+def test_who_waits_for_a_planner_learns_it_once_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.01)
+    said, end = "", time.monotonic() + 30
+    with wait_notice.show_wait("CREATE STREAM s AS SELECT v FROM STREAM t"):
+        while not said and time.monotonic() < end:
+            said = capsys.readouterr().err
+    assert said == "waiting for a planner; `treaty planner` starts one, where none runs\n"
+    with wait_notice.show_wait("SHOW STREAMS") as notice:
+        assert not notice._watch.is_alive()

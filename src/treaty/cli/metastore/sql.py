@@ -1,5 +1,6 @@
 """`treaty sql`: statements of the metastore, from the command line, a file, standard input, or typed one after the other."""
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class SqlOptions:
     yes: bool = False
     atomic: bool = False
     as_json: bool = False
+    is_planner: bool = False
+    """Whether this program plans the queries."""
 
     def confirm(self, names: Sequence[str], before: Callable[[], None] = lambda: None) -> None:
         """Show what a CASCADE drops and ask for it, unless --yes; `before` takes a line that is drawn away."""
@@ -53,7 +56,22 @@ def _set_atomic(context: click.Context, _option: click.Parameter, value: bool) -
     context.meta[_ATOMIC] = value
 
 
-@click.command("sql")
+class SqlCommand(click.Command):
+    """`treaty sql`, where a statement without -e is answered with the form that carries it out."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options. Raises `click.UsageError`."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            text = next((one for one in given if " " in one and not one.startswith("-")), "")
+            if "unexpected extra argument" not in error.message or not text:
+                raise
+            raise click.UsageError(f"statements are given with -e: treaty sql -e {shlex.quote(text)}", ctx) from None
+
+
+@click.command("sql", cls=SqlCommand)
 @click.option("-e", "--execute", "texts", multiple=True, metavar="SQL", help="Statements. Repeatable.")
 @click.option(
     "-f",
@@ -111,7 +129,10 @@ def command(
       treaty sql --files /data -e "SELECT * FROM TABLE delays WHERE carrier = 'AA'"
     """  # noqa: D301 - click wants the control character
     atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
-    settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic)
+    is_planner = click.get_current_context().meta.get(_PLANNER) == "local"
+    settings = SqlOptions(
+        dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic, is_planner=is_planner
+    )
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
     if not scripts and not is_typed:
@@ -124,10 +145,7 @@ def command(
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
     reads_tables = any(READS_TABLE.search(text) for text in scripts)
     statements = open_session(
-        registry,
-        () if is_server else clusters,
-        None if is_server and reads_tables else files,
-        is_planner=click.get_current_context().meta.get(_PLANNER) == "local",
+        registry, () if is_server else clusters, None if is_server and reads_tables else files, is_planner=is_planner
     )
     session = RecordSession(statements, records)
     try:
@@ -144,7 +162,7 @@ def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOpt
     results: list[StatementResultBody] = []
     try:
         for text in scripts:
-            with show_wait(text) as notice:
+            with show_wait(text, is_planner=settings.is_planner) as notice:
                 confirm = partial(settings.confirm, before=notice.stop)
                 for result in session.run(
                     text, settings.variables, confirm, dry_run=settings.dry_run, atomic=settings.atomic

@@ -1,4 +1,4 @@
-"""A line on the terminal while a statement takes long, and what remains where Ctrl-C ends the wait."""
+"""A line on stderr while a statement takes long, drawn again on a terminal, and what remains where Ctrl-C ends the wait."""
 
 import re
 import sys
@@ -22,13 +22,17 @@ _CHANGE = re.compile(
 
 
 class WaitNotice:
-    """The line, from its beginning until `stop`; it is drawn on a terminal alone."""
+    """The line, from its beginning until `stop`. A terminal has it with its seconds; elsewhere it comes once, for queries alone."""
 
-    def __init__(self, text: str) -> None:
-        """Begin to wait for a script."""
+    def __init__(self, text: str, *, is_planner: bool = False) -> None:
+        """Begin to wait for a script; with `is_planner` this program plans its queries."""
         self._done = threading.Event()
-        self._watch = threading.Thread(target=self._count, args=(describe_wait(text),), daemon=True)
-        if sys.stderr.isatty() and not READS.search(text):
+        what = describe_wait(text, is_planner=is_planner)
+        if sys.stderr.isatty():
+            self._watch = threading.Thread(target=self._count, args=(what,), daemon=True)
+        else:
+            self._watch = threading.Thread(target=self._say_once, args=(what,), daemon=True)
+        if _QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text)):
             self._watch.start()
 
     def stop(self) -> None:
@@ -36,6 +40,11 @@ class WaitNotice:
         self._done.set()
         if self._watch.is_alive():
             self._watch.join()
+
+    def _say_once(self, what: str) -> None:
+        if not self._done.wait(FIRST_SECONDS):
+            sys.stderr.write(f"{what}\n")
+            sys.stderr.flush()
 
     def _count(self, what: str) -> None:
         began, is_drawn = time.monotonic(), False
@@ -49,9 +58,9 @@ class WaitNotice:
 
 
 @contextmanager
-def show_wait(text: str) -> Iterator[WaitNotice]:
+def show_wait(text: str, *, is_planner: bool = False) -> Iterator[WaitNotice]:
     """Show what the block waits for, with its seconds: ``planning, 3 s``. Ctrl-C says what may still happen."""
-    notice = WaitNotice(text)
+    notice = WaitNotice(text, is_planner=is_planner)
     try:
         yield notice
     except (KeyboardInterrupt, click.Abort) as stop:
@@ -63,9 +72,11 @@ def show_wait(text: str) -> Iterator[WaitNotice]:
         notice.stop()
 
 
-def describe_wait(text: str) -> str:
-    """Return what a script waits for: a planner, where it has a query, else the registry."""
-    return "planning" if _QUERY.search(text) else "running"
+def describe_wait(text: str, *, is_planner: bool = False) -> str:
+    """Return what a script waits for: its plan or a planner, where it has a query, else the registry."""
+    if not _QUERY.search(text):
+        return "running"
+    return "planning" if is_planner else "waiting for a planner; `treaty planner` starts one, where none runs"
 
 
 def describe_rest(text: str) -> str:

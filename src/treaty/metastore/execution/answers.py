@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from treaty.core.column_types.tokens import print_text
 from treaty.core.messages.metastore import SourcesDropped, SourceStored, TypeDropped, TypeStored
 from treaty.core.refusals import NotLatest
 from treaty.core.sources import PAUSED
@@ -91,6 +92,19 @@ def describe_held(statement: s.AssertSchemaStatement) -> Answer:
     return statement.subject, f"A schema with {describe_assertion(statement)} {done}", None, ()
 
 
+def describe_setting(statement: Any) -> Answer:
+    """Describe what DEFINE, UNDEFINE, SET and UNSET leave for the rest of the script; empty for other statements."""
+    if not isinstance(statement, s.DefineStatement | s.UndefineStatement | s.SetStatement | s.UnsetStatement):
+        return "", "", None, ()
+    value = getattr(statement, "value", None)
+    is_variable = isinstance(statement, s.DefineStatement | s.UndefineStatement)
+    name = f"${{{statement.name}}}" if is_variable else statement.name
+    holds = f"stands for {print_text(value)}" if is_variable and value is not None else f"= {print_text(value or '')}"
+    if value is None:
+        return statement.name, f"{name} is not set", None, ()
+    return statement.name, f"{name} {holds}{'' if is_variable else ' in the CREATE statements that follow'}", None, ()
+
+
 def describe_answer(statement: s.SqlStatement, answer: Any, context: StatementContext) -> Answer:
     """Describe the answer of the command of a statement; None is that of an assertion, and of one without a command."""
     match statement, answer:
@@ -111,4 +125,4 @@ def describe_answer(statement: s.SqlStatement, answer: Any, context: StatementCo
         case s.AssertSchemaStatement(), _:
             return describe_held(statement)
         case _:
-            return "", "", None, ()
+            return describe_setting(statement)

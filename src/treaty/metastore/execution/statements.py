@@ -18,6 +18,7 @@ from treaty.metastore.execution.answers import (
     Answer,
     describe_dropped,
     describe_dropped_type,
+    describe_setting,
     describe_stored,
     describe_swap,
     describe_type,
@@ -198,10 +199,10 @@ def _delete(statement: s.DeleteStatement, context: StatementContext) -> Exchange
     return name, message, None, ()
 
 
-def _set(_statement: Any, _context: StatementContext) -> Exchange[Answer]:
-    """DEFINE, UNDEFINE, SET and UNSET: the parser has carried them out."""
+def _set(statement: Any, _context: StatementContext) -> Exchange[Answer]:
+    """DEFINE, UNDEFINE, SET and UNSET: the parser has carried them out; the message says what holds in the rest of the script."""
     yield from ()
-    return "", "", None, ()
+    return describe_setting(statement)
 
 
 def _of_client(statement: Any, _context: StatementContext) -> Exchange[Answer]:

@@ -25,8 +25,7 @@ MARK = "from ksqlDB"
 """The comment of what an import has made; nothing else is replaced or dropped by one."""
 HEADERS = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
 """The type of a column of all headers here; ksqlDB calls the fields KEY and VALUE."""
-_KEY = re.compile(r"\s+(?:PRIMARY\s+)?KEY\s*$", re.IGNORECASE)
-_HEADER = re.compile(r"HEADER\s*\(\s*'([^']*)'\s*\)\s*", re.IGNORECASE)
+_HEADER = re.compile(r"HEADER\s*\(\s*'((?:[^']|'')*)'\s*\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,12 @@ def describe_source(source: KsqlSource) -> ImportedObject:
             source.name,
             reason="its keys have a window, which ksqlDB's own serializers write: recreate it as a query",
         )
-    parts = split_columns(source.columns)
-    if not any(map(_KEY.search, parts)):
-        key = "NONE"
     try:
-        columns = ", ".join(_column(part, source.kind) for part in parts)
+        read = [_column(part, source.kind) for part in split_columns(source.columns)]
     except ColumnTypeError as wrong:
         return ImportedObject(source.kind, source.name, reason=f"its schema has what is no column: {wrong}")
+    columns = ", ".join(text for text, _ in read)
+    key = key if any(is_key for _, is_key in read) else "NONE"
     more = {"KAFKA_TOPIC": source.topic, "KEY_FORMAT": key, "VALUE_FORMAT": value, "TIMESTAMP": source.timestamp}
     words = ", ".join(f"{name} = {print_text(text)}" for name, text in more.items() if text)
     statement = (
@@ -96,11 +94,13 @@ def describe_source(source: KsqlSource) -> ImportedObject:
 
 def split_columns(text: str) -> list[str]:
     """Return the columns of a schema's text: what stands between commas outside of types and quotes."""
-    parts, depth, quoted, begin = [], 0, False, 0
+    parts, depth, quoted, begin = [], 0, "", 0
     for at, character in enumerate(text):
-        if character == "`":
-            quoted = not quoted
-        elif not quoted:
+        if quoted:
+            quoted = "" if character == quoted else quoted
+        elif character in "`'\"":
+            quoted = character
+        else:
             depth += (character in "<(") - (character in ">)")
             if character == "," and depth == 0:
                 parts.append(text[begin:at].strip())
@@ -108,21 +108,35 @@ def split_columns(text: str) -> list[str]:
     return [one for one in [*parts, text[begin:].strip()] if one]
 
 
-def _column(text: str, kind: str) -> str:
-    """Return a column as the text of a statement. Raises `ColumnTypeError` for a text that is no name with a type and a role."""
+def _column(text: str, kind: str) -> tuple[str, bool]:
+    """Return a column as the text of a statement, and whether it is a key.
+
+    Raises `ColumnTypeError` for a text that is no name with a type, a role, NOT NULL and a comment.
+    """
     tokens = split_tokens(text)
     reader = TypeReader(tokens, 1)
     if tokens[0].kind not in {"word", "quoted"}:
         reader.at = 0
         raise reader.refuse(f"{tokens[0].label} stands where the name of a column is expected", "a name")
     name = read_quoted(tokens[0]) if tokens[0].kind == "quoted" else tokens[0].text
-    column_type, role = print_column_type(reader.read_type()), ""
-    if reader.take_words("PRIMARY", "KEY") or reader.take_words("KEY"):
-        role = " PRIMARY KEY" if kind == TABLE else " KEY"
-    elif reader.take_words("HEADERS"):
-        column_type, role = HEADERS, " HEADERS"
-    elif match := _HEADER.fullmatch(text[reader.token.start :]):
-        return f"{quote(name)} {column_type} HEADER({print_text(match[1])})"
-    if reader.token.kind != "end":
-        raise reader.refuse(f"{reader.token.label} follows the end of the column {name}", "the end of the column")
-    return f"{quote(name)} {column_type}{role}"
+    column_type, parts, is_key = print_column_type(reader.read_type()), list[str](), False
+    while reader.token.kind != "end":
+        header = _HEADER.match(text, reader.token.start)
+        if reader.take_words("PRIMARY", "KEY") or reader.take_words("KEY"):
+            is_key = True
+            parts.append("PRIMARY KEY" if kind == TABLE else "KEY")
+        elif reader.take_words("HEADERS"):
+            column_type = HEADERS
+            parts.append("HEADERS")
+        elif header is not None:
+            words = header[1].replace("''", "'")
+            parts.append(f"HEADER({print_text(words)})")
+            while reader.token.kind != "end" and reader.token.start < header.end():
+                reader.at += 1
+        elif reader.take_words("NOT", "NULL"):
+            parts.append("NOT NULL")
+        elif comment := reader.read_comment():
+            parts.append(f"COMMENT {print_text(comment)}")
+        else:
+            raise reader.refuse(f"{reader.token.label} follows the end of the column {name}", "the end of the column")
+    return " ".join((quote(name), column_type, *parts)), is_key

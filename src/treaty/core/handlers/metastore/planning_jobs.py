@@ -90,7 +90,7 @@ def _planned_already(name: str) -> SourceExists:
         f"Another statement that creates {name} waits for its plan",
         path="/name",
         new=name,
-        allowed=f"another name; or send it again, after {limits.PLANNING_SECONDS} seconds at most",
+        allowed=f"another name; or send it again, after {limits.PLANNING_SECONDS} seconds at most. `treaty planner` plans the statements that wait",
     )
 
 
