@@ -136,3 +136,21 @@ def test_changes_of_sources_and_types_are_named(tmp_path: Path) -> None:
         ("create-type", "Point"), ("drop-source", "topical"), ("undrop-source", "topical"), ("change-source", "lines"),
         ("set-source-state", "lines"),
     ]  # fmt: skip
+
+
+def test_a_script_of_one_commit_has_one_line_with_its_commands(tmp_path: Path) -> None:
+    """One of many commands is decided outside of the event loop."""
+    many = "; ".join(f"CREATE TYPE t{n} AS INT" for n in range(100))
+    sql = "CREATE TYPE Point AS INT; ASSERT SCHEMA SUBJECT 'records-value'; ALTER TABLE lines SET PROTECTED = true"
+    with closing(RecordDestinations(files=tmp_path)) as destination:
+        asked: list[Asked] = [(ROOT, {"sql": text, "atomic": True}) for text in (sql, many)]
+        asked.append((READER, {"sql": "CREATE TYPE u AS INT; DROP TYPE nosuch", "atomic": True}))
+        assert asyncio.run(run(tmp_path, asked, destination)) == [200, 200, 403]
+    first, second, third = lines_of(tmp_path)
+    assert (first["kind"], first["outcome"], third["rule"]) == ("run-script", "done", "RIGHTS")
+    assert first["members"] == [
+        {"kind": "create-type", "name": "Point"},
+        {"kind": "assert-schema", "subject": "records-value", "id": 0},
+        {"kind": "change-source", "name": "lines"},
+    ]
+    assert len(second["members"]) == 100
