@@ -19,6 +19,7 @@ from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.client.kafka.topic_admin import TopicAdmin
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.deleted_topics import DeletedTopics, ListDeletedTopics
+from treaty.core.registry import AsyncRegistry
 from treaty.metastore import Metastore
 
 STREAM = "CREATE STREAM {0} (v INT) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO'{1})"
@@ -118,18 +119,32 @@ def live_and_end(kafka: Kafka, log: Path, place: int) -> list[str]:
             assert await both[0].settle()
             now[0] = STALE_SECONDS if lease is not None else 0.0  # who ended has not given its lease back
             assert await asyncio.gather(*(one.settle() for one in both)) == [True, True]
-            quiet: list[str] = []
-            assert await TopicReconciler(registry, {"main": cluster}, quiet.append).settle()
-            assert quiet == []
+            await await_quiet(registry, cluster)
             assert (await registry.ask(ListDeletedTopics())).answer == DeletedTopics()
 
     with connect(f"sqlite://{log}") as connection:
         Metastore(connection.registry).run("; ".join([*sources, *drops]))
     asyncio.run(rounds())
     facts = TopicAdmin(cluster).describe(names)
+    for _ in range(100):
+        if facts[names[4]] is None:
+            break
+        time.sleep(0.1)  # a broker may show a deletion later than it is acknowledged
+        facts = TopicAdmin(cluster).describe(names)
     assert [one and one.settings["retention.ms"] for one in facts.values()].count("7000") == 4
     assert [one and one.partitions for one in (facts[name] for name in names)] == [1, 1, 2, 2, None, None]
     return steps
+
+
+async def await_quiet(registry: AsyncRegistry, cluster: KafkaCluster) -> None:
+    """Wait until a round has nothing to do: a broker may show a change only after it was acknowledged, and the round repeats it."""
+    for _ in range(100):
+        steps: list[str] = []
+        assert await TopicReconciler(registry, {"main": cluster}, steps.append).settle()
+        if not steps:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(steps)
 
 
 def test_of_two_servers_one_works_and_a_dropped_topic_goes_once(kafka: Kafka, tmp_path: Path) -> None:
