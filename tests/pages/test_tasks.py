@@ -78,6 +78,17 @@ def test_may_i_delete_this(tell: Tell) -> None:
     tell(story)
 
 
+def test_a_deletion_of_many_versions_says_which_were_looked_at(tell: Tell) -> None:
+    async def story(browser: PageBrowser) -> None:
+        await browser.http.put("/config/many", json={"compatibility": "NONE"})
+        for number in range(ROWS + 2):
+            await browser.register("many", f'{{"type": "enum", "name": "E", "symbols": ["s{number}"]}}')
+        assert "the 2 oldest versions were not looked at" in (await browser.see("delete", name="many")).text
+        assert "not looked at" not in (await browser.see("delete", name="many", version=1)).text
+
+    tell(story)
+
+
 def test_what_changed_last_week(tell: Tell) -> None:
     async def story(browser: PageBrowser) -> None:
         names = [f"s{number:03}" for number in range(230)]

@@ -35,7 +35,7 @@ async def show_deletion(request: PageRequest) -> WebPage:
     name = str(subject)
     if number:
         version = await request.ask(GetVersion(subject, number, deleted=True))
-        going, is_permanent = [version], version.deleted
+        going, is_permanent, count = [version], version.deleted, 1
         what = f"version {number} of {name}"
         words = f"Version {number} of {name} is deleted"
         command = f"treaty schema delete {shlex.quote(name)} {number}"
@@ -44,7 +44,7 @@ async def show_deletion(request: PageRequest) -> WebPage:
         is_permanent = len(listed.deleted) == len(listed.numbers)
         numbers = listed.numbers if is_permanent else [one for one in listed.numbers if one not in listed.deleted]
         going = [await request.ask(GetVersion(subject, one, deleted=True)) for one in numbers[-ROWS:]]
-        what = name
+        what, count = name, len(numbers)
         words = f"{name} is deleted, with {plural(len(numbers), 'version')},"
         command = f"treaty subject delete {shlex.quote(name)}"
     users = await find_users(request, subject, going, is_permanent=is_permanent, is_whole=not number)
@@ -56,6 +56,7 @@ async def show_deletion(request: PageRequest) -> WebPage:
         back=link_to("subject", name=name), is_dangerous=True,
     )  # fmt: skip
     values = {**page.values, "users": users, "is_permanent": is_permanent, "name": name}
+    values["unseen"] = count - len(going)
     values["is_refused"] = users.refuses(is_permanent=is_permanent)
     return WebPage("delete.html", page.title, values, "subjects")
 
