@@ -199,6 +199,17 @@ def test_r22_r25_what_is_read_is_dropped_after_its_readers(one: Connection) -> N
         assert one.ask(m.DropSource(name)).answer.dropped
 
 
+def test_r23_schemas_types_and_sources_are_in_one_commit_of_one_log(one: Connection) -> None:
+    """A log of several partitions could not keep them in order; a topic of two is refused in tests/real/test_log_kafka.py."""
+    script = "CREATE TYPE p AS INT; CREATE STREAM t (k STRING KEY, v p) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO')"
+    Metastore(one.registry).run(script, atomic=True)
+    source, type_ = describe(one, "t"), one.ask(m.DescribeType("p")).answer.type
+    assert source.value is not None
+    assert source.value.pin is not None
+    commits = {source.generation, source.value.pin.generation, type_.generation}
+    assert commits == {one.ask(m.ListSources()).token.sequence}
+
+
 def test_r24_the_same_drops_are_refused_after_a_restart(log: str) -> None:
     with connect(log) as first:
         create(first, "a")
