@@ -10,6 +10,8 @@ from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.messages.query_feed import ListQueries
+from treaty.core.messages.runners import ReleaseRunner
+from treaty.core.refusals import NotLatest
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.assignment import PartKey
 from treaty.spark.runner.service.heartbeat import STALE_SECONDS, HeartbeatWatch
@@ -89,6 +91,23 @@ def test_a_runner_that_could_not_write_its_file_runs_nothing(there: Connection, 
     lease.heartbeat.close()
     lease.heartbeat._written -= 11
     assert turn(lease) == frozenset()
+    lease.close()
+
+
+def test_a_runner_that_was_silent_takes_its_lease_anew_before_it_runs_anything(
+    there: Connection, tmp_path: Path
+) -> None:
+    lease = start(there, tmp_path, "a", Clock())
+    assert len(turn(lease)) == QUERIES
+    epoch = lease.epoch
+    lease.heartbeat._written -= 11  # as if the process had been frozen
+    lease.heartbeat._write()
+    assert turn(lease) == frozenset()
+    with pytest.raises(NotLatest, match="not of epoch"):  # another one decided so while it was silent
+        there.ask(ReleaseRunner("a", epoch))
+    assert not lease.heartbeat.is_lost
+    assert len(turn(lease)) == QUERIES
+    assert [one.address for one in there.ask(ListQueries()).answer.runners] == ["http://a"]
     lease.close()
 
 

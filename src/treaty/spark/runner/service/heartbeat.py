@@ -70,6 +70,7 @@ class RunnerHeartbeat:
         self._file, self._clock = file_of(root, name), clock
         self._facts = {"name": name, "place": place_of_process(), "process": os.getpid(), **facts}
         self._count = 0
+        self._was_silent = False
         self._ending = Event()
         self.error = ""
         """Why the file could not be written the last time; empty where it was."""
@@ -80,9 +81,19 @@ class RunnerHeartbeat:
         self._thread.start()
 
     @property
-    def is_lost(self) -> bool:
+    def is_silent(self) -> bool:
         """Whether it was written so long ago that others may soon take this runner for gone."""
         return self._clock() - self._written > LOST_SECONDS
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is silent, or was so since the lease was taken: others may have decided to end that lease."""
+        return self._was_silent or self.is_silent
+
+    def renew(self, facts: Mapping[str, Any]) -> None:
+        """Go on with the facts of another lease."""
+        self._facts |= facts
+        self._was_silent = False
 
     def close(self) -> None:
         """Write no more, and remove the file."""
@@ -104,6 +115,7 @@ class RunnerHeartbeat:
         half = self._file.with_name(f"{self._file.name}.{os.getpid()}.half")
         half.write_text(json.dumps({**self._facts, "count": self._count, "time": int(time() * 1_000)}), "utf-8")
         half.replace(self._file)
+        self._was_silent |= self.is_silent  # before it is written again: a process that was frozen learns it here
         self._written, self.error = began, ""
 
 

@@ -43,6 +43,7 @@ class OwnLease:
     holder: str
     heartbeat: RunnerHeartbeat
     watch: HeartbeatWatch
+    address: str = ""
     is_seen: bool = False
     """Whether the feed has had this lease."""
 
@@ -55,6 +56,7 @@ class OwnLease:
         self._check(snapshot)
         alive = self._list_alive(snapshot)
         if self.heartbeat.is_lost:
+            self._take_anew()
             return {}
         owners = {
             key: part.assigned.runner if part.assigned is not None else "" for key, part in snapshot.parts.items()
@@ -71,6 +73,19 @@ class OwnLease:
             while self.registry.ask(ReleaseRunner(self.name, self.epoch)).answer.more:
                 pass
         self.heartbeat.close()
+
+    def _take_anew(self) -> None:
+        """Take the lease under another holder once the heartbeat can be written again, before anything runs.
+
+        Another runner that decided to end the lease, while this one was silent, names its old epoch, and is refused.
+        """
+        if self.heartbeat.is_silent:
+            return
+        holder = secrets.token_hex(8)
+        with suppress(RegistryError):  # the feed says whether it was ended; the next turn tries again
+            lease = self.registry.ask(AcquireRunner(self.name, holder, self.address, self.epoch)).answer
+            self.holder, self.epoch, self.is_seen = holder, lease.epoch, False
+            self.heartbeat.renew({"holder": holder, "epoch": lease.epoch})
 
     def _check(self, snapshot: QuerySnapshot) -> None:
         row = next((one for one in snapshot.runners if one.name == self.name), None)
@@ -139,7 +154,9 @@ def acquire_lease(
             except (NotLatest, NotFound):
                 continue
             facts = {"holder": holder, "epoch": lease.epoch, "address": place.address}
-            return OwnLease(registry, name, lease.epoch, holder, RunnerHeartbeat(root, name, facts), watch)
+            return OwnLease(
+                registry, name, lease.epoch, holder, RunnerHeartbeat(root, name, facts), watch, place.address
+            )
         if not waited:
             waited = True
             on_wait(_describe_wait(row))
