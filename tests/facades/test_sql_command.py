@@ -64,3 +64,19 @@ def test_a_statement_without_its_option_is_answered_with_the_form(run: Run) -> N
     done = run("SHOW STREAMS", code=2)
     assert "statements are given with -e: treaty sql -e 'SHOW STREAMS'" in done.stderr
     assert "unexpected extra argument" in run("streams", code=2).stderr
+
+
+def test_a_script_of_one_commit_is_carried_out_whole_or_not_at_all(run: Run) -> None:
+    run("-e", CREATE, "--var", "n=f")
+    script = "CREATE TYPE t AS INT;\nALTER STREAM f ADD COLUMN x t;\n DROP TYPE nosuch"
+    failed = run("-e", script, "--atomic", code=1).output
+    assert "statement 3, line 3:" in failed
+    assert "Nothing of the script was carried out." in failed
+    place = json.loads(run("-e", script, "--atomic", "--json", code=1).stdout)["error"]["place"]
+    assert (place["index"], script[place["start"] : place["end"]]) == (2, "DROP TYPE nosuch")
+    assert run("-e", "SHOW TYPES").stdout == ""
+    fit = ("-e", "CREATE TYPE t AS INT", "-e", "ALTER STREAM f ADD COLUMN x t", "--atomic")
+    assert "Stream f would be changed" in run(*fit, "--dry-run").output
+    assert "Stream f changed" in run(*fit).output
+    assert "CASCADE drops: f_bad, f" in run("-e", "DROP STREAM f CASCADE", "--atomic", stdin="n\n", code=1).output
+    assert "f_bad, f dropped" in run("-e", "DROP STREAM f CASCADE", "--atomic", "--yes").output
