@@ -119,7 +119,7 @@ def status(file: Path, *, as_json: bool) -> None:
     Example:
       treaty pipeline status orders.toml --json | jq .lag
     """  # noqa: D301 - click wants the control character
-    from treaty.arrow.delta_log import NeedsSparkError  # noqa: PLC0415 (loads Arrow, which --help must not need)
+    from treaty.spark.lake.local_files import NeedsSparkError  # noqa: PLC0415 (loads Spark, which --help must not need)
     from treaty.spark.pipelines.reports.local_status import read_local_status  # noqa: PLC0415
     from treaty.spark.pipelines.reports.status import status as read_status  # noqa: PLC0415
 

@@ -11,6 +11,7 @@ from treaty.spark.lake.parquet import COLUMNS as KEPT_COLUMNS
 from treaty.spark.lake.parquet import ROWS
 from treaty.spark.lake.table import LakeTable
 
+__all__ = ["NeedsSparkError", "find_local_folder", "list_parquet_files", "read_local_table"]
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
