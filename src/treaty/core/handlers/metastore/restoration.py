@@ -20,9 +20,9 @@ from treaty.core.handlers.metastore.places.topics import expired_rows, topic_wit
 from treaty.core.handlers.metastore.reads import read_again
 from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
-from treaty.core.refusals import SourceNotFound
+from treaty.core.refusals import NotLatest, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.sources import Source, SourceRead
+from treaty.core.sources import DroppedSource, Source, SourceRead
 from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN
 from treaty.core.state.metastore.keys import DroppedKey, SourceKey
 from treaty.core.state.metastore.tables import DROPPED, SOURCE
@@ -51,14 +51,14 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     refuse_unfit_columns(view, source.columns)
     refuse_replaced_types(view, gone)
     if source.origin:
-        find_source(view, source.origin)
+        _refuse_other_origin(view, source)
     reads = read_again(view, command, gone)
     refuse_unfit_place(view, command, key, None, source)
     for part in (source.key, source.value):
         refuse_dead_pin(view, part)
     stage = StagedView(view, command, engine, "undrop-source", command.request.dry_run)
     back = _put_back(stage, key, _with_reads(source, reads))
-    also = _put_bad_rows_back(stage, key)
+    also = _put_bad_rows_back(stage, key, gone)
     stage.put(row for row in expired_rows(view, command.time) if (row.table, row.key) not in stage.made)
     rows = () if command.request.dry_run else stage.rows
     return Decision(rows, describe_stored(back, created=True, also=also))
@@ -93,12 +93,26 @@ def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
     return back
 
 
-def _put_bad_rows_back(stage: StagedView, key: SourceKey) -> tuple[str, ...]:
-    """Put the stream of bad rows back that went along with the source, if it is still there."""
+def _refuse_other_origin(view: View, source: Source) -> None:
+    """Raise `NotLatest` where the source whose bad rows these are is gone, and another one has its name."""
+    _, origin = find_source(view, source.origin)
+    if min((origin.generation, *origin.former)) > source.generation:
+        raise NotLatest.of(
+            "ORIGIN_GENERATION",
+            f"{source.name} has the bad rows of a source {origin.name} that is gone, and there is another {origin.name} now",
+            path="/name",
+            old=str(source.generation),
+            new=str(origin.generation),
+            allowed=f"CREATE OR REPLACE {origin.name} WITH BAD_ROWS = true, which has a stream of its own",
+        )
+
+
+def _put_bad_rows_back(stage: StagedView, key: SourceKey, source: DroppedSource) -> tuple[str, ...]:
+    """Put the stream of bad rows back that went along with the source, in the same commit, if it is still there."""
     for dropped in list(stage.view.find(DROPPED_BY_ORIGIN, (key.name,))):
         bad_key = SourceKey(dropped.name)
         gone = find_dropped(stage.view, stage.command, bad_key)
-        if gone is not None and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+        if gone is not None and gone.time == source.time and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
             if stage.command.access is not None:
                 need = on_source("register", bad_key.name, "/name")
                 refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")

@@ -15,7 +15,7 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import of_create_source, on_source, refuse_unless_allowed
 from treaty.core import limits
 from treaty.core.messages import metastore as m
-from treaty.core.refusals import SourceExists, SourceNotFound, TooLarge
+from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound, TooLarge
 from treaty.core.sources import Source
 
 
@@ -39,6 +39,8 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     refuse_other_meanings(past, kept)
     if old.origin and old.origin not in there:
         raise No(SourceNotFound, "SOURCE_NOT_FOUND")
+    if old.origin and min((there[old.origin].generation, *there[old.origin].former)) > old.generation:
+        raise No(NotLatest, "ORIGIN_GENERATION")
     reads = read_again(past, asking, kept)
     refuse_bad_place(past, key, None, old)
     refuse_dead_pins(past, old)
@@ -76,6 +78,7 @@ def _stream_along(past: Past, asking: Asking, key: str) -> str | None:
     """The stream of bad rows that went with a source, whatever its name is, where the name is free."""
     for bad, kept in dropped(past).items():
         free = all(other != bad and other.lower() != bad.lower() for other in sources(past))
-        if free and kept.source.origin == key and not is_expired(kept, asking):
+        along = kept.source.origin == key and kept.time == dropped(past)[key].time
+        if free and along and not is_expired(kept, asking):
             return bad
     return None
