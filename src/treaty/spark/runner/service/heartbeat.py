@@ -91,7 +91,7 @@ class RunnerHeartbeat:
         return self._was_silent or self.is_silent
 
     def renew(self, facts: Mapping[str, Any]) -> None:
-        """Go on with the facts of another lease."""
+        """Continue with the facts of another lease."""
         self._facts |= facts
         self._was_silent = False
 

@@ -56,7 +56,7 @@ class OwnLease:
         self._check(snapshot)
         alive = self._list_alive(snapshot)
         if self.heartbeat.is_lost:
-            self._take_anew()
+            self._take_again()
             return {}
         owners = {
             key: part.assigned.runner if part.assigned is not None else "" for key, part in snapshot.parts.items()
@@ -74,7 +74,7 @@ class OwnLease:
                 pass
         self.heartbeat.close()
 
-    def _take_anew(self) -> None:
+    def _take_again(self) -> None:
         """Take the lease under another holder once the heartbeat can be written again, before anything runs.
 
         Another runner that decided to end the lease, while this one was silent, names its old epoch, and is refused.
