@@ -1,9 +1,9 @@
 """A registry with queries over files, and what tests do with them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from treaty.client.connection import Connection
+from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.sources import Source
 from treaty.metastore import Metastore
@@ -39,6 +40,7 @@ class Place:
     root: Path
     metastore: Metastore
     planner: BodyPlanner
+    clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
 
     def create(
         self,
@@ -106,7 +108,9 @@ def running(
 ) -> Iterator[QueryRunner]:
     """A runner that works until the block ends, and then has drained."""
     states: list[PartStatus] = [] if seen is None else seen
-    starter = QueryStarter(place.spark, place.registry.registry, place.root, str(place.root / checkpoints))
+    starter = QueryStarter(
+        place.spark, place.registry.registry, place.root, str(place.root / checkpoints), clusters=place.clusters
+    )
     runner = QueryRunner(starter, RunnerEvents(states.append))
     ending = Event()
     thread = Thread(target=runner.run, args=(RunnerPlace(name, place.root), ending))
@@ -116,3 +120,8 @@ def running(
     finally:
         ending.set()
         thread.join()
+
+
+def status_of(runner: QueryRunner, name: str) -> PartStatus:
+    """What a runner knows of a query; a status without a reason where it does not have it yet."""
+    return next((one for one in runner.status().parts if one.name == name), PartStatus(name, "query", 0, 0))

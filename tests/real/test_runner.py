@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.query_places import FLIGHTS, MORE, ROWS, Place, running, until
+from tests.real.query_places import FLIGHTS, MORE, ROWS, Place, running, status_of, until
 from treaty.spark.runner.service.http_status import StatusServer
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.runner import QueryRunner
@@ -19,10 +19,6 @@ TRIGGER = (("TRIGGER", "1 second"),)
 
 def state_of(runner: QueryRunner, name: str) -> str:
     return next((one.state for one in runner.status().parts if one.name == name), "")
-
-
-def status_of(runner: QueryRunner, name: str) -> PartStatus:
-    return next(one for one in runner.status().parts if one.name == name)
 
 
 def get(address: str) -> Any:

@@ -139,6 +139,6 @@ def test_what_can_not_run_says_why_and_all_else_runs(place: Place) -> None:
     place.create("ids", "STREAM", "SELECT id FROM STREAM flights", "flights")
     place.insert("flights", ROWS)
     reports = place.run()
-    assert "reads files and Delta tables" in reports["of_topic"].error
+    assert "--cluster main=FILE" in reports["of_topic"].error
     assert place.rows("ids") == [(1,), (2,), (3,)]
     assert [*place.run("ids")] == ["ids"]

@@ -76,6 +76,8 @@ PLANNER_BODY_BYTES = 100_000
 """Bytes of the body of one query in UTF-8 that a planner takes."""
 PLANNER_HEAP = 1_024
 """Megabytes of memory of the JVM of a planner."""
+QUERY_BATCH_RECORDS = 500_000
+"""Records of topics that one batch of a query reads; the others come with the next one."""
 PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 ASSERT_SECONDS = 60

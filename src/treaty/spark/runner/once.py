@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.registry import Registry
 from treaty.core.sources import RUNNING, Source
 from treaty.plan.errors import PlanError
+from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.query_start import OUT, QueryRun, QueryStarter
-from treaty.spark.runner.source_frames import UNKNOWN, SourceMissingError, SourceNotRunnableError
+from treaty.spark.runner.source_frames import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class OnceRunner:
     registry: Registry
     root: Path
     checkpoints: Path
+    clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
 
     def run(self, on_report: Callable[[QueryReport], None], names: tuple[str, ...] = ()) -> bool:
         """Run all queries whose desired state is RUNNING, or those named, each after those that it reads; return whether none failed.
@@ -67,7 +70,7 @@ class OnceRunner:
         return fine and not wanted
 
     def _run_query(self, source: Source) -> QueryReport:
-        starter = QueryStarter(self.spark, self.registry, self.root, str(self.checkpoints))
+        starter = QueryStarter(self.spark, self.registry, self.root, str(self.checkpoints), clusters=self.clusters)
         try:
             try:
                 query = _work_off(starter, source, QueryRun())

@@ -1,8 +1,9 @@
 """A query is started: in a session of its own, over views of what it reads, into its sink, on its checkpoint."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import time
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,6 +13,7 @@ from treaty.client.connection import run_exchange
 from treaty.client.exchanges import versions
 from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name
+from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
@@ -23,9 +25,11 @@ from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
+from treaty.spark.runner.kafka_sink import KafkaSink
+from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import DeltaSink
-from treaty.spark.runner.source_frames import SourceNotRunnableError, SourceOpener, first_generation
+from treaty.spark.runner.source_frames import SourceOpener, first_generation
 from treaty.spark.runner.takeovers import QueryTakeover
 
 AVAILABLE = StreamTrigger("available")
@@ -58,10 +62,12 @@ class QueryStarter:
     registry: Registry
     root: Path
     checkpoints: str
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the session of each query."""
     part: "TakeoverPart | None" = None
     """What of a takeover is carried out; None: queries are run."""
+    clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
+    """The Kafka clusters of topics, by name."""
 
     def start(self, source: Source, run: QueryRun | None = None) -> StreamingQuery:
         """Start the query of a source; of a stream of bad rows, what collects them.
@@ -97,7 +103,8 @@ class QueryStarter:
         session = self.spark.newSession()
         for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):
             session.conf.set(setting, value)
-        opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
+        start = dict(source.properties).get("START", "")
+        opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters, start)
         words = list_words(query.plan.body)
         reads = [(read, self.registry.ask(DescribeSource(read.source)).answer.source) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
@@ -126,7 +133,7 @@ class QueryStarter:
             raise SourceNotRunnableError(message)
 
         def open_table(session: SparkSession, table: Source) -> DataFrame:
-            in_batch = SourceOpener(session, self.registry, self.root, counts_unknown=opener.counts_unknown)
+            in_batch = SourceOpener(session, self.registry, self.root, opener.counts_unknown, self.clusters)
             return self._open(in_batch, table, streaming=False, words=words)
 
         is_table = followed[0].source.kind != STREAM
@@ -144,13 +151,19 @@ class QueryStarter:
         session = self.spark.newSession()
         for setting, value in (*PINNED, *self.settings.items()):
             session.conf.set(setting, value)
-        opener = SourceOpener(session, self.registry, self.root, counts_unknown=run.counts_unknown)
+        opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters)
         rows = opener.open_bad(source, self._expand(source), bad)
         return OpenedPart(rows, "append", self._open_sink(bad, rows, ()).write)
 
-    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink:
+    def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink | KafkaSink:
+        if source.connector == "kafka":
+            cluster = find_cluster(source, self.clusters)
+            require_topic(source, cluster)
+            began = source.query.began if source.query is not None else first_generation(source)
+            settings = java_settings(cluster)
+            return KafkaSink(source, self.registry, settings, result.schema, began, lambda: int(time() * 1_000), key)
         if source.connector != "delta":
-            message = f"{source.name} writes to {source.connector}, and a runner writes Delta tables: CONNECTOR = 'delta' and PATH"
+            message = f"{source.name} writes to {source.connector}, and a runner writes topics and Delta tables: CONNECTOR = 'delta' and PATH"
             raise SourceNotRunnableError(message)
         folder = (self.part and self.part.folder) or self._find_folder(source)
         return DeltaSink(folder, f"treaty-{place_of(source)}", result.schema, key)

@@ -1,7 +1,7 @@
-"""The frame of a source: its columns, decoded by the schemas that it is bound to, from files or a Delta table below a root."""
+"""The frame of a source: its columns, decoded by the schemas that it is bound to, from a topic, or from files or a Delta table below a root."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from treaty.client.connection import run_exchange
 from treaty.core.column_types.tokens import print_name, print_text
+from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import Source, SourceColumn, SourcePart
@@ -21,6 +22,13 @@ from treaty.spark.decode import ERROR_TYPE, decode
 from treaty.spark.lake.table import is_missing
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
 from treaty.spark.planner.views import STREAM
+from treaty.spark.runner.kafka_source import (
+    READ_KEYS,
+    SourceMissingError,
+    SourceNotRunnableError,
+    open_topic,
+    refuse_start,
+)
 from treaty.spark.runner.row_order import DELETED, ORDER, keep_last, place_of_line, place_of_record
 
 RECORDS = f"key BINARY, value BINARY, headers {HEADERS}, timestamp TIMESTAMP"
@@ -29,28 +37,13 @@ CORRUPT, LINE, BAD, WHY = "_treaty_corrupt", "_treaty_line", "_treaty_bad", "_tr
 NO_LINE = "the line is no JSON object with the columns of the source"
 NULL_KEY = ("INVALID", "a record of a table needs a key")
 """Code and reason of a record without a key."""
-FILE, PLACE, ID = "_treaty_file", "_treaty_place", "_treaty_id"
+FILE, PLACE, ID, PARTITION = "_treaty_file", "_treaty_place", "_treaty_id", "_treaty_partition"
 BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
 BAD_ROWS = "_bad"
 """The folder below the root that has the tables of bad rows."""
 UNKNOWN = "TREATY_UNKNOWN_ID"
 """What the error of a batch begins with that has a schema id which the registry does not know."""
-_KEYS: Mapping[str, str] = {
-    "STRING": "decode(key, 'UTF-8')",
-    "BINARY": "key",
-    "BIGINT": "CAST(conv(hex(key), 16, -10) AS BIGINT)",
-    "INT": "CAST(CAST(conv(hex(key), 16, 10) AS BIGINT) - IF(CAST(conv(hex(key), 16, 10) AS BIGINT) >= 2147483648, 4294967296, 0) AS INT)",
-}
-"""By type of a key in the format KAFKA, the expression that reads it."""
-
-
-class SourceNotRunnableError(ValueError):
-    """A source can't be read or written by this runner; the message has the remedy."""
-
-
-class SourceMissingError(SourceNotRunnableError):
-    """The data of a source is not there yet: no folder, no table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +69,9 @@ class SourceOpener:
     root: Path
     counts_unknown: bool = False
     """Whether rows with an id that the registry does not know are bad; else they end the batch."""
+    clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
+    start: str = ""
+    """Where a new query begins to read: earliest, latest or a time; empty: earliest."""
 
     def open(
         self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
@@ -121,11 +117,11 @@ class SourceOpener:
         )
 
     def _read(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
-        """The records of a source that are no tombstones."""
+        """The records of a source; of a stream those that are no tombstones."""
+        if source.connector == "kafka":
+            return self._decode(source, columns, self._open_topic(source, streaming=streaming))
         if source.connector != "files":
-            message = (
-                f"{source.name} is on {source.connector}, and --once reads files and Delta tables: CONNECTOR = 'files'"
-            )
+            message = f"{source.name} is on {source.connector}, and a runner reads topics, files and Delta tables: CONNECTOR = 'files'"
             raise SourceNotRunnableError(message)
         if is_missing(self.spark, self.folder(source)):
             raise SourceMissingError(
@@ -133,7 +129,7 @@ class SourceOpener:
             )
         if source.value is not None and source.value.framing == "none":
             return self._read_lines(source, columns, streaming=streaming)
-        return self._decode(source, columns, streaming=streaming)
+        return self._decode(source, columns, self._open_files(source, streaming=streaming))
 
     def folder(self, source: Source) -> str:
         """Return the folder of a source; bad rows have one by the generation. Raises `SourceNotRunnableError` for one outside of the root."""
@@ -187,13 +183,24 @@ class SourceOpener:
         own = [F.col(f"{LINE}.{print_name(one.name)}").alias(one.name) for one in columns]
         return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why, F.lit(False))
 
-    def _decode(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
+    def _open_files(self, source: Source, *, streaming: bool) -> DataFrame:
+        """The records of files, with their places."""
         reader = self.spark.readStream if streaming else self.spark.read
+        if streaming:
+            refuse_start(source, self.start)
         frame = reader.schema(RECORDS).parquet(self.folder(source))
-        if source.kind == STREAM:
-            frame = frame.where(F.col("value").isNotNull())
         places = (F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(PLACE))
-        frame = frame.select("*", *places, place_of_record().alias(ORDER))
+        return frame.select("*", *places, place_of_record().alias(ORDER))
+
+    def _open_topic(self, source: Source, *, streaming: bool) -> DataFrame:
+        """The records of a topic, with their places."""
+        frame = open_topic(self.spark, source, self.clusters, self.start if streaming else "")
+        places = (F.col("topic").alias(FILE), F.col("offset").alias(PLACE), F.col("partition").alias(PARTITION))
+        order = F.struct(F.col("partition").alias("p0"), F.col("offset").alias("p1"))
+        return frame.select("key", "value", "headers", "timestamp", *places, order.alias(ORDER))
+
+    def _decode(self, source: Source, columns: tuple[SourceColumn, ...], records: DataFrame) -> RecordFrame:
+        frame = records.where(F.col("value").isNotNull()) if source.kind == STREAM else records
         types = {one.name: one.type for one in columns}
         sides: list[str] = []
         for side, part in (("key", source.key), ("value", source.value)):
@@ -206,8 +213,9 @@ class SourceOpener:
             code = F.coalesce(_find_code(error, counts_unknown=self.counts_unknown), code)
             why = F.when(F.col(f"{error}.code").isNotNull(), F.col(error)).otherwise(why)
         pseudo = {"_topic": FILE, "_offset": PLACE, "_timestamp": "timestamp", "_headers": "headers"}
-        if ID in frame.columns:
-            pseudo["_schema_id"] = ID
+        pseudo |= {
+            name: place for name, place in (("_schema_id", ID), ("_partition", PARTITION)) if place in frame.columns
+        }
         if source.kind != STREAM and source.key is not None:
             code, why = _refuse_null_key(code, why)
         return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why, F.col("value").isNull())
@@ -278,10 +286,10 @@ def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
         return F.expr(f"element_at(filter(headers, one -> one.key = {name}), -1).value")
     part = source.key if column.role == "key" else source.value
     if part is not None and part.pin is None and part.format == "KAFKA":
-        if column.type not in _KEYS:
-            message = f"{source.name} has a key {column.type} in the format KAFKA, and --once reads {', '.join(_KEYS)}: say KEY_FORMAT = 'AVRO'"
+        if column.type not in READ_KEYS:
+            message = f"{source.name} has a key {column.type} in the format KAFKA, and a runner reads {', '.join(READ_KEYS)}: say KEY_FORMAT = 'AVRO'"
             raise SourceNotRunnableError(message)
-        return F.expr(_KEYS[column.type])
+        return F.expr(READ_KEYS[column.type])
     record = _names(column.role).record
     fields = frame.schema[record].dataType.fieldNames()  # type: ignore[attr-defined]  # a record is a struct
     name = column.name if column.name in fields else fields[0]  # a schema that is no record has one field

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treaty.cli.cluster_options import read_clusters
 from treaty.cli.metastore.queries.service import HEAP, ServiceOptions, default_name, run_service
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
@@ -38,6 +39,9 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 )
 @click.option("--files", envvar="TREATY_FILES", metavar="ROOT", type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="The root of the folders that PATH names: of files and Delta tables. By default data below SHARED.")  # fmt: skip
+@click.option("--cluster", "clusters", envvar="TREATY_CLUSTER", multiple=True, metavar="NAME=FILE",
+              help="A Kafka cluster that sources name (the default is main): a properties file with bootstrap.servers and credentials, "
+              "or kafka://host:port. Repeatable.")  # fmt: skip
 @click.option("--master", default="local[*]", show_default=True, metavar="MASTER", help="Where Spark runs.")
 @click.option("--memory", default=HEAP, show_default=True, metavar="SIZE", help="The heap of Spark's driver.")
 @click.option("--conf", "settings", multiple=True, metavar="NAME=VALUE", help="Setting for Spark. Repeatable.")
@@ -53,10 +57,11 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
 def command(
     *, once: bool, checkpoints: Path | None, names: tuple[str, ...], registry: str, as_json: bool, **options: Any
 ) -> None:
-    """Run the queries of a registry on Spark: over files and Delta tables, into Delta tables.
+    """Run the queries of a registry on Spark: over topics, files and Delta tables, into topics and Delta tables.
 
     The runner follows the registry: it starts, pauses, resumes and ends queries within a second of the statement, each in a session of its own,
-    and starts one again that fails. Each row is written exactly once, whatever is killed. Rows that can't be decoded are left out and
+    and starts one again that fails. Runners with the same --root share the queries, and take over from one that is gone. Each row is written
+    exactly once into tables, and at least once into topics, whatever is killed. Rows that can't be decoded are left out and
     counted; of a source with BAD_ROWS they are written into the table of its stream NAME_bad, below --files in the folder _bad. SIGTERM and Ctrl-C end it once the batches that run are finished.
 
     With --once each query reads what is there since its last run and has not been read, and the program ends; queries that read the
@@ -65,6 +70,7 @@ def command(
     \b
     Examples:
       treaty runner --root /shared --files /data --registry http://127.0.0.1:8081
+      treaty runner --root /shared --cluster main=kafka://127.0.0.1:9092
       treaty runner --root /shared --listen 0.0.0.0:9465 --json
       treaty runner --once --files /data --query delays --json
     """  # noqa: D301 - click wants the control character
@@ -74,7 +80,7 @@ def command(
         if files is None:
             raise click.UsageError("--once reads and writes below a root: name it by --files ROOT")
         default = root / "checkpoints" if root is not None else files / CHECKPOINTS
-        _run_once(files, checkpoints or default, names, registry, as_json=as_json)
+        _run_once(files, checkpoints or default, names, registry, as_json=as_json, clusters=options["clusters"])
         return
     if root is None or files is None:
         raise click.UsageError("a runner keeps its checkpoints in a folder: name it by --root SHARED, or say --once")
@@ -85,7 +91,9 @@ def command(
     run_service(ServiceOptions(name, root, files, registry, as_json=as_json, **options))
 
 
-def _run_once(files: Path, checkpoints: Path, names: tuple[str, ...], registry: str, *, as_json: bool) -> None:
+def _run_once(
+    files: Path, checkpoints: Path, names: tuple[str, ...], registry: str, *, as_json: bool, clusters: tuple[str, ...]
+) -> None:
     """Work off what is there, and say what was done."""
     with needs_spark():
         from treaty.spark.runner.once import OnceRunner, list_queries  # noqa: PLC0415 (these load Spark, which --help must not need)
@@ -103,10 +111,10 @@ def _run_once(files: Path, checkpoints: Path, names: tuple[str, ...], registry: 
             screen.say_json([]) if as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
             return
         with needs_jvm():
-            spark = session("treaty runner", delta=True, verbose=is_verbose())
+            spark = session("treaty runner", delta=True, kafka=bool(clusters), verbose=is_verbose())
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")
-        fine = OnceRunner(spark, found.registry, files, checkpoints).run(add, names)
+        fine = OnceRunner(spark, found.registry, files, checkpoints, read_clusters(clusters)).run(add, names)
     if as_json:
         screen.say_json(
             [

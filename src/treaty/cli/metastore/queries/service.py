@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from treaty.cli.cluster_options import read_clusters
 from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
@@ -47,12 +48,14 @@ class ServiceOptions:
     memory: str = HEAP
     settings: Sequence[str] = ()
     listen: str = "127.0.0.1:0"
+    clusters: Sequence[str] = ()
     as_json: bool = False
 
 
 def run_service(options: ServiceOptions) -> None:
     """Run until SIGTERM or SIGINT; the batches that run are finished then."""
     host, port = _parse_listen(options.listen)
+    clusters = read_clusters(options.clusters)
     ending = Event()
     with needs_spark():
         from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (these load Spark, which --help must not need)
@@ -69,7 +72,8 @@ def run_service(options: ServiceOptions) -> None:
     printer = _StatePrinter(as_json=options.as_json)
     with connection.open_registry(options.registry) as found, end_with_spark(ending), _stopping(ending):
         spark = _open_session(options)
-        starter = QueryStarter(spark, found.registry, options.files, str(options.root.resolve() / "checkpoints"))
+        checkpoints = str(options.root.resolve() / "checkpoints")
+        starter = QueryStarter(spark, found.registry, options.files, checkpoints, clusters=clusters)
         events = RunnerEvents(printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready)
         runner = QueryRunner(starter, events)
         with closing(_listen(lambda: StatusServer(runner.status, host, port), options.listen)) as server:
@@ -94,7 +98,7 @@ def _open_session(options: ServiceOptions) -> Any:
     settings = dict(one.split("=", 1) for one in options.settings)
     with needs_jvm():
         spark = session(
-            f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True,
+            f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True, kafka=bool(options.clusters),
             settings=settings, verbose=is_verbose(),
         )  # fmt: skip
     if not is_verbose():

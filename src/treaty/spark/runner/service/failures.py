@@ -9,8 +9,9 @@ from pyspark.errors import PySparkException
 from treaty.core.refusals import NotFound, OutcomeUnknown, RegistryError, Unavailable
 from treaty.plan.errors import PlanError
 from treaty.spark.pipelines.reports.stream_handle import find_reason
+from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.service.states import FAILED, RETRYING, WAITING
-from treaty.spark.runner.source_frames import UNKNOWN, SourceMissingError, SourceNotRunnableError
+from treaty.spark.runner.source_frames import UNKNOWN
 
 ATTEMPTS = 3
 """How often a batch is tried whose rows, or whose plan, would fail again."""
@@ -25,11 +26,13 @@ OTHER_CHECKPOINT = re.compile(
     r"|INVALID_LOG_VERSION|STATE_STORE_UNSUPPORTED"
 )
 """Errors of a checkpoint that belongs to another query."""
-NOT_THERE = re.compile(r"\[(?:DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|DELTA_SCHEMA_NOT_SET|PATH_NOT_FOUND)\]")
+NOT_THERE = re.compile(
+    r"\[(?:DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|DELTA_SCHEMA_NOT_SET|PATH_NOT_FOUND)\]|UnknownTopicOrPartitionException"
+)
 """Errors of a table or a folder that is not there, or is being made."""
 _STATE = re.compile(r"SQLSTATE: (\w{5})")
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] [^\n]*")
-_OF_ROWS = ("22",)
+_OF_ROWS = ("22", "P0")
 _OF_PLAN = ("42", "0A")
 
 

@@ -14,7 +14,7 @@ from treaty.spark.pipelines.runner import StopRequestedError
 from treaty.spark.pipelines.trigger import StreamTrigger
 from treaty.spark.runner.query_start import NewVersionError, QueryRun, QueryStarter, SchemaWatch
 from treaty.spark.runner.service.failures import LOOK_SECONDS, SPARK_ERRORS, QueryFailure, describe_failure, pause_after
-from treaty.spark.runner.service.part_status import PartStatus, add_progress, read_progress
+from treaty.spark.runner.service.part_status import PartStatus, add_progress, read_progress, read_whole_batch
 from treaty.spark.runner.service.states import DRAINING, ENDED, FAILED, PAUSED, RETRYING, RUNNING, STARTING, WAITING
 from treaty.spark.runner.service.wanted import WantedPart
 
@@ -138,8 +138,9 @@ class PartThread:
         error = query.exception()
         if error is None:
             return
-        is_left = BATCH_LEFT in str(error)
-        if not (is_left or is_source_fault(query) or NewVersionError.__name__ in str(error)):
+        if is_source_fault(query):  # the batch is whole, and Spark says nothing of it
+            self._status = add_progress(self._status, read_whole_batch(query), _now())
+        elif BATCH_LEFT not in str(error) and NewVersionError.__name__ not in str(error):
             raise error
 
     def _note_progress(self, query: StreamingQuery) -> None:

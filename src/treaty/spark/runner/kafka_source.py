@@ -1,0 +1,106 @@
+"""Topics that queries read: settings of Java's client, where reading begins, and what can't be read."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
+from treaty.client.kafka.topics import find_end_offsets
+from treaty.core.kafka import KafkaCluster
+from treaty.core.limits import QUERY_BATCH_RECORDS
+from treaty.core.sources import Source
+from treaty.metastore.records.destinations import missing_cluster
+
+PROGRAM = "`treaty runner`"
+SAME = ("client.id", "request.timeout.ms", "sasl.kerberos.service.name", "security.protocol")
+"""Settings that librdkafka and Java's client call alike."""
+_PLAIN, _SCRAM = "plain.PlainLoginModule", "scram.ScramLoginModule"
+READ_KEYS: Mapping[str, str] = {
+    "STRING": "decode(key, 'UTF-8')",
+    "BINARY": "key",
+    "BIGINT": "CAST(conv(hex(key), 16, -10) AS BIGINT)",
+    "INT": "CAST(CAST(conv(hex(key), 16, 10) AS BIGINT) - IF(CAST(conv(hex(key), 16, 10) AS BIGINT) >= 2147483648, 4294967296, 0) AS INT)",
+}
+"""By type of a key in the format KAFKA, the expression that reads it."""
+
+
+class SourceNotRunnableError(ValueError):
+    """A source can't be read or written by this runner; the message has the remedy."""
+
+
+class SourceMissingError(SourceNotRunnableError):
+    """The data of a source is not there yet: no folder, no table, no topic."""
+
+
+def find_cluster(source: Source, clusters: Mapping[str, KafkaCluster]) -> KafkaCluster:
+    """Return the cluster of a source. Raises `SourceNotRunnableError` where no setting names it."""
+    if source.cluster not in clusters:
+        raise SourceNotRunnableError(missing_cluster(source.cluster, clusters, PROGRAM))
+    return clusters[source.cluster]
+
+
+def java_settings(cluster: KafkaCluster) -> dict[str, str]:
+    """Return the settings of a cluster as options of Spark's Kafka source. Raises `SourceNotRunnableError` for what Java's client has not."""
+    own = dict(cluster.settings)
+    settings = {name: own[name] for name in SAME if name in own} | {"bootstrap.servers": cluster.servers}
+    if "security.protocol" in settings:
+        settings["security.protocol"] = settings["security.protocol"].upper()
+    mechanism = own.get("sasl.mechanism") or own.get("sasl.mechanisms") or ""
+    if mechanism:
+        settings["sasl.mechanism"] = mechanism
+    if "sasl.username" in own:
+        module = _SCRAM if mechanism.startswith("SCRAM") else _PLAIN
+        user, password = (
+            own.get(name, "").replace("\\", "\\\\").replace('"', '\\"') for name in ("sasl.username", "sasl.password")
+        )
+        login = f'org.apache.kafka.common.security.{module} required username="{user}" password="{password}";'
+        settings["sasl.jaas.config"] = login
+    if "ssl.ca.location" in own:
+        settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": own["ssl.ca.location"]}
+    if "ssl.keystore.location" in own:
+        settings |= {name: own[name] for name in ("ssl.keystore.location", "ssl.keystore.password") if name in own}
+        settings["ssl.keystore.type"] = "PKCS12"
+    if "ssl.certificate.location" in own:
+        message = "a certificate of the client is given to Spark as a file of PKCS#12: ssl.keystore.location in place of ssl.certificate.location"
+        raise SourceNotRunnableError(message)
+    if own.get("ssl.endpoint.identification.algorithm") == "none":
+        settings["ssl.endpoint.identification.algorithm"] = ""
+    return {f"kafka.{name}": value for name, value in settings.items()}
+
+
+def open_topic(spark: SparkSession, source: Source, clusters: Mapping[str, KafkaCluster], start: str) -> DataFrame:
+    """Return the records of a topic as a stream. `start` is where a new query begins: earliest, latest, or a time.
+
+    Raises `SourceMissingError` where the topic is not there or no broker answers, and `SourceNotRunnableError`.
+    """
+    cluster = find_cluster(source, clusters)
+    options = {**java_settings(cluster), "kafka.isolation.level": "read_committed", **start_options(start)}
+    require_topic(source, cluster)
+    options |= {"subscribe": source.place, "includeHeaders": "true", "maxOffsetsPerTrigger": str(QUERY_BATCH_RECORDS)}
+    return spark.readStream.format("kafka").options(**options).load()
+
+
+def require_topic(source: Source, cluster: KafkaCluster) -> None:
+    """Raise `SourceMissingError` where the topic of a source is not there, or no broker answers."""
+    try:
+        find_end_offsets(cluster, source.place)
+    except KafkaMissingError as missing:
+        raise SourceNotRunnableError(str(missing)) from missing
+    except KafkaClientError as error:
+        raise SourceMissingError(f"the topic {source.place} of {source.name}: {error}") from error
+
+
+def start_options(start: str) -> dict[str, str]:
+    """Return where a new query begins to read a topic, as options of Spark."""
+    if start in {"", "earliest", "latest"}:
+        return {"startingOffsets": start or "earliest"}
+    moment = int(datetime.fromisoformat(start).timestamp() * 1_000)
+    return {"startingTimestamp": str(moment), "startingOffsetsByTimestampStrategy": "latest"}
+
+
+def refuse_start(source: Source, start: str) -> None:
+    """Raise `SourceNotRunnableError` where a query over files is to begin elsewhere than with the first one."""
+    if start not in {"", "earliest"}:
+        message = f"START = '{start}' is of topics and Delta tables, and {source.name} has files: START = 'earliest'"
+        raise SourceNotRunnableError(message)

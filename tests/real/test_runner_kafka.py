@@ -1,0 +1,83 @@
+"""The runner over topics of a real broker: read with all schema ids, written with the schema of the query, bad rows counted."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from tests.frames import frame
+from tests.real.query_places import Place, running, status_of, until
+from tests.servers.kafka import Kafka
+from treaty.client.connection import Connection
+from treaty.client.kafka.consumer import TopicRecord, read_records
+from treaty.core.kafka import KafkaCluster
+from treaty.metastore import Metastore, PlanningOptions
+from treaty.metastore.records.destinations import RecordDestinations
+from treaty.spark.planner.bodies import BodyPlanner
+from treaty.spark.planner.service.statements import StatementPlanner
+
+pytestmark = pytest.mark.jvm
+SETUP = """
+CREATE STREAM flights (id BIGINT KEY, carrier STRING, delay INT) WITH (KAFKA_TOPIC = '{0}-in', VALUE_FORMAT = 'AVRO', BAD_ROWS = true);
+CREATE STREAM late WITH (KAFKA_TOPIC = '{0}-late', TRIGGER = '1 second') AS SELECT id, delay FROM STREAM flights WHERE delay > 15;
+CREATE TABLE delays WITH (KAFKA_TOPIC = '{0}-delays') AS SELECT carrier, count(*) AS n FROM STREAM flights GROUP BY carrier;
+CREATE STREAM again WITH (CONNECTOR = 'delta', PATH = 'tables/again') AS SELECT id, delay FROM STREAM late
+"""
+
+
+@pytest.fixture
+def place(spark: SparkSession, registry: Connection, kafka: Kafka, tmp_path: Path) -> Iterator[Place]:
+    clusters = {"main": KafkaCluster(kafka.bootstrap)}
+    planner = BodyPlanner(spark, tmp_path / "views")
+    with closing(RecordDestinations(clusters, tmp_path)) as destination:
+        planning = PlanningOptions(StatementPlanner(planner))
+        metastore = Metastore(registry.registry, planning=planning, destination=destination)
+        yield Place(registry, spark, tmp_path, metastore, planner, clusters)
+
+
+def read_topic(kafka: Kafka, topic: str) -> list[TopicRecord]:
+    return [one for one in read_records(KafkaCluster(kafka.bootstrap), topic) if one is not None]
+
+
+def test_topics_are_read_and_written_with_all_schema_ids_and_bad_rows_are_kept(place: Place, kafka: Kafka) -> None:
+    name = f"f{uuid4().hex[:8]}"
+    place.metastore.run(SETUP.format(name))
+    kafka.topic(f"{name}-in")
+    kafka.topic(f"{name}-delays")
+    place.insert("flights", "(1, 'AA', 10), (2, 'DL', 20), (-3, 'AA', 30)")
+    with running(place) as runner:
+        until(lambda: f"the topic {name}-late" in status_of(runner, "late").reason, runner)
+        kafka.topic(f"{name}-late")
+        until(lambda: place.has("again", [(-3, 30), (2, 20)]), runner)
+        until(lambda: status_of(runner, "late").lag == 0, runner)
+        send_others(place, kafka, f"{name}-in")
+        until(lambda: place.has("again", [(-3, 30), (2, 20), (9, 90)]), runner)
+        until(lambda: status_of(runner, "late").bad == (("TOO_SHORT", 1), ("UNKNOWN_ID", 1)), runner)
+        until(lambda: len(place.bad_rows("flights_bad")) == 2, runner)
+        until(lambda: len(read_topic(kafka, f"{name}-delays")) >= 3, runner)
+    records = read_topic(kafka, f"{name}-late")
+    assert [one.key for one in records] == [None] * len(records), "a stream that says no KEY has none"
+    headers = [{key: int(value or b"") for key, value in one.headers} for one in records]
+    assert [sorted(one) for one in headers] == [
+        ["treaty-attempt", "treaty-batch", "treaty-incarnation", "treaty-query"]
+    ] * len(records)
+    assert {one.key for one in read_topic(kafka, f"{name}-delays")} == {b"AA", b"DL", b"UA"}
+
+
+def send_others(place: Place, kafka: Kafka, topic: str) -> None:
+    """Records of a version that came after the start, of an id that the registry has not, and one that is no frame."""
+    subject = f"{topic}-value"
+    schema = json.loads(place.registry.version(subject, -1).text)
+    schema["fields"].append({"name": "note", "type": ["null", "string"], "default": None})
+    text = json.dumps(schema)
+    version = place.registry.register(subject, text).version
+    value = {"carrier": "UA", "delay": 90, "note": "new"}
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for key, one in ((7, b"\0\0"), (8, frame(999_999, text, value)), (9, frame(version.schema_id, text, value))):
+        producer.produce(topic, one, key.to_bytes(8))
+    assert producer.flush(30) == 0
