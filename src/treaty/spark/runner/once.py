@@ -70,7 +70,8 @@ class OnceRunner:
         return fine and not wanted
 
     def _run_query(self, source: Source) -> QueryReport:
-        starter = QueryStarter(self.spark, self.registry, self.root, str(self.checkpoints), clusters=self.clusters)
+        place = str(self.checkpoints.resolve())  # where the JVM is does not matter
+        starter = QueryStarter(self.spark, self.registry, self.root, place, clusters=self.clusters)
         try:
             try:
                 query = _work_off(starter, source, QueryRun())
