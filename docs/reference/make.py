@@ -26,6 +26,7 @@ from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import LOSSY, ColumnConversion, sentence
+from treaty.web.index import extraction, lookup, plans, readable_subjects
 from treaty.wire.confluent.error_index import ERROR_CODES
 
 HERE = Path(__file__).parent
@@ -111,13 +112,30 @@ def _limits() -> str:
         "",
     ]
     lines += ["| limit | default | what it bounds |", "|---|---|---|"]
+    lines += [f"| `{name}` | {getattr(limits, name):,} | {meaning} |" for name, meaning in _documented(body)]
+    lines += [
+        "",
+        "## The search index",
+        "",
+        "What is past these limits is not in the index or not in an answer, and no request is refused.",
+        "",
+    ]
+    lines += ["| limit | value | what it bounds |", "|---|---|---|"]
+    for module in (extraction, plans, lookup, readable_subjects):
+        for name, meaning in _documented(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body):
+            value = getattr(module, name)
+            if isinstance(value, int) and not name.startswith(("SUBJECTS", "SOURCES_FROM")):
+                lines.append(f"| `{name}` | {value:,} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _documented(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Yield the names that a module assigns with a sentence after them, and that sentence."""
     for one, told in pairwise(body):
         if isinstance(one, ast.Assign) and isinstance(told, ast.Expr) and isinstance(told.value, ast.Constant):
             (target,) = one.targets
             assert isinstance(target, ast.Name)
-            meaning = " ".join(str(told.value.value).split())
-            lines.append(f"| `{target.id}` | {getattr(limits, target.id):,} | {meaning} |")
-    return "\n".join(lines) + "\n"
+            yield target.id, " ".join(str(told.value.value).split())
 
 
 def _http() -> str:

@@ -10,10 +10,15 @@ from tests.behaviours.neighbours import neighbours
 from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
+from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
-from treaty.core.messages.scripts import RunScript, ScriptMember
-from treaty.core.refusals import Refusal
+from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptMember
+from treaty.core.names import Subject
+from treaty.core.refusals import Forbidden, Refusal
 from treaty.core.registry import CallOptions
+from treaty.core.requests import GetSchema, Register
+from treaty.core.schema import Draft
+from treaty.core.sources import SourceColumn, SourcePart
 from treaty.metastore import Metastore
 from treaty.metastore.execution.results import InvalidStatementError
 
@@ -232,6 +237,18 @@ def test_a_script_of_as_many_statements_as_are_allowed_is_one_commit(one: Connec
     assert sequence_of(one) == before + 1
 
 
+def test_statements_that_depend_on_each_other_are_bounded(one: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each statement about a source that the script changes lets all commands before it about that source be decided again."""
+    monkeypatch.setattr("treaty.metastore.execution.atomic.SCRIPT_REPLAYED", 6)
+    metastore = Metastore(one.registry)
+    alters = [f"ALTER STREAM s ADD COLUMN c{n} INT" for n in range(3)]
+    outcome = metastore.run_script("; ".join([STREAM.format("s"), *alters]), atomic=True)
+    assert isinstance(outcome.error, Refusal)
+    assert (outcome.error.reason.rule, outcome.failed, names_of(one)) == ("SCRIPT_REPLAYED", alters[2], [])
+    metastore.run("; ".join(STREAM.format(f"s{n}") for n in range(20)), atomic=True)
+    assert len(names_of(one)) == 20
+
+
 def test_two_sources_do_not_begin_to_run_in_one_commit(one: Connection) -> None:
     files = (
         "CREATE STREAM {0} (id BIGINT) WITH (CONNECTOR = 'files', PATH = '{0}', VALUE_FORMAT = 'AVRO', BAD_ROWS = true)"
@@ -249,3 +266,47 @@ def test_two_queries_are_not_restarted_in_one_commit(one: Connection) -> None:
     with pytest.raises(Refusal, match="distinguished") as refused:
         one.ask(RunScript(members))
     assert refused.value.reason.rule == "SCRIPT_RUNNING"
+
+
+def test_what_a_script_drops_does_not_come_back_in_it(one: Connection) -> None:
+    metastore = Metastore(one.registry)
+    metastore.run(STREAM.format("s"))
+    before = sequence_of(one)
+    with pytest.raises(Refusal, match="does not come back") as refused:
+        metastore.run("DROP STREAM s;\nUNDROP STREAM s", atomic=True)
+    assert (refused.value.reason.rule, sequence_of(one), names_of(one)) == ("SCRIPT_UNDROP", before, ["s"])
+    metastore.run("DROP STREAM s")
+    metastore.run(f"UNDROP STREAM s;\n{STREAM.format('t')}", atomic=True)
+    assert names_of(one) == ["s", "t"]
+
+
+SECRET = Subject(".", "com.acme/secret")
+
+
+@pytest.fixture
+def guarded(one: Connection) -> Connection:
+    """A registry with a private subject, whose schema has the id 1."""
+    one.ask(g.CreateSubject(SECRET, g.GroupSettings("iglu"), private=True))
+    one.ask(Register(SECRET, Draft('{"type": "object", "description": "SECRETWORD"}', "JSON")))
+    return one
+
+
+def test_a_preview_and_an_assertion_say_nothing_of_a_private_subject(guarded: Connection) -> None:
+    ada = may("register", "read", names="*")
+    schema = Register(SECRET, Draft('{"type": "string"}', "JSON"))
+    column = SourceColumn("a", "STRING")
+    defined = m.SourceDefinition("s", "STREAM", "", (column,), value=SourcePart("JSON"), place="s")
+    create = ScriptMember(create=m.CreateSource(defined, value_schema=schema))
+    for asked in (
+        PreviewScript((create,), source=m.DescribeSource("s")),
+        PreviewScript((create,), schema=GetSchema(1)),
+        RunScript((create, ScriptMember(assertion=SchemaAssertion(str(SECRET), 1)))),
+        RunScript((create,)),
+    ):
+        with pytest.raises(Forbidden) as forbidden:
+            guarded.ask(asked, ada)
+        assert "SECRETWORD" not in str(forbidden.value)
+    for assertion in (SchemaAssertion(str(SECRET)), SchemaAssertion(str(SECRET), 1), SchemaAssertion("", 1)):
+        with pytest.raises(Refusal, match="does not exist"):
+            guarded.ask(RunScript((ScriptMember(assertion=assertion),), dry_run=True), ada)
+        assert guarded.ask(RunScript((ScriptMember(assertion=assertion),), dry_run=True)).answer.answers

@@ -55,6 +55,19 @@ def refused(it: Connection, holder: str = "a", epoch: int = 0, **more: Any) -> s
     return refusal.value.reason.rule
 
 
+def test_leases_of_clusters_are_bounded(it: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of a cluster is any text, so that without a limit leases could grow."""
+    monkeypatch.setattr(limits, "TOPIC_LEASES", 2)
+    leases = [it.ask(LeaseTopics(name, "a")).answer.lease for name in ("main", "east")]
+    with pytest.raises(Refusal) as refused:
+        it.ask(LeaseTopics("west", "a"))
+    assert (refused.value.reason.rule, refused.value.reason.path) == ("TOPIC_LEASES", "/cluster")
+    assert leases[0] is not None
+    assert lease(it, epoch=leases[0].epoch).lease is not None, "what is held is renewed"
+    assert lease(it, epoch=leases[0].epoch, release=True).lease is None
+    assert it.ask(LeaseTopics("west", "a")).answer.lease is not None
+
+
 def test_a_topic_goes_after_its_time_and_an_undrop_or_another_source_withdraws_it(it: Connection) -> None:
     run(it, STREAM.format("a", "t", limits.DROP_GRACE))
     assert "goes after" in run(it, "DROP STREAM a DELETE TOPIC")

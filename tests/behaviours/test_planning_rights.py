@@ -12,11 +12,14 @@ from treaty.client.connection import Connection, run_exchange
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.messages import metastore as m
+from treaty.core.messages.groups import CreateSubject, GroupSettings
 from treaty.core.messages.names import GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs, RequestPlan, TakePlanningJob
-from treaty.core.names import subject_of
+from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.registry import CallOptions
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
 from treaty.metastore import Metastore
 from treaty.metastore.execution.planner import PlannedQuery, answer_job
 from treaty.metastore.execution.results import InvalidStatementError
@@ -124,3 +127,22 @@ def test_planners_see_the_statements_that_they_may_plan(one: Connection) -> None
     assert [job.name for job in one.ask(ListPlanningJobs(), PLANS).answer.jobs] == ["late"]
     with pytest.raises(Forbidden):
         one.ask(TakePlanningJob("late", "p"), other)
+
+
+def test_a_plan_writes_nothing_into_a_subject_that_is_private_to_its_planner(one: Connection) -> None:
+    private = Subject(".", "late-value")
+    one.ask(CreateSubject(private, GroupSettings("confluent"), private=True))
+    one.ask(Register(private, Draft('{"type": "record", "name": "SECRETWORD", "fields": []}', "AVRO")))
+    call = CallOptions(principal="user:a", access=Access(tuple(replace(each, subjects=("*",)) for each in SENDER)))
+    rule_of_planner = replace(PLANNER.rules[0], private=True, contexts=("*",))
+    plans = replace(PLANS, access=Access((rule_of_planner,)))
+    outcome = one.ask(RequestPlan("late", QUERY, place="late"), call).answer
+    (job,) = one.ask(ListPlanningJobs(), plans).answer.jobs
+    taken = one.ask(TakePlanningJob("late", "p"), plans).answer
+    answer = run_exchange(one.registry, answer_job(SelectPlanner(), job, taken), plans)
+    assert answer.create is not None
+    one.ask(answer, plans)
+    ended = one.ask(GetPlan("late", outcome.command), call).answer
+    assert ended.refusal is not None
+    assert (ended.state, ended.refusal.kind, "SECRETWORD" in str(ended)) == ("refused", "forbidden", False)
+    assert one.versions("late-value") == (1,)

@@ -14,12 +14,12 @@ from treaty.core.access.authorized_view import readable_view
 from treaty.core.access.permissions import PUBLISHED, refuse_unless_met
 from treaty.core.access.private_subjects import (
     PublicView,
-    hides_subjects,
     keep_hidden_aliases,
     may_read,
     refuse_hidden_changes,
     refuse_private_creation,
     touches_private,
+    writable_view,
 )
 from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
@@ -48,7 +48,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
     operation, access = OPERATIONS[type(command.request)], command.access
     refuse_large_draft(command.request)
     try:
-        shown = _writable_view(view, access) if operation.writes else readable_view(view, access)
+        shown = writable_view(view, access) if operation.writes else readable_view(view, access)
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
         if outcome is not None:
             return Decision((), recall_answer(shown, command, outcome), repeated=True)
@@ -87,11 +87,6 @@ def decide_with_pauses(
 
 
 # ------------------------------------------------------------------------------------------- rights that follow from rows
-
-
-def _writable_view(view: View, access: Access | None) -> View:
-    """Return the view that a command is decided on: hidden subjects are missing."""
-    return PublicView(view, access) if access is not None and hides_subjects(view, access) else view
 
 
 def _check_rows(view: View, command: Command[Any], decision: Decision[Any], name: str) -> Decision[Any]:

@@ -141,6 +141,11 @@ class PublicView:
         return hidden_aliases(self._base, self._access, key)
 
 
+def writable_view(view: View, access: Access | None) -> View:
+    """Return the view that commands of a caller are decided on: hidden subjects are missing."""
+    return PublicView(view, access) if access is not None and hides_subjects(view, access) else view
+
+
 def subject_of_row(table: t.AnyTable, key: Key) -> Subject | None:
     """Return the subject that a row belongs to; None for rows of schemas, contexts and of the registry."""
     if table in OWNED:

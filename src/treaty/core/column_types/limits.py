@@ -44,6 +44,8 @@ DROP_GRACE = 604_800_000
 """Milliseconds for which a dropped source can come back."""
 TOPICS_DELETED = 1_000
 """Topics that are to go and are there still."""
+TOPIC_LEASES = 1_000
+"""Clusters whose topics are being changed at one time."""
 DROPPED_EXPIRED = 8
 """Dropped sources past their period of grace that one command on sources removes."""
 PLANNING_WAITING = 1_000
@@ -86,6 +88,8 @@ STATEMENT_BYTES = 1_048_576
 """Bytes of one statement in UTF-8."""
 SCRIPT_BYTES = 4_194_304
 """Bytes of all statements of a script in UTF-8, with their variables replaced."""
+SCRIPT_REPLAYED = 5_000
+"""Commands that are decided again while one script of one commit is read, because later statements ask about what they make."""
 SCRIPT_STATEMENTS = 1_000
 """Statements of one script."""
 SCRIPT_DIAGNOSTICS = 1_000

@@ -112,7 +112,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "lease-topics", t.LeaseTopics, t.TopicsLeased, deleted_topics.lease_topics, permissions.of_lease_topics,
-        ("PLANNER_NAME", "NAME_LENGTH", "TOPICS_DELETED"), writes=True, answer_name="topics-leased",
+        ("PLANNER_NAME", "NAME_LENGTH", "TOPICS_DELETED", "TOPIC_LEASES"), writes=True, answer_name="topics-leased",
     ),
     Operation(
         "list-deleted-topics", t.ListDeletedTopics, t.DeletedTopics, deleted_topics.list_deleted_topics, permissions.any_source("read"),

@@ -10,16 +10,16 @@ from typing import Any
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.scripts import place_of_refusal
-from treaty.core.limits import SCRIPT_ATTEMPTS
+from treaty.core.limits import SCRIPT_ATTEMPTS, SCRIPT_REPLAYED
 from treaty.core.messages import metastore as m
 from treaty.core.messages.scripts import PreviewScript, RunScript, SchemaAssertion, ScriptDone, ScriptMember
-from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.core.refusals import NotFound, Refusal, RegistryError, TooLarge
 from treaty.core.requests import GetSchema, Request
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.answers import Answer, describe_answer, describe_held
 from treaty.metastore.execution.memory import recall_done
 from treaty.metastore.execution.planned import StatementContext
-from treaty.metastore.execution.prefix import QUESTION_NAMES, list_needed
+from treaty.metastore.execution.prefix import QUESTION_NAMES, list_needed, names_in
 from treaty.metastore.execution.results import InvalidStatementError, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, cells_of, kind_of
 from treaty.metastore.sql import statements as s
@@ -65,12 +65,16 @@ class _Reading:
     """The statements of a script as far as they are read."""
 
     members: list[ScriptMember] = field(default_factory=list)
+    names: list[frozenset[str]] = field(default_factory=list)
+    """By member, what it may change and what it needs."""
     owners: list[int] = field(default_factory=list)
     """By member, the place of its statement."""
     waiting: dict[int, Generator[Request[Any], Any, Answer]] = field(default_factory=dict)
     """By member, the statement that waits for the answer of its command."""
     answers: dict[int, Answer] = field(default_factory=dict)
     """By place, answers that are known already."""
+    replayed: int = 0
+    """Commands that previews have decided so far."""
     own: set[str] = field(default_factory=set)
     """Sources and types that the script itself creates."""
 
@@ -79,6 +83,7 @@ class _Reading:
         name = "assertion" if isinstance(command, SchemaAssertion) else MEMBER_NAMES[type(command)]
         given: dict[str, Any] = {name: _without_own(command, self.own)}
         self.members.append(ScriptMember(**given))
+        self.names.append(names_in(self.members[-1]))
         self.owners.append(place)
         return len(self.members) - 1
 
@@ -218,7 +223,7 @@ def _finish(statement: Generator[Request[Any], Any, Answer], answer: Any) -> Exc
 def _answer(reading: _Reading, question: Request[Any]) -> Exchange[Any]:
     """Answer what a statement reads, after the commands that it depends on."""
     name = QUESTION_NAMES.get(type(question))
-    places = list_needed(reading.members, question)
+    places = list_needed(reading.names, question)
     if name is None or not (places or isinstance(question, GetSchema)):
         return (yield from request_answer(question))
     if isinstance(question, GetSchema):
@@ -236,6 +241,15 @@ def _answer(reading: _Reading, question: Request[Any]) -> Exchange[Any]:
 
 def _preview(reading: _Reading, places: tuple[int, ...], name: str, question: Request[Any]) -> Exchange[Any]:
     given: dict[str, Any] = {name: question}
+    reading.replayed += len(places)
+    if reading.replayed > SCRIPT_REPLAYED:
+        raise TooLarge.of(
+            "SCRIPT_REPLAYED",
+            "Too many statements of the script depend on each other",
+            path="/sql",
+            new=str(reading.replayed),
+            allowed=f"at most {SCRIPT_REPLAYED} commands that are decided again; several columns in one ALTER, or several scripts",
+        )
     members = tuple(reading.members[place] for place in places)
     preview = yield from request_answer(PreviewScript(members, **given))
     if preview.created and preview.source is not None:

@@ -37,11 +37,16 @@ def names_asked(question: Any) -> frozenset[str]:
             return frozenset()
 
 
-def list_needed(members: Sequence[ScriptMember], question: Any) -> tuple[int, ...]:
-    """Return the places of the commands that a question depends on, from the first to the last."""
+def names_in(member: ScriptMember) -> frozenset[str]:
+    """Return what the command of a script may change, and what it needs."""
+    return frozenset(name for one in member.commands for name in _names(one))
+
+
+def list_needed(named: Sequence[frozenset[str]], question: Any) -> tuple[int, ...]:
+    """Return the places of the commands that a question depends on, from the first to the last; `named` has `names_in` each."""
     wanted, found = set(names_asked(question)), list[int]()
-    for place in range(len(members) - 1, -1, -1):
-        names = frozenset(name for one in members[place].commands for name in _names(one))
+    for place in range(len(named) - 1, -1, -1):
+        names = named[place]
         if not names.isdisjoint(wanted) or ANYTHING in names:
             found.append(place)
             wanted |= names - {ANYTHING}

@@ -149,6 +149,16 @@ def seen(past: Past, access: Any) -> Past:
 # -------------------------------------------------------------------------------------------------------- commands
 
 
+def seen_after(past: Past, asking: Asking, events: Iterable[Event]) -> Past:
+    """What somebody sees after the events of their command on a past, which are in it already and may not touch what is hidden."""
+    if not isinstance(past, PublicPast):
+        return seen(past, asking.access)
+    later = past.whole
+    news = tuple(events)
+    refuse_hidden(Past(later.events[: len(later.events) - len(news)], later.sequence), asking, news)
+    return seen(later, asking.access)
+
+
 class PublicPast(Past):
     """The past on which somebody's command is decided: private subjects that they may not read are not there.
 
@@ -166,6 +176,11 @@ class PublicPast(Past):
             one.subject for one in news if isinstance(one, SubjectMade)
         }  # in the place of a hidden one: refused later
         return PublicPast(self._whole.then(news, sequence), self._hidden - made)
+
+    @property
+    def whole(self) -> Past:
+        """The past with what is hidden."""
+        return self._whole
 
     def of(self, subject: Subject) -> list[VersionNow]:
         return [] if subject in self._hidden else super().of(subject)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.permissions import PUBLISHED, RequiredPermission, refuse_unless_met
-from treaty.core.access.private_subjects import may_read
+from treaty.core.access.private_subjects import PublicView, may_read, refuse_hidden_changes, writable_view
 from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.access.source_permissions import of_create_source, on_source
 from treaty.core.command import Command, Decision
@@ -254,7 +254,7 @@ def _access(job: PlanningJob) -> Access | None:
 def _create(
     view: View, command: Command[Any], job: PlanningJob, create: CreateSource, engine: SchemaEngine
 ) -> Decision[SourceStored]:
-    """Decide the CREATE of a job as its sender, by the rights that they had."""
+    """Decide the CREATE of a job as its sender, by the rights that they had, with what was private to them hidden."""
     expected = ExpectedSource(job.expected_generation, job.expected_revision) if job.expected_generation else None
     create = replace(
         create,
@@ -263,11 +263,16 @@ def _create(
         replace=job.replace,
         expected=expected,
         dry_run=job.dry_run,
+        assess=create.assess and job.dry_run,
     )
     access = _access(job)
+    base = writable_view(view.base if isinstance(view, PublicView) else view, access)
     if access is not None:
-        _refuse_unless_permitted(view, access, job.sender, create)
-    return create_source(view, replace(command, request=create, principal=job.sender, access=access), engine)
+        _refuse_unless_permitted(base, access, job.sender, create)
+    created = create_source(base, replace(command, request=create, principal=job.sender, access=access), engine)
+    if isinstance(base, PublicView):
+        refuse_hidden_changes(base, created.rows, job.sender, CREATE)
+    return created
 
 
 def _refuse_unless_permitted(view: View, access: Access, sender: str, create: CreateSource) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from treaty.core import limits
 from treaty.core.access.authorized_view import readable_view, without_filter
 from treaty.core.access.permissions import PUBLISHED, Required, RequiredPermission, refuse_unless_met
+from treaty.core.access.private_subjects import PublicView, refuse_hidden_changes, writable_view
 from treaty.core.access.rights import Permission
 from treaty.core.access.script_permissions import NEEDS_OF, needs_of
 from treaty.core.command import Command, Decision, StagedView, finish_work
@@ -15,6 +16,7 @@ from treaty.core.handlers import queries as schema_queries
 from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.handlers.metastore import changes, creation, drops, restoration, types
 from treaty.core.handlers.metastore import queries as source_queries
+from treaty.core.handlers.metastore.names import source_key
 from treaty.core.large_texts import refuse_large_size
 from treaty.core.messages import metastore as m
 from treaty.core.messages.names import GetPin
@@ -33,11 +35,14 @@ from treaty.core.requests import GetSchema, GetVersion, UsesOf
 from treaty.core.schema_engine import Question, SchemaEngine
 from treaty.core.sources import Source
 from treaty.core.state.metastore.indexes import parts_of
+from treaty.core.state.metastore.keys import DroppedKey
+from treaty.core.state.metastore.tables import DROPPED
+from treaty.core.state.overlay import Overlay
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
 
 Handler = Callable[[View, Command[Any], SchemaEngine], Any]
-OPERATION = "run-script"
+OPERATION, PREVIEW = "run-script", "preview-script"
 MEMBER_BYTES = 2_048
 """What a member counts for, in bytes of a text: a script of many is decided outside of an event loop."""
 _HANDLERS: Mapping[type, tuple[Handler, str]] = {
@@ -80,13 +85,29 @@ def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEn
         raise InvalidSource.of(
             "SCRIPT_QUESTION", "A preview answers one question", path="/source", allowed="just one of them"
         )
-    stage = StagedView(without_filter(view)[0], command, engine, OPERATION, rehearsal=True)
+    base = writable_view(without_filter(view)[0], command.access)
+    stage = StagedView(base, command, engine, PREVIEW, rehearsal=True)
     _run_members(stage, request.members)
     (question,) = request.questions
     answer, name = _QUESTIONS[type(question)]
-    shown = readable_view(stage.view, command.access)
-    found = answer(shown, replace(command, request=question), engine)
+    found = answer(_shown_view(stage), replace(command, request=question), engine)
     return Decision((), ScriptPreview(**{name: found.answer}, created=_is_new(view, found.answer)))
+
+
+def _shown_view(stage: StagedView) -> View:
+    """Return what the caller may read of the state after the commands so far.
+
+    Commands are decided on a view in which hidden subjects are missing, and a caller who may not read a subject is known by its
+    row: so a question is answered over all rows. Raises `Forbidden` for commands that would change a hidden subject.
+    """
+    base, command = stage.base, stage.command
+    if not isinstance(base, PublicView):
+        return readable_view(stage.view, command.access)
+    rows = stage.rows
+    refuse_hidden_changes(base, rows, command.principal, stage.operation)
+    later = Overlay(base.base)
+    later.put(rows, 0)
+    return readable_view(later, command.access)
 
 
 def _is_new(view: View, answer: Any) -> bool:
@@ -185,6 +206,8 @@ def _run_member(stage: StagedView, request: Any) -> ScriptAnswer:
     if isinstance(request, SchemaAssertion):
         _refuse_unless_holds(stage, request)
         return ScriptAnswer()
+    if isinstance(request, m.UndropSource):
+        _refuse_own_drop(stage, request)
     decide, name = _HANDLERS[type(request)]
     decision = decide(stage.view, replace(stage.command, request=request), stage.engine)
     answer = decision.answer
@@ -197,6 +220,19 @@ def _run_member(stage: StagedView, request: Any) -> ScriptAnswer:
     if isinstance(answer, m.SourcesDropped) and stage.rehearsal:
         answer = replace(answer, dropped=False)
     return ScriptAnswer(**{name: answer})
+
+
+def _refuse_own_drop(stage: StagedView, request: m.UndropSource) -> None:
+    """Raise the refusal of a source that comes back in the commit that drops it.
+
+    What it reads is bound by generation, and in one commit all new sources have the same: it could come back over another one.
+    """
+    dropped = stage.made.get((DROPPED.name, DroppedKey(source_key(request.name).name)))
+    if dropped is not None and dropped.value is not None:
+        raise InvalidSource.of(
+            "SCRIPT_UNDROP", f"The script itself drops {request.name}, and what one commit drops does not come back in it",
+            path="/name", new=request.name, allowed="a script without both, or UNDROP after the script",
+        )  # fmt: skip
 
 
 def _refuse_unconfirmed(answer: m.SourcesDropped) -> Refusal:
@@ -236,7 +272,7 @@ def _refuse_unless_holds(stage: StagedView, wanted: SchemaAssertion) -> None:
 
 def _has_schema(stage: StagedView, wanted: SchemaAssertion) -> bool:
     subject = subject_of(wanted.subject)
-    shown = readable_view(stage.view, stage.command.access)
+    shown = _shown_view(stage)
     try:
         if not wanted.schema_id:
             question = replace(stage.command, request=GetVersion(subject, -1))

@@ -40,6 +40,8 @@ def lease_topics(past: Past, asking: Asking, request: t.LeaseTopics) -> Yes:
     old = leases(past).get(request.cluster)
     if (old.epoch if old else 0) != request.epoch:
         raise No(NotLatest, "TOPIC_LEASE_LOST")
+    if old is None and not request.release and len(leases(past)) >= limits.TOPIC_LEASES:
+        raise No(TooLarge, "TOPIC_LEASES")
     own = old is not None and old.holder == request.holder
     lease = (
         TopicLease(old.epoch, old.holder, old.renewals + 1)

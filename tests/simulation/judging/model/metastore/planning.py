@@ -14,6 +14,7 @@ from tests.simulation.judging.model.metastore.names import refuse_bad_name, refu
 from tests.simulation.judging.model.metastore.state import key_of, planning, sources, unwanted
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
+from tests.simulation.judging.model.seeing import PublicPast, decided_on, refuse_hidden
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
@@ -259,14 +260,20 @@ def _created(past: Past, asking: Asking, job: PlanningJob, create: m.CreateSourc
     request = replace(
         create, definition=replace(create.definition, statement=job.statement), if_not_exists=job.if_not_exists,
         replace=job.replace, expected=expected if job.expected_generation else None, dry_run=job.dry_run,
+        assess=create.assess and job.dry_run,
     )  # fmt: skip
     sender = replace(
         asking, request=request, principal=job.sender, access=None if job.rules is None else SenderAccess(job.rules)
     )
     needs = rights.of_create_source(request)
     rights.refuse_unless_allowed(sender, request, needs)
-    rights.refuse_unless_publisher(past, sender, request, needs)
-    return create_source(past, sender, request)
+    whole = past.whole if isinstance(past, PublicPast) else past
+    began = decided_on(whole, sender.access)
+    rights.refuse_unless_publisher(began, sender, request, needs)
+    done = create_source(began, sender, request)
+    if began is not whole:
+        refuse_hidden(whole, sender, done.events)
+    return done
 
 
 def _over(key: str, job: PlanningJob, outcome: p.PlanOutcome, events: tuple[Event, ...] = ()) -> Yes:

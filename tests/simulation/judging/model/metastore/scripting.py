@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.simulation.judging.model import reading, rights
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import Event
+from tests.simulation.judging.model.events import DroppedChanged, Event
 from tests.simulation.judging.model.metastore import changing, creating, dropping, restoring, telling, typing_names
-from tests.simulation.judging.model.metastore.state import sources
+from tests.simulation.judging.model.metastore.state import key_of, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.seeing import seen
+from tests.simulation.judging.model.seeing import decided_on, seen_after
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
@@ -64,12 +64,12 @@ def preview_script(past: Past, asking: Asking, request: t.PreviewScript) -> Yes:
     _refuse_bad(request.members)
     if len(request.questions) != 1:
         raise No(InvalidSource, "SCRIPT_QUESTION")
-    _, _, later = _all(Past(past.events, past.sequence), asking, request.members, rehearsal=True)
+    began = decided_on(Past(past.events, past.sequence), asking.access)
+    events, _, later = _all(began, asking, request.members, rehearsal=True)
     (question,) = request.questions
     answer, _, name = OF_QUESTIONS[type(question)]
-    given: dict[str, Any] = {
-        name: answer(seen(later, asking.access), replace(asking, request=question), question).answer
-    }
+    shown = seen_after(later, asking, events)
+    given: dict[str, Any] = {name: answer(shown, replace(asking, request=question), question).answer}
     row = given[name].source if name == "source" else given[name].type if name == "type" else None
     return Yes((), t.ScriptPreview(**given, created=row is not None and row.generation > past.sequence))
 
@@ -97,7 +97,7 @@ def _all(
     first = past.sequence
     for place, member in enumerate(members):
         try:
-            came, answer = _one(past, asking, member.commands[0], rehearsal=rehearsal)
+            came, answer = _one(past, asking, member.commands[0], events, rehearsal=rehearsal)
         except No as no:
             if "path" in no.facts:  # where a text is wrong is said within the script
                 raise No(no.kind, no.rule, **{**no.facts, "path": f"/members/{place}{no.facts['path']}"}) from None
@@ -116,16 +116,20 @@ def _all(
     return events, results, past
 
 
-def _one(past: Past, asking: Asking, one: Any, *, rehearsal: bool) -> tuple[tuple[Event, ...], t.ScriptAnswer]:
-    asking = replace(asking, request=one)
+def _one(
+    past: Past, asking: Asking, one: Any, before: Sequence[Event], *, rehearsal: bool
+) -> tuple[tuple[Event, ...], t.ScriptAnswer]:
+    script, asking = asking, replace(asking, request=one)
     if isinstance(one, t.SchemaAssertion):
         rights.refuse_unless_allowed(asking, one, READ(one))  # type: ignore[arg-type]  # it is no request by itself
-        if _has(past, asking, one) is not one.exists:
+        if _has(past, script, one, before) is not one.exists:
             raise No(Conflicting, "ASSERT_FAILED")
         return (), t.ScriptAnswer()
     decide, needs, name = OF_MEMBERS[type(one)]
     rights.refuse_unless_allowed(asking, one, needs(one))
     rights.refuse_unless_publisher(past, asking, one, needs(one))
+    if isinstance(one, m.UndropSource) and _is_dropped_by(before, key_of(one.name)):
+        raise No(InvalidSource, "SCRIPT_UNDROP")
     done = decide(past, asking, one)
     answer: Any = done.answer
     if isinstance(answer, m.SourcesDropped) and answer.names and not answer.dropped:
@@ -139,8 +143,14 @@ def _one(past: Past, asking: Asking, one: Any, *, rehearsal: bool) -> tuple[tupl
     return done.events, t.ScriptAnswer(**given)
 
 
-def _has(past: Past, asking: Asking, one: t.SchemaAssertion) -> bool:
-    subject, shown = subject_of(one.subject), seen(past, asking.access)
+def _is_dropped_by(before: Sequence[Event], key: str) -> bool:
+    """Whether the script itself has dropped what it is to bring back."""
+    dropped = [one.dropped for one in before if isinstance(one, DroppedChanged) and one.key == key]
+    return bool(dropped) and dropped[-1] is not None
+
+
+def _has(past: Past, asking: Asking, one: t.SchemaAssertion, before: Sequence[Event]) -> bool:
+    subject, shown = subject_of(one.subject), seen_after(past, asking, before)
     try:
         if not one.schema_id:
             version = q.GetVersion(subject, -1)

@@ -84,6 +84,8 @@ def lease_topics(view: View, command: Command[LeaseTopics], engine: SchemaEngine
             new=f"{request.holder} at {request.epoch}",
             allowed="look at the leases, and take one that is not renewed any more by its epoch; 0 where there is none",
         )
+    if there is None and not request.release:
+        _refuse_many_leases(base)
     if there is not None and there.holder == request.holder:
         lease = TopicLease(there.epoch, there.holder, there.renewals + 1)
     else:
@@ -93,6 +95,16 @@ def lease_topics(view: View, command: Command[LeaseTopics], engine: SchemaEngine
         rows = () if there is None else (make_tombstone(TOPIC_LEASE, key),)
         return Decision((*topics, *rows), TopicsLeased(None, deleting))
     return Decision((*topics, make_row(TOPIC_LEASE, key, lease)), TopicsLeased(_describe(key.cluster, lease), deleting))
+
+
+def _refuse_many_leases(base: View) -> None:
+    if sum(1 for _ in islice(base.walk(TOPIC_LEASE, *ALL_KEYS), limits.TOPIC_LEASES)) >= limits.TOPIC_LEASES:
+        raise TooLarge.of(
+            "TOPIC_LEASES",
+            "The topics of too many clusters are being changed",
+            path="/cluster",
+            allowed=f"at most {limits.TOPIC_LEASES}; release the leases of clusters that are done",
+        )
 
 
 def _changed_topics(base: View, command: Command[LeaseTopics]) -> tuple[list[Row], tuple[str, ...]]:
