@@ -1,6 +1,7 @@
 """Statements that write records have their line in the audit log, accepted or not, and a read-only server refuses them."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,9 +13,15 @@ import pytest
 
 from tests.facades.doors import RIGHTS, USERS, basic, write_passwords
 from treaty.api.application import ServerParts, build_application
+from treaty.api.audit_log import AuditFile, AuditLog
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.client.kafka.producer import OutgoingRecord
+from treaty.core.messages.deleted_topics import LeaseTopics
+from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
+from treaty.core.refusals import Refusal
+from treaty.core.registry import CallOptions
+from treaty.core.requests import Request
 from treaty.core.sources import Source
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations, RecordsUncertainError
 
@@ -136,6 +143,43 @@ def test_changes_of_sources_and_types_are_named(tmp_path: Path) -> None:
         ("create-type", "Point"), ("drop-source", "topical"), ("undrop-source", "topical"), ("change-source", "lines"),
         ("set-source-state", "lines"),
     ]  # fmt: skip
+
+
+def test_a_change_of_a_name_has_both_names(tmp_path: Path) -> None:
+    rename, swap = "ALTER STREAM topical RENAME TO other", "ALTER STREAM other SWAP WITH lines"
+    with closing(RecordDestinations(files=tmp_path)) as destination:
+        asked: list[Asked] = [(ROOT, {"sql": rename}), (ROOT, {"sql": swap, "atomic": True})]
+        assert asyncio.run(run(tmp_path, asked, destination)) == [200, 200]
+    renamed, swapped = lines_of(tmp_path)
+    assert (renamed["source"], renamed["rename"]) == ("topical", "other")
+    assert swapped["members"] == [{"kind": "change-source", "name": "other", "swap": "lines"}]
+
+
+def test_leases_and_assignments_are_named(tmp_path: Path) -> None:
+    """What is done with a lease says whose it is, also where it is refused."""
+    lines = AuditFile(tmp_path / "audit.jsonl")
+    part = QueryPart("lines", 3)
+    requests: list[tuple[Request[Any], dict[str, object]]] = [
+        (AcquireRunner("r1", "h"), {"runner": "r1", "epoch": 0}),
+        (ReleaseRunner("r1", 5), {"runner": "r1", "epoch": 5}),
+        (AssignQueries("r1", 5, take=(part,)), {"runner": "r1", "take": [{"source": "lines", "generation": 3, "part": "query"}], "release": []}),
+        (LeaseTopics("main", "h", begin=("t",)), {"cluster": "main", "holder": "h", "begin": ["t"], "gone": []}),
+    ]  # fmt: skip
+
+    async def ask() -> None:
+        async with open_node("memory:") as node:
+            log = AuditLog(node, lines)
+            for request, _ in requests:
+                with contextlib.suppress(Refusal):
+                    await log.record_command(request, CallOptions(), node.ask)
+
+    lines.open()
+    asyncio.run(ask())
+    lines.close()
+    written = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert len(written) == len(requests)
+    for (_, members), line in zip(requests, written, strict=True):
+        assert line.items() >= members.items()
 
 
 def test_a_script_of_one_commit_has_one_line_with_its_commands(tmp_path: Path) -> None:

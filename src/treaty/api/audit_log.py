@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,8 @@ from treaty.core.limits import AUDIT_LINES
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
 from treaty.core.messages import metastore as m
+from treaty.core.messages import runners as r
+from treaty.core.messages.deleted_topics import LeaseTopics
 from treaty.core.messages.plans import PlanningJobTaken, PlanOutcome
 from treaty.core.messages.scripts import RunScript, SchemaAssertion
 from treaty.core.names import Subject
@@ -280,8 +282,10 @@ def _object(request: Request[Any]) -> Members:
             return {"source": defined.name}
         case m.CreateType(name=name) | m.DropType(name=name):
             return {"type": name}
+        case r.AcquireRunner() | r.ReleaseRunner() | r.AssignQueries() | LeaseTopics():
+            return _describe_lease(request)
     if issubclass(OPERATIONS[type(request)].answer, SOURCE_ANSWERS):
-        return {"source": str(getattr(request, "name", ""))}
+        return {"source": str(getattr(request, "name", "")), **_new_name(request)}
     scope = getattr(request, "scope", None)
     if isinstance(scope, q.Scope):
         return (
@@ -292,13 +296,34 @@ def _object(request: Request[Any]) -> Members:
     return {"subject": str(getattr(request, "subject", ""))}
 
 
+def _new_name(command: Any) -> Members:
+    """Return the other name that a change of a source gives it, or exchanges its name with."""
+    return {name: text for name in ("rename", "swap") if (text := getattr(command, name, ""))}
+
+
+def _describe_lease(request: Any) -> Members:
+    """Return whose lease a command is about, and what it changes under it."""
+    match request:
+        case r.AssignQueries(runner=runner, take=take, release=release):
+            parts = {"take": _name_parts(take), "release": _name_parts(release)}
+            return {"runner": runner, "epoch": request.epoch, **parts}
+        case LeaseTopics(cluster=cluster, begin=begin, gone=gone):
+            return {"cluster": cluster, "holder": request.holder, "begin": [*begin], "gone": [*gone]}
+        case _:
+            return {"runner": request.name, "epoch": request.epoch}
+
+
+def _name_parts(parts: Iterable[r.QueryPart]) -> list[Members]:
+    return [{"source": one.source, "generation": one.generation, "part": one.part} for one in parts]
+
+
 def _describe_command(command: Any) -> Members:
     """Return the name of a command of a script, and what it is about."""
     if isinstance(command, m.CreateSource):
         return {"kind": "create-source", "name": command.definition.name}
     if isinstance(command, SchemaAssertion):
         return {"kind": "assert-schema", "subject": command.subject, "id": command.schema_id}
-    return {"kind": operation_name(command), "name": command.name}
+    return {"kind": operation_name(command), "name": command.name, **_new_name(command)}
 
 
 def _level(config: a.Config) -> str | None:
