@@ -68,3 +68,13 @@ def test_what_is_not_there_is_said(root: Path, sql: str, words: str) -> None:
 
 def test_a_table_needs_the_root_of_files(root: Path) -> None:
     assert "--files ROOT" in run(root, "SELECT * FROM TABLE t").output
+
+
+@pytest.mark.parametrize("path", ["../outside.parquet", "/etc/outside.parquet", "%2E%2E/outside.parquet"])
+def test_a_log_that_names_files_outside_of_the_table_is_not_followed(root: Path, path: str) -> None:
+    pq.write_table(pa.table({"k": ["x"], "n": [1]}), root / "outside.parquet")
+    commit = root / "t" / "_delta_log" / f"{3:020}.json"
+    commit.write_text(json.dumps({"add": {"path": path}}))
+    shown = run(root, "SELECT * FROM TABLE t", "--files", str(root))
+    assert shown.exit_code != 0
+    assert "which is not in it" in shown.output

@@ -64,6 +64,11 @@ def test_topics_are_shown_by_rows_and_the_cluster_is_named_where_it_is_not_known
             ("x", "main", 2, "a, b", "present"),
             ("y", "main", 2, "c", "present"),
         )
+        metastore.run(f"CREATE STREAM d (v INT) WITH ({WITH.format('z')})")
+        (_, _, partitions, _, desired) = metastore.run("SHOW TOPICS")[0].rows[2]
+        assert partitions is None
+        assert "no source says PARTITIONS" in str(desired)
+        metastore.run("DROP STREAM d")
         rows = metastore.run("LIST TOPICS EXTENDED")[0].rows
         assert [row[7] for row in rows] == ["unknown", "unknown"]
         assert "--cluster main=FILE" in str(rows[0][8])

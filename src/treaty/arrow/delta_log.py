@@ -71,7 +71,15 @@ def list_delta_files(folder: Path, columns: frozenset[str], version: int = NEWES
         for line in commits[one].read_text("utf-8").splitlines():
             if line:
                 _apply_action(folder, json.loads(line), paths, columns)
-    return [folder / unquote(path) for path in paths]
+    return [_find_file(folder, path) for path in paths]
+
+
+def _find_file(folder: Path, path: str) -> Path:
+    """Return a data file by its path in the log. Raises `NeedsSparkError` for one outside of the table's folder."""
+    file = folder / unquote(path)
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise NeedsSparkError(f"{folder} names the file {path[:200]}, which is not in it")
+    return file
 
 
 def read_columns(files: Iterable[Path], columns: Sequence[str]) -> pa.Table:

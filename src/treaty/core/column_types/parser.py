@@ -129,7 +129,15 @@ class TypeReader:
             self.at -= 1
             message = f"{token.text} with a length is no type here: no format checks the length of a text"
             raise self.refuse(message, "STRING", code="TYPE_LENGTH", hint="STRING")
-        return SqlScalar(word) if word in SQL_SCALARS else UserType(token.text)
+        if word not in SQL_SCALARS:
+            return UserType(token.text)
+        if (self.token.kind, self.token.text) == ("sign", "("):
+            self.at -= 1
+            what = "a TIMESTAMP has microseconds" if word.startswith("TIMESTAMP") else f"{word} has no length"
+            raise self.refuse(
+                f"{token.text} takes no number", word, code="TYPE_LENGTH", hint=f"leave the digits out: {what}"
+            )
+        return SqlScalar(word)
 
     def _decimal(self) -> SqlType:
         start = self.at

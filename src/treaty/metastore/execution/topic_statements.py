@@ -17,6 +17,7 @@ from treaty.core.sources import Source
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.records.desired_topics import (
+    ADOPTED,
     CREATING,
     DELETED,
     DELETING,
@@ -95,7 +96,8 @@ def show_topics(*, extended: bool) -> Exchange[ResultRows]:
     if not extended:
         listing = ResultRows((*plain, "desired"))
         for one in desired:
-            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources), PRESENT)
+            desired_state = PRESENT if one.partitions else ADOPTED
+            listing.add(one.topic, one.cluster, one.partitions or None, ", ".join(one.sources), desired_state)
         for gone in deleted.topics:
             listing.add(gone.topic, gone.cluster, None, "", _describe_deletion(gone))
         return listing

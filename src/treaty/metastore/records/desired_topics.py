@@ -11,6 +11,8 @@ SETTINGS: Mapping[str, str] = {"RETENTION_MS": RETENTION, "CLEANUP_POLICY": CLEA
 PRESENT, MISSING, CREATING, DIFFERS, UNKNOWN = "present", "missing", "creating", "differs", "unknown"
 """States of a topic: as it should be; not there, and no source says how many partitions; not there yet; unlike what sources say;
 or not known, because the cluster is not known here or does not answer."""
+ADOPTED = "present, with the partitions that it has: no source says PARTITIONS, so it is not created"
+"""What is wanted of a topic whose sources do not say how many partitions it has."""
 DELETED, DELETING = "deleted", "deleting"
 """States of a topic whose last source was dropped with it: it goes when its time comes; it is being deleted."""
 WAITING = "WAITING"

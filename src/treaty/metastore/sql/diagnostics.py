@@ -24,7 +24,7 @@ STATEMENT_CODES: Mapping[str, str] = {
     "TYPE_SYNTAX": "a text is no type of a column",
     "TYPE_UNKNOWN": "a type does not exist",
     "TYPE_NUMBER": "a number of a type is out of its range",
-    "TYPE_LENGTH": "a type of text has a length, which no format checks",
+    "TYPE_LENGTH": "a type has a length or a number of digits, which no format checks",
     "TYPE_FIELD_TWICE": "a struct has a field twice",
     "TYPE_DEPTH": "a type nests deeper than its limit",
     "TYPE_SIZE": "a type is larger than its limit",

@@ -159,7 +159,6 @@ INSIDE: Mapping[str, Mapping[str, str]] = {
 }
 """By first word of the statement: a word inside of it."""
 _DOT = "a name has no parts before a dot, since all sources share one namespace; one with a dot in it stands between back quotes"
-_DIGITS = "leave the digits out: a TIMESTAMP has microseconds"
 
 
 def find_hint(first: str, before: str, word: str, text: str) -> str:
@@ -170,8 +169,6 @@ def find_hint(first: str, before: str, word: str, text: str) -> str:
     """
     if text == ".":
         return _DOT
-    if text == "(" and before.startswith("TIMESTAMP"):
-        return _DIGITS
     if text == ")" and before == ",":
         return "leave the comma before it out"
     if first == "DESC":
