@@ -333,3 +333,15 @@ def test_an_export_has_the_columns_of_a_shared_schema_once(metastore: Metastore)
         apply_plan(other, make_plan(other, project_of(*(one.text for one in exported))))
         assert other.run("DESCRIBE a")[0].rows == metastore.run("DESCRIBE a")[0].rows
         assert run_exchange(other.registry, export_objects()) == exported
+
+
+def test_a_stream_of_bad_rows_that_is_missing_is_planned_and_made(metastore: Metastore) -> None:
+    text = STREAM.format("s").replace("'AVRO'", "'AVRO', BAD_ROWS = true")
+    apply(metastore, text)
+    metastore.run("DROP STREAM s_bad")
+    assert plan_of(metastore, text, strict=True).changes == (), "a start changes nothing that is there"
+    (step,) = plan_of(metastore, text).changes
+    assert (step.action, step.name, step.differences[-1], step.refusal) == ("change", "s", "+ STREAM s_bad", None)
+    assert apply(metastore, text) == ["change s"]
+    assert names_of(metastore) == ["s", "s_bad"]
+    assert apply(metastore, text) == ["unchanged s"]

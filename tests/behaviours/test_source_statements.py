@@ -252,3 +252,10 @@ def test_dependencies_of_all_sources_are_one_list(registry: Connection, words: s
         for one in registry.ask(m.ListDependents(name, recursive=bool(words))).answer.dependents
     ]
     assert sorted(rows) == sorted(one_by_one)
+
+
+def test_a_recommended_statement_names_its_source_between_back_quotes_where_the_name_needs_them(
+    registry: Connection,
+) -> None:
+    run(registry, "ALTER STREAM s RENAME TO `x; DROP STREAM y`; ALTER STREAM `x; DROP STREAM y` SET PROTECTED = true")
+    assert "ALTER STREAM `x; DROP STREAM y` SET PROTECTED" in run(registry, "DROP STREAM `x; DROP STREAM y`")

@@ -15,7 +15,7 @@ from treaty.core.requests import Scope, SetMode
 from treaty.core.sources import PAUSED, Incarnation, QueryPlan, Source
 from treaty.web.pages.operator import list_members
 from treaty.web.pages.page import LeadingNode, PageRequest, PageViewer, ServerFacts
-from treaty.web.pages.sources import list_states
+from treaty.web.pages.sources import list_revisions, list_states
 from treaty.web.pages.templates import status_link
 
 QUERY = Source("STREAM", "mails", "", (), 7, query=Incarnation(7, 1, QueryPlan("SELECT 1")))
@@ -33,6 +33,13 @@ def test_a_query_is_running_waiting_lost_or_paused() -> None:
          [("bad", "running", "http://runner.example:9000/status")]),
     ):  # fmt: skip
         assert [(one.part, one.word, one.address) for one in list_states(fed, runners)] == words
+
+
+def test_revisions_of_a_query_are_the_newest_first() -> None:
+    former = tuple(Incarnation(7, revision, QueryPlan("SELECT 1")) for revision in (3, 2, 1))
+    now = replace(QUERY, query=Incarnation(7, 4, QueryPlan("SELECT 1")), previous=former)
+    assert [one.revision for one in list_revisions(now)] == [4, 3, 2, 1]
+    assert list_revisions(replace(now, query=None)) == ()
 
 
 def test_an_address_that_a_browser_should_not_open_is_no_link() -> None:

@@ -1,12 +1,14 @@
 """The runner as a service: queries start from rows alone, follow the registry, and fail one by one."""
 
 import json
+import shlex
 import urllib.request
 from typing import Any
 
 import pytest
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place, running, status_of, until
+from treaty.metastore.sql.script import parse_script
 from treaty.spark.runner.service.http_status import StatusServer
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.runner import QueryRunner
@@ -76,3 +78,12 @@ def check_status(runner: QueryRunner) -> None:
         assert get(f"{server.address}/healthz") == "ok\n"
     finally:
         server.close()
+
+
+def test_a_shell_and_sql_read_the_command_of_a_state_as_it_is_meant_whatever_the_name_is() -> None:
+    name = "x; DROP STREAM y $(id) 'z'"
+    for state in STATES.values():
+        program, *_, text = shlex.split(state.print_command(name))
+        script = parse_script(text if "{name}" in state.command else "SHOW STREAMS")
+        assert (program, script.diagnostics) == ("treaty", ())
+        assert {getattr(one.value, "name", name) for one in script.statements} == {name}

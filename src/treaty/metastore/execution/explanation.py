@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.assessments import ChangeAssessment, LostColumn
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import PlannedSource
@@ -56,7 +57,7 @@ def _explain_source(name: str) -> Exchange[Explained]:
     if source.query is None:
         raise Invalid.of(
             "QUERY_ABSENT", f"{source.name} has no query: records come into it from outside", path="/sql", new=source.name,
-            allowed=f"DESCRIBE {source.name} EXTENDED",
+            allowed=f"DESCRIBE {print_name(source.name)} EXTENDED",
         )  # fmt: skip
     listing = ResultRows(EXPLAIN_COLUMNS)
     for row in _list_rows(PlannedSource(source.kind, source.columns, source.query.plan)):

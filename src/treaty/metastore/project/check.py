@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.names import GetPin
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound
@@ -99,7 +100,7 @@ def _check_pin(
         return _problem("PIN_GONE", source, message, "CREATE OR REPLACE with a schema that is there")
     if newest is not None and newest.ordinal > pin.ordinal and pin in _own_pins(source) and source.query is None:
         message = f"{subject} has a later version than the one that it is bound to (id {newest.schema_id})"
-        remedy = f"ALTER {source.kind} {source.name} REFRESH SCHEMA takes its columns"
+        remedy = f"ALTER {source.kind} {print_name(source.name)} REFRESH SCHEMA takes its columns"
         return MetastoreFinding(NOTE, "PIN_OLDER", source.kind, source.name, message, remedy)
     return None
 
@@ -131,10 +132,15 @@ def _own_pins(source: Source) -> tuple[SchemaPin, ...]:
 
 def _check_read(source: Source, read: SourceRead, by_key: Mapping[str, Source]) -> Iterator[MetastoreFinding]:
     there = by_key.get(key_of_name(read.source))
-    again = f"CREATE OR REPLACE {source.kind} {source.name} AS … plans its query again"
+    again = f"CREATE OR REPLACE {source.kind} {print_name(source.name)} AS … plans its query again"
     if there is None:
         message = f"its query reads {read.source}, which is not there, or not yours to see"
-        yield _problem("READ_MISSING", source, message, f"UNDROP {read.source}, or DROP {source.kind} {source.name}")
+        yield _problem(
+            "READ_MISSING",
+            source,
+            message,
+            f"UNDROP {print_name(read.source)}, or DROP {source.kind} {print_name(source.name)}",
+        )
     elif read.generation not in {there.generation, *there.former}:
         message = f"its query reads {there.name}, which was dropped and created again"
         yield _problem("READ_GENERATION", source, message, again)
@@ -150,7 +156,10 @@ def _check_types(sources: Sequence[Source], types: Sequence[StoredType]) -> Iter
         for name in user.types:
             if name not in keys:
                 yield _problem(
-                    "TYPE_MISSING", user, f"it names the type {name}, which is not there", f"CREATE TYPE {name}"
+                    "TYPE_MISSING",
+                    user,
+                    f"it names the type {name}, which is not there",
+                    f"CREATE TYPE {print_name(name)}",
                 )
 
 
@@ -159,11 +168,14 @@ def _check_bad_rows(by_key: Mapping[str, Source]) -> Iterator[MetastoreFinding]:
     for key, source in by_key.items():
         if source.origin and source.origin not in by_key:
             message = f"it has the bad rows of {source.origin}, which is not there"
-            yield _problem("BAD_ROWS_LEFT", source, message, f"DROP STREAM {source.name}")
+            yield _problem("BAD_ROWS_LEFT", source, message, f"DROP STREAM {print_name(source.name)}")
         if dict(source.properties).get("BAD_ROWS") == "true" and key not in collected:
             message = "it says BAD_ROWS = true, and no stream has its bad rows"
             yield _problem(
-                "BAD_ROWS_MISSING", source, message, f"UNDROP STREAM {source.name}_bad, or CREATE OR REPLACE of it"
+                "BAD_ROWS_MISSING",
+                source,
+                message,
+                f"UNDROP STREAM {print_name(f'{source.name}_bad')}, or CREATE OR REPLACE of it",
             )
 
 

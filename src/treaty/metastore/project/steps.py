@@ -13,6 +13,8 @@ from treaty.core.column_types import (
     parse_column_type,
     print_column_type,
 )
+from treaty.core.column_types.tokens import print_name
+from treaty.core.handlers.metastore.definitions import BAD_SUFFIX
 from treaty.core.messages.metastore import CreateSource, DescribeType, ExpectedSource, TypeFound
 from treaty.core.refusals import NotFound, Reason, Refusal, Unavailable
 from treaty.core.requests import Request
@@ -149,7 +151,7 @@ def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: Create
             new=definition,
             allowed="the type as it is, or a type of another name for the new definition",
         )
-    drop = replace(step, action=CHANGE, statement=DropTypeStatement(row.name), text=f"DROP TYPE {row.name}")
+    drop = replace(step, action=CHANGE, statement=DropTypeStatement(row.name), text=f"DROP TYPE {print_name(row.name)}")
     change = replace(step, action=CHANGE, statement=create, text=described.text, differences=(), is_checked=False)
     return (
         [replace(drop, refusal=refusal, closure=users), change]
@@ -185,16 +187,17 @@ def _plan_source(
         expected=None if row is None else ExpectedSource(row.generation, row.revision),
     )  # fmt: skip
     settings = _plan_settings(described, row)
-    if row is not None and is_same_query(labelled, row):
+    missing = _list_missing_streams(rows, labelled, row)
+    if row is not None and not missing and is_same_query(labelled, row):
         return [_keep_step(step), *settings]
     try:
         new, request, notes = yield from _with_planned_types(rows, find_new_print(labelled, described.text, row))
     except (Refusal, Unavailable) as refused:
         return [_refuse_step(rows, described, step, refused), *settings]
-    if new == old:
+    if new == old and not missing:
         return [_keep_step(step), *settings]
     rows.coming.add(described.key)
-    step = replace(step, differences=list_differences(old, new), notes=notes)
+    step = replace(step, differences=(*list_differences(old, new), *missing), notes=notes)
     refusal = _refuse_label(rows, described, statement, row) or _refuse_difference(rows, described, row)
     if refusal is not None:
         return [replace(step, refusal=refusal)]
@@ -206,6 +209,16 @@ def _plan_source(
     if checked.is_waiting:  # there is nothing yet that they could change
         settings = [replace(setting, refusal=checked.refusal) for setting in settings]
     return [checked, *settings]
+
+
+def _list_missing_streams(
+    rows: _MetastoreRows, statement: CreateSourceStatement, row: Source | None
+) -> tuple[str, ...]:
+    """Return the line of a stream of bad rows that a source says it has and that is not there. A start leaves it as it is."""
+    if row is None or rows.choices.strict or statement.property("BAD_ROWS") != "true":
+        return ()
+    key = key_of_name(row.name)
+    return () if any(one.origin == key for one in rows.sources.values()) else (f"+ STREAM {row.name}{BAD_SUFFIX}",)
 
 
 def _keep_step(step: PlannedStep) -> PlannedStep:
@@ -286,7 +299,7 @@ def _refuse_label(
     earlier = "" if row is None else dict(row.properties).get(LABEL, "")
     if label and earlier and earlier != label:
         message = f"{described.name} belongs to the project with the label {earlier}"
-        allowed = f"ALTER {kind_of_object(described)} {described.name} SET (LABEL = '{label}') first, where it shall belong to this one"
+        allowed = f"ALTER {kind_of_object(described)} {print_name(described.name)} SET (LABEL = '{label}') first, where it shall belong to this one"
         return Reason("LABEL_DIFFERS", message, path=described.file, old=earlier, new=label, allowed=allowed)
     return None
 

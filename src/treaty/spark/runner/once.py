@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.registry import Registry
@@ -59,7 +60,7 @@ class OnceRunner:
                 continue
             if source.desired != RUNNING:
                 if is_named:
-                    on_report(QueryReport(source.name, error=f"it is paused: RESUME {source.name}"))
+                    on_report(QueryReport(source.name, error=f"it is paused: RESUME {print_name(source.name)}"))
                     fine = False
                 continue
             report = self._run_query(source)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from treaty.core.column_types.tokens import print_name
 from treaty.core.messages.metastore import (
     DescribeSource,
     DescribeType,
@@ -15,7 +16,7 @@ from treaty.core.messages.metastore import (
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
 from treaty.core.refusals import Denied, NotFound, NotOffered, Refusal
-from treaty.core.sources import BAD, QUERY, RUNNING, Source, SourcePart
+from treaty.core.sources import BAD, QUERY, RUNNING, Incarnation, Source, SourcePart
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.web.pages.column_readers import find_column_readers
 from treaty.web.pages.page import ROWS, PageError, PageRequest, WebPage
@@ -49,7 +50,7 @@ def list_states(fed: FedQuery, runners: Mapping[str, FedRunner]) -> list[RunStat
         runner = runners.get(place.runner) if place else None
         address = status_link(runner.address) if runner else ""
         if source.query is not None and source.desired != RUNNING:
-            reason = f"RESUME {source.name} continues it where it stopped."
+            reason = f"RESUME {print_name(source.name)} continues it where it stopped."
             states.append(RunState(part, source.desired.lower(), "warn", reason, address))
         elif place is None:
             states.append(RunState(part, "waiting", "warn", "No runner has it; one takes it when it is started."))
@@ -94,6 +95,11 @@ async def find_states(request: PageRequest, source: Source) -> list[RunState]:
     ]
 
 
+def list_revisions(source: Source) -> tuple[Incarnation, ...]:
+    """Return the query of a source and those before it, the newest first, as the row keeps them."""
+    return () if source.query is None else (source.query, *source.previous)
+
+
 async def show_sources(request: PageRequest) -> WebPage:
     """Show a page of streams and tables."""
     kind, queries = request.text("kind").upper(), bool(request.text("queries"))
@@ -135,10 +141,7 @@ async def show_source(request: PageRequest) -> WebPage:
             for one in (dependents.dependents if dependents else ())
             if (one.effect, one.depth) == ("goes along", 1)
         ],
-        "revisions": [
-            (one, show_text("SQL", one.plan.body, mark_all_unseen))
-            for one in ((source.query, *reversed(source.previous)) if source.query else ())
-        ],
+        "revisions": [(one, show_text("SQL", one.plan.body, mark_all_unseen)) for one in list_revisions(source)],
         "column_readers": await find_column_readers(request, [found]),
         "may_pause": request.viewer.may_source("pause", key_of_name(source.name)),
     }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from treaty.core.answers import Config
+from treaty.core.column_types.tokens import print_name
 from treaty.core.finding import Diagnostic
 from treaty.core.messages.metastore import DescribeSource, SetSourceState
 from treaty.core.names import subject_of
@@ -131,7 +132,7 @@ async def show_pause(request: PageRequest) -> WebPage:
         if state == PAUSED
         else f"The query of {source.name} goes on where it stopped."
     )
-    command = f"treaty sql -e {shlex.quote(f'{verb} {source.name}')}"
+    command = f"treaty sql -e {shlex.quote(f'{verb} {print_name(source.name)}')}"
     return confirm(
         f"{verb.capitalize()} the query of {source.name}", words, with_address(request, command),
         {"name": source.name, "state": state}, action="pause", back=link_to("source", name=source.name),

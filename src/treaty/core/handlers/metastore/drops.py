@@ -8,6 +8,7 @@ from treaty.core.access.permissions import TOPIC as TOPIC_KIND
 from treaty.core.access.permissions import RequiredPermission, refuse_unless_met
 from treaty.core.access.rights import TopicPart
 from treaty.core.access.source_permissions import on_source
+from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.closure import (
     ClosureStep,
@@ -126,7 +127,7 @@ def _refuse_protected(there: Source) -> None:
             f"{there.name} is protected",
             path="/name",
             old="PROTECTED = true",
-            allowed=f"ALTER {there.kind} {there.name} SET PROTECTED = false first",
+            allowed=f"ALTER {there.kind} {print_name(there.name)} SET PROTECTED = false first",
         )
 
 

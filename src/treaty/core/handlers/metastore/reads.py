@@ -11,6 +11,7 @@ from treaty.core.access.rights import Access, TopicPart
 from treaty.core.access.source_permissions import on_path
 from treaty.core.column_types import ColumnTypeError, SqlType, parse_column_type, print_column_type
 from treaty.core.column_types.leaf_paths import list_read_leaves, lower_path, parse_path, print_path
+from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command
 from treaty.core.handlers.metastore.names import find_dropped, nearest_name, source_key, source_not_found
 from treaty.core.handlers.metastore.pins import is_kept
@@ -138,7 +139,7 @@ def _find_read(view: View, command: Command[Any], read: SourceRead, path: str) -
     gone = find_dropped(view, command, source_key(read.source))
     remedy = missing.reason.allowed
     if gone is not None and gone.source.generation == read.generation:
-        remedy = f"UNDROP {gone.source.kind} {gone.source.name} first"
+        remedy = f"UNDROP {gone.source.kind} {print_name(gone.source.name)} first"
     elif near:
         remedy = f"did you mean {near}?"
     raise SourceNotFound(replace(missing.reason, allowed=remedy))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from treaty.core import limits
 from treaty.core.access.permissions import refuse_unless_met
 from treaty.core.access.source_permissions import of_create_source, on_source
+from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_many_sources
 from treaty.core.handlers.metastore.names import (
@@ -103,7 +104,7 @@ def _refuse_other_origin(view: View, source: Source) -> None:
             path="/name",
             old=str(source.generation),
             new=str(origin.generation),
-            allowed=f"CREATE OR REPLACE {origin.name} WITH BAD_ROWS = true, which has a stream of its own",
+            allowed=f"CREATE OR REPLACE {print_name(origin.name)} WITH BAD_ROWS = true, which has a stream of its own",
         )
 
 

@@ -15,6 +15,7 @@ from treaty.core.column_types import (
     parse_column_type,
     print_column_type,
 )
+from treaty.core.column_types.tokens import print_name
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.metastore.closure import describe_step, may_see, source_used, walk_closure
 from treaty.core.handlers.metastore.definitions import column_type
@@ -180,7 +181,7 @@ def refuse_replaced_types(view: View, gone: DroppedSource) -> None:
                 path="/name",
                 old=f"digest {then}",
                 new=f"{there.name} AS {there.definition}",
-                allowed=f"DROP TYPE {there.name} and create it as it was; or CREATE {gone.source.name} again",
+                allowed=f"DROP TYPE {print_name(there.name)} and create it as it was; or CREATE {print_name(gone.source.name)} again",
             )
 
 

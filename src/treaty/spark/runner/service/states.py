@@ -1,7 +1,10 @@
 """The states of a part that a runner has, what each means, and the way out of it."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from treaty.core.column_types.tokens import print_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +16,13 @@ class PartState:
     command: str
 
     def print_command(self, name: str) -> str:
-        """Return the command for a source."""
-        return self.command.replace("{name}", name)
+        """Return the command for a source. A shell and SQL read it as it is meant, whatever the name is."""
+        printed = print_name(name)
+        if printed == name:
+            return self.command.replace("{name}", name)
+        program, _, statement = self.command.partition('"')
+        text = statement.rstrip('"').replace("{name}", printed)
+        return f"{program}{shlex.quote(text)}" if text else self.command
 
 
 STARTING, RUNNING, WAITING, RETRYING = "STARTING", "RUNNING", "WAITING", "RETRYING"
