@@ -11,6 +11,7 @@ from treaty.api.dialects.dialect import DialectApplication
 from treaty.api.dispatcher import InternalEndpoint, MountedDialect, RequestDispatcher, RunningNode
 from treaty.api.iglu.dialect import make_iglu_dialect
 from treaty.api.iglu.exchange import ValidateCall, validate_on_thread
+from treaty.api.ksqldb.dialect import make_ksqldb_dialect
 from treaty.api.metastore.dialect import make_metastore_dialect
 from treaty.api.metrics import ServerMetrics
 from treaty.api.native import make_native_dialect
@@ -99,6 +100,7 @@ def build_application(
     on_records = None if protection is None else protection.on_records
     authenticate = protection.authenticate if protection is not None else None
     repository = DialectApplication(SCHEMA_REPO, registry)
+    destination = parts.destination or RecordDestinations()
     dispatcher = RequestDispatcher(
         DialectApplication(make_confluent_dialect(incompatible), registry),
         metrics,
@@ -109,7 +111,8 @@ def build_application(
         mounted=(
             DialectApplication(make_native_dialect(incompatible), registry),
             DialectApplication(PRAVEGA, registry),
-            DialectApplication(make_metastore_dialect(parts.destination or RecordDestinations(), on_records), registry),
+            DialectApplication(make_metastore_dialect(destination, on_records), registry),
+            DialectApplication(make_ksqldb_dialect(destination, on_records), registry),
             repository,
             DialectApplication(make_iglu_dialect(iglu, parts.validate_value), registry),
         ),

@@ -193,8 +193,9 @@ class AsyncMetastore:
         dry_run: bool = False,
         expected: ExpectedSource | None = None,
         atomic: bool = False,
+        first: int = 0,
     ) -> ScriptOutcome:
-        """Carry out the statements of a script that `parse_statements` has returned."""
+        """Carry out the statements of a script that `parse_statements` has returned; `first` is the place of the first one, from 0."""
         if atomic:
             recorder = AsyncSequenceRecorder(self.registry, 0, self.destination)
             work = run_atomic(script, self.call.command_id, dry_run=dry_run, expected=expected)
@@ -204,7 +205,7 @@ class AsyncMetastore:
                 return _atomic_failure(script, failed)
             return _atomic_outcome(script, done, recorder.sequence)
         results: list[StatementResult] = []
-        for place, parsed in enumerate(script.statements):
+        for place, parsed in enumerate(script.statements, first):
             recorder = AsyncSequenceRecorder(self.registry, place, self.destination)
             context = StatementContext(parsed.text, dry_run, expected, self.planning)
             reported = reported_records(self.on_records, parsed.value, recorder, self.call.command_id, dry_run=dry_run)

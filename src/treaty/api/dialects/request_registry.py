@@ -8,7 +8,7 @@ from starlette.types import Scope
 from treaty.api.request_scope import answer_size, ask_registry
 from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.messages.schemaver import PublishedDeleted
-from treaty.core.registry import AsyncRegistry, CallOptions
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 
@@ -38,3 +38,20 @@ class RequestRegistry:
         if isinstance(reply.answer, DeletedVersions | VersionFound | PublishedDeleted) and reply.answer.warnings:
             self.warnings = reply.answer.warnings
         return reply.answer
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRegistry:
+    """The registry of a request as statements of the metastore ask it."""
+
+    registry: RequestRegistry
+
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
+        """Ask the registry. Raises its refusals."""
+        answer = await self.registry.ask(request, call)
+        token = self.registry.token
+        assert token is not None, "an answer has a token"
+        return Reply(answer, token)
+
+    async def close(self) -> None:
+        """Close nothing: the registry is everybody's."""

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_json_body
-from treaty.api.dialects.request_registry import RequestRegistry
+from treaty.api.dialects.request_registry import RequestRegistry, SharedRegistry
 from treaty.core.limits import REQUEST_BYTES, SOURCES_PAGE
 from treaty.core.messages.metastore import (
     DescribeSource,
@@ -21,8 +21,6 @@ from treaty.core.messages.metastore import (
     ListTypes,
 )
 from treaty.core.refusals import Invalid, RegistryError
-from treaty.core.registry import CALL, CallOptions, Reply
-from treaty.core.requests import Request
 from treaty.core.sources import KINDS
 from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.results import ScriptOutcome, result_body
@@ -33,7 +31,6 @@ from treaty.node.large_work import run_by_size
 from treaty.wire import metastore as w
 from treaty.wire.statements import StatementResultsBody, StatementsBody
 
-A = TypeVar("A")
 B = TypeVar("B")
 _TAG = re.compile(r'"([0-9]{1,15})\.([0-9]{1,15})"')
 
@@ -96,22 +93,6 @@ class MetastoreExchange:
         raise Invalid.of("LIMIT", f"'{text[:50]}' is no limit", path="limit", new=text, allowed=f"1 to {SOURCES_PAGE}")
 
 
-@dataclass(frozen=True, slots=True)
-class _SharedRegistry:
-    """The registry of a request as statements ask it."""
-
-    registry: RequestRegistry
-
-    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        answer = await self.registry.ask(request, call)
-        token = self.registry.token
-        assert token is not None, "an answer has a token"
-        return Reply(answer, token)
-
-    async def close(self) -> None:
-        """Close nothing: the registry is everybody's."""
-
-
 async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     """Carry out statements of SQL, one commit each, up to the first error; with `atomic` all in one commit, or none. All errors of a text that can't be parsed are
     answered together, as `diagnostics`, and nothing is carried out. `CASCADE` without a digest answers 409 with what would go.
@@ -121,7 +102,7 @@ async def post_statements(x: MetastoreExchange) -> StatementResultsBody:
     script = await run_by_size(len(body.sql), partial(parse_statements, body.sql, body.variables, expected))
     planning = PlanningOptions(seconds=body.planning_seconds)
     metastore = AsyncMetastore(
-        _SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning, on_records=x.on_records
+        SharedRegistry(x.registry), x.registry.call, x.destination, planning=planning, on_records=x.on_records
     )
     outcome = await metastore.run_parsed_script(script, dry_run=body.dry_run, expected=expected, atomic=body.atomic)
     if outcome.error is not None:

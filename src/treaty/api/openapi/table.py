@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from treaty.api.confluent.routes import TABLE as CONFLUENT
 from treaty.api.dialects.description import ApiDescription, ApiOperation, ApiParameter, Table
 from treaty.api.iglu.routes import DESCRIPTION as IGLU
+from treaty.api.ksqldb.routes import DESCRIPTION as KSQLDB
 from treaty.api.metastore.routes import DESCRIPTION as METASTORE
 from treaty.api.native import TABLE as NATIVE
 from treaty.api.openapi.pages import PAGES
@@ -12,7 +13,7 @@ from treaty.api.pravega.routes import DESCRIPTION as PRAVEGA
 from treaty.api.schemarepo.routes import DESCRIPTION as SCHEMA_REPO
 from treaty.core.registry import CONSISTENCIES
 
-DIALECTS: tuple[ApiDescription, ...] = (PRAVEGA, SCHEMA_REPO, IGLU, METASTORE)
+DIALECTS: tuple[ApiDescription, ...] = (PRAVEGA, SCHEMA_REPO, IGLU, METASTORE, KSQLDB)
 """Dialects with their own bodies of errors."""
 GROUPS: Mapping[str, str] = {
     "subjects": "A subject is a named list of versions of a schema.",

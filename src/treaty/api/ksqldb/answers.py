@@ -1,0 +1,108 @@
+"""Statements that ask: the requests that they make, and their entities."""
+
+from collections.abc import Callable, Mapping
+
+from treaty.api.ksqldb import entities as e
+from treaty.api.ksqldb.bodies import KsqlEntity
+from treaty.client.exchanges import Exchange, request_answer
+from treaty.core.handlers.metastore.names import refuse_other_kind
+from treaty.core.messages.metastore import DescribeSource, SourceFound
+from treaty.core.refusals import NotOffered
+from treaty.core.sources import Source
+from treaty.core.state.metastore.indexes import reads_of
+from treaty.core.state.metastore.keys import key_of_name
+from treaty.metastore.execution.pages import list_sources, list_types
+from treaty.metastore.execution.topic_statements import show_topics
+from treaty.metastore.sql.properties import PROPERTIES
+from treaty.metastore.sql.statements import DescribeStatement, ShowStatement, SqlStatement
+
+
+def answer_question(statement: SqlStatement, sent: str) -> Exchange[KsqlEntity]:
+    """Return the entity of a statement that `is_question` names."""
+    if isinstance(statement, DescribeStatement):
+        return (yield from _describe(statement, sent))
+    assert isinstance(statement, ShowStatement), "there are no other questions"
+    return (yield from _SHOWN[statement.subject](statement, sent))
+
+
+def is_question(statement: SqlStatement) -> bool:
+    """Say whether a statement only asks, and ksqlDB has an entity for what it asks."""
+    if isinstance(statement, DescribeStatement):
+        return statement.kind != "TYPE"
+    return isinstance(statement, ShowStatement) and statement.subject in _SHOWN
+
+
+def _show_streams(statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    return (yield from _show_sources("STREAM", "streams", statement, sent))
+
+
+def _show_tables(statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    return (yield from _show_sources("TABLE", "tables", statement, sent))
+
+
+def _show_sources(kind: str, name: str, statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    sources = yield from list_sources(kind)
+    if not statement.extended:
+        members = {name: [e.source_entry(one) for one in sources]}
+        return e.entity(name, sent, (), **members)
+    types = e.known_types((yield from list_types()))
+    described = [e.describe_source(SourceFound(one), types, extended=True) for one in sources]
+    return e.entity("source_descriptions", sent, sourceDescriptions=described)
+
+
+def _show_queries(_statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    sources = yield from list_sources()
+    return e.entity("queries", sent, queries=[e.query_entry(one) for one in sources if e.has_query(one)])
+
+
+def _show_types(_statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    stored = yield from list_types()
+    types = e.known_types(stored)
+    return e.entity("type_list", sent, types={one.name: e.type_body(one.definition, types) for one in stored})
+
+
+def _show_topics(_statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    """The topics of sources: with their replicas where the server knows their clusters."""
+    try:
+        listing = yield from show_topics(extended=True)
+    except NotOffered:
+        listing = yield from show_topics(extended=False)
+    rows = [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+    return e.entity("kafka_topics", sent, topics=[e.topic_entry(row) for row in rows if row["sources"]])
+
+
+def _show_properties(_statement: ShowStatement, sent: str) -> Exchange[KsqlEntity]:
+    """The properties of sources, with what values they take: a server's own settings are not shown."""
+    yield from ()
+    listed = [
+        {"name": name, "scope": "SOURCE", "value": ", ".join(about.allowed)}
+        for name, about in sorted(PROPERTIES.items())
+    ]
+    return e.entity("properties", sent, properties=listed, overwrittenProperties=[], defaultProperties=[])
+
+
+def _describe(statement: DescribeStatement, sent: str) -> Exchange[KsqlEntity]:
+    found = yield from request_answer(DescribeSource(statement.name))
+    refuse_other_kind(found.source, statement.kind, "DESCRIBE")
+    types = e.known_types((yield from list_types()) if found.source.types else ())
+    readers = (yield from _list_readers(found)) if found.readers else []
+    described = e.describe_source(found, types, readers, extended=statement.extended)
+    return e.entity("sourceDescription", sent, sourceDescription=described)
+
+
+def _list_readers(found: SourceFound) -> Exchange[list[Source]]:
+    """Return the sources whose queries read a source."""
+    key = key_of_name(found.source.name)
+    sources = yield from list_sources(queries=True)
+    return [one for one in sources if any(key_of_name(read.source) == key for read in reads_of(one))]
+
+
+_SHOWN: Mapping[str, Callable[[ShowStatement, str], Exchange[KsqlEntity]]] = {
+    "STREAMS": _show_streams,
+    "TABLES": _show_tables,
+    "QUERIES": _show_queries,
+    "TYPES": _show_types,
+    "TOPICS": _show_topics,
+    "PROPERTIES": _show_properties,
+}
+"""By what a SHOW shows."""

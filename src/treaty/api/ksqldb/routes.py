@@ -1,0 +1,69 @@
+"""The routes of ksqlDB's REST interface."""
+
+from treaty.api.dialects.description import ApiAnswer, ApiDescription, ApiOperation, Schema, Table
+from treaty.api.dialects.router import build_routes
+from treaty.api.ksqldb import exchange as x
+from treaty.api.ksqldb.bodies import KsqlErrorBody, KsqlStatementsBody
+
+GROUPS = {
+    "ksqldb": "ksqlDB's REST for streams, tables and types: the statements that ksqlDB and Treaty have both. Errors have the body of `KsqlErrorBody`."
+}
+_TEXT: Schema = {"type": "string"}
+_BOOLEAN: Schema = {"type": "boolean"}
+
+
+def _object(**members: Schema) -> Schema:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+_INFO = _object(KsqlServerInfo=_object(version=_TEXT, kafkaClusterId=_TEXT, ksqlServiceId=_TEXT, serverStatus=_TEXT))
+_HEALTH = _object(isHealthy=_BOOLEAN, details={"type": "object"})
+_WARNINGS: Schema = {"type": "array", "items": _object(message=_TEXT)}
+_ENTITIES: Schema = {
+    "type": "array",
+    "items": _object(**{"@type": _TEXT, "statementText": _TEXT, "warnings": _WARNINGS}),
+}
+_EXAMPLE = {
+    "@type": "currentStatus",
+    "statementText": "DROP STREAM ORDERS;",
+    "commandId": "stream/ORDERS/drop",
+    "commandStatus": {"status": "SUCCESS", "message": "ORDERS dropped", "queryId": None},
+    "commandSequenceNumber": 8,
+    "warnings": [],
+}
+_REFUSED = ApiAnswer("Nothing: it is always refused", whole={"type": "object"})
+_QUERY = {"POST": ApiOperation(x.refuse_query, "ksqldb", _REFUSED)}
+
+TABLE: Table = {
+    "/info": {"GET": ApiOperation(x.get_info, "ksqldb", ApiAnswer("The server", whole=_INFO))},
+    "/healthcheck": {"GET": ApiOperation(x.check_health, "ksqldb", ApiAnswer("The health", whole=_HEALTH))},
+    "/ksql": {
+        "POST": ApiOperation(
+            x.post_statements,
+            "ksqldb",
+            ApiAnswer("The results, in order", whole=_ENTITIES, example=[_EXAMPLE]),
+            sent=KsqlStatementsBody,
+            sent_example={"ksql": "SHOW STREAMS;", "streamsProperties": {}},
+            errors=(417,),
+            writes=True,
+        )
+    },
+    "/query": _QUERY,
+    "/query-stream": _QUERY,
+    "/close-query": _QUERY,
+    "/inserts-stream": {"POST": ApiOperation(x.refuse_inserts, "ksqldb", _REFUSED)},
+}
+"""Operations by path and method."""
+ROUTES = build_routes(TABLE)
+DESCRIPTION = ApiDescription(
+    "ksqldb",
+    GROUPS,
+    TABLE,
+    KsqlErrorBody,
+    {"@type": "statement_error", "error_code": 40001, "message": "There is no stream or table ORDERS"},
+    {
+        400: "The body or a statement is not taken; the message says why, and what does the same here",
+        417: "What ASSERT says does not hold",
+        503: "No planner, or the log can't be reached; nothing was written",
+    },
+)
