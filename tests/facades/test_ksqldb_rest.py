@@ -118,6 +118,7 @@ def test_statements_before_an_error_stay_and_are_in_its_entities(http: httpx2.Cl
         ("SHOW SUBJECTS;", 40001, "/metastore/v1/statements"),
         ("CREATE STREAM x (a INT;", 40001, "line 1"),
         ("ASSERT SCHEMA SUBJECT 'nobody';", 41700, "nobody"),
+        ("CREATE STREAM x AS SELECT 1 AS a;", 50300, "planner"),
     ],
 )  # fmt: skip
 def test_what_is_not_taken_says_why_and_what_does_the_same(

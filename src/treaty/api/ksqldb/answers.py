@@ -82,17 +82,17 @@ def _show_properties(_statement: ShowStatement, sent: str) -> Exchange[KsqlEntit
 
 
 def _describe(statement: DescribeStatement, sent: str) -> Exchange[KsqlEntity]:
-    found = yield from request_answer(DescribeSource(statement.name))
-    refuse_other_kind(found.source, statement.kind, "DESCRIBE")
-    types = e.known_types((yield from list_types()) if found.source.types else ())
-    readers = (yield from _list_readers(found)) if found.readers else []
-    described = e.describe_source(found, types, readers, extended=statement.extended)
-    return e.entity("sourceDescription", sent, sourceDescription=described)
+    described = yield from request_answer(DescribeSource(statement.name))
+    refuse_other_kind(described.source, statement.kind, "DESCRIBE")
+    types = e.known_types((yield from list_types()) if described.source.types else ())
+    readers = (yield from _list_readers(described.source)) if described.readers else []
+    body = e.describe_source(described, types, readers, extended=statement.extended)
+    return e.entity("sourceDescription", sent, sourceDescription=body)
 
 
-def _list_readers(found: SourceFound) -> Exchange[list[Source]]:
+def _list_readers(source: Source) -> Exchange[list[Source]]:
     """Return the sources whose queries read a source."""
-    key = key_of_name(found.source.name)
+    key = key_of_name(source.name)
     sources = yield from list_sources(queries=True)
     return [one for one in sources if any(key_of_name(read.source) == key for read in reads_of(one))]
 

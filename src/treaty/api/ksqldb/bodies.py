@@ -13,9 +13,9 @@ KsqlEntity = dict[str, Any]
 
 
 class KsqlStatementsBody(Struct, rename="camel"):
-    """Statements with semicolons between them. Of `streamsProperties` the start of queries, ``auto.offset.reset``, means something here.
+    """Statements with semicolons between them. Of ``streamsProperties`` the start of queries, ``auto.offset.reset``, means something here.
 
-    `sessionVariables` are replaced in the statements. An answer is never older than `commandSequenceNumber`.
+    ``sessionVariables`` are replaced in the statements. An answer is never older than ``commandSequenceNumber``.
     """
 
     ksql: str

@@ -42,8 +42,8 @@ def make_ksqldb_dialect(
 def _refuse_other_media(head: RequestHead) -> None:
     """Raise `HttpError` 415 for a body of another type than JSON."""
     media = head.http.headers.get("content-type", "")
-    known = readable(media) or media.partition(";")[0].strip().lower() in _READ
-    if head.method == "POST" and not known and announced_bytes(head.http):
+    is_json = readable(media) or media.partition(";")[0].strip().lower() in _READ
+    if head.method == "POST" and not is_json and announced_bytes(head.http):
         raise HttpError(415)
 
 

@@ -21,6 +21,7 @@ from treaty.core.column_types import (
 from treaty.core.messages.metastore import SourceFound
 from treaty.core.sources import Source, StoredType
 from treaty.metastore.execution.results import StatementResult
+from treaty.metastore.records.desired_topics import DesiredTopic, list_desired
 
 _SCALARS: Mapping[str, str] = {
     "TINYINT": "INTEGER",
@@ -121,11 +122,11 @@ def has_query(source: Source) -> bool:
 
 
 def describe_source(
-    found: SourceFound, types: KnownTypes, readers: Sequence[Source] = (), *, extended: bool = False
+    described: SourceFound, types: KnownTypes, readers: Sequence[Source] = (), *, extended: bool = False
 ) -> dict[str, Any]:
     """Return the description of a source; `readers` are the sources whose queries read it."""
-    source = found.source
-    properties = dict(source.properties)
+    source = described.source
+    partitions, replicas = _topic_size(source)
     fields = []
     for column in source.columns:
         entry: dict[str, Any] = {"name": column.name, "schema": type_body(column.type, types)}
@@ -144,14 +145,20 @@ def describe_source(
         "statistics": "",
         "errorStats": "",
         "extended": extended,
-        "partitions": int(properties.get("PARTITIONS", "0")),
-        "replication": int(properties.get("REPLICAS", "0")),
+        "partitions": partitions,
+        "replication": replicas,
         "statement": source.statement,
         "queryOffsetSummaries": [],
-        "sourceConstraints": list(found.readers),
+        "sourceConstraints": list(described.readers),
         "clusterStatistics": [],
         "clusterErrorStats": [],
     }
+
+
+def _topic_size(source: Source) -> tuple[int, int]:
+    """Return the partitions and replicas that a source says of its topic; 0 where it says nothing."""
+    (topic,) = list_desired([source]) or (DesiredTopic("", ""),)
+    return topic.partitions, max(0, topic.replicas)
 
 
 def topic_entry(row: Mapping[str, Any]) -> dict[str, Any]:

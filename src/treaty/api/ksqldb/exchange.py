@@ -32,10 +32,10 @@ from treaty.node.large_work import run_by_size
 
 LEVEL = "0.29.0"
 """The version of ksqlDB whose interface is spoken."""
-PLANNING_SECONDS = 10
+PLANNING_SECONDS = 4
 """Seconds for which a CREATE with a query waits for its plan: less than clients of ksqlDB wait for an answer."""
 _START = frozenset({"auto.offset.reset", "ksql.streams.auto.offset.reset"})
-_NO_QUERY = "push and pull queries are not run here"
+_NO_QUERY = "Push and pull queries are not run here"
 _INSTEAD = (
     "`SELECT … FROM STREAM name WHERE … LIMIT n` and `PRINT topic` of `treaty sql`, which read the topic, "
     "or CREATE STREAM … AS SELECT …, whose topic any consumer reads"
@@ -118,6 +118,8 @@ async def post_statements(x: KsqlExchange) -> list[KsqlEntity]:
     be read, or ksqlDB has no result for it.
     """
     body = await x.body()
+    if body.command_sequence_number is not None:
+        x.registry.call = replace(x.registry.call, consistency="latest")
     script, sent, warnings = await run_by_size(len(body.ksql), partial(_read_script, body))
     metastore = AsyncMetastore(
         SharedRegistry(x.registry), x.registry.call, x.destination, planning=PlanningOptions(seconds=PLANNING_SECONDS),
@@ -126,11 +128,11 @@ async def post_statements(x: KsqlExchange) -> list[KsqlEntity]:
     entities: list[KsqlEntity] = []
     for place, (parsed, text) in enumerate(zip(script.statements, sent, strict=True)):
         try:
-            found = await _carry_out(x, metastore, replace(script, statements=(parsed,)), place, text)
+            result = await _run_statement(x, metastore, replace(script, statements=(parsed,)), place, text)
         except RegistryError as error:
             raise KsqlStatementError(error, text, entities) from error
-        if found is not None:
-            entities.append(found)
+        if result is not None:
+            entities.append(result)
     if entities:
         entities[0]["warnings"] += [{"message": warning} for warning in warnings]
     return entities
@@ -146,7 +148,7 @@ async def refuse_inserts(x: KsqlExchange) -> NoReturn:
     """Refuses: records are written by INSERT INTO … VALUES of `POST /ksql`."""
     await read_body(x.http)
     raise Invalid.of(
-        "KSQL_ENDPOINT", "streams of inserts are not taken", allowed="INSERT INTO name VALUES (…) at POST /ksql"
+        "KSQL_ENDPOINT", "Streams of inserts are not taken", allowed="INSERT INTO name VALUES (…) at POST /ksql"
     )
 
 
@@ -159,12 +161,12 @@ def _read_script(body: KsqlStatementsBody) -> tuple[StatementScript, list[str], 
     Raises `KsqlStatementError` for a text that can't be read, and for a statement without a result in ksqlDB.
     """
     text, statements = translate_text(body.ksql)
-    for one in statements:
-        _refuse_query_text(one)
+    for statement in statements:
+        _refuse_query_text(statement)
         try:
-            refuse_formats(one)
+            refuse_formats(statement)
         except Invalid as error:
-            raise KsqlStatementError(error, one.sent) from error
+            raise KsqlStatementError(error, statement.sent) from error
     variables = {name: str(value) for name, value in (body.session_variables or {}).items()}
     settings, warnings = _read_properties(body)
     try:
@@ -175,8 +177,8 @@ def _read_script(body: KsqlStatementsBody) -> tuple[StatementScript, list[str], 
     except Invalid as error:
         sent = statements[0].sent if len(statements) == 1 else body.ksql.strip().removesuffix(";")
         raise KsqlStatementError(error, sent) from error
-    for parsed, one in zip(script.statements, statements, strict=True):
-        _refuse_without_result(parsed, one.sent)
+    for parsed, statement in zip(script.statements, statements, strict=True):
+        _refuse_without_result(parsed, statement.sent)
     return script, [one.sent for one in statements], warnings
 
 
@@ -204,7 +206,7 @@ def _read_properties(body: KsqlStatementsBody) -> tuple[str, list[str]]:
     return settings, warnings
 
 
-async def _carry_out(
+async def _run_statement(
     x: KsqlExchange, metastore: AsyncMetastore, script: StatementScript, place: int, sent: str
 ) -> KsqlEntity | None:
     """Carry out the one statement of a script, and return its entity. Raises what the registry refuses."""
