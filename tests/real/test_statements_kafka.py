@@ -38,11 +38,9 @@ def server(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
         yield running
 
 
-def post(server: Running, sql: str) -> tuple[int, Any]:
-    body = json.dumps({"sql": sql}).encode()
-    request = urllib.request.Request(
-        f"{server.base}/metastore/v1/statements", body, {"Content-Type": "application/json"}
-    )
+def post(server: Running, sql: str, path: str = "/metastore/v1/statements", member: str = "sql") -> tuple[int, Any]:
+    body = json.dumps({member: sql}).encode()
+    request = urllib.request.Request(f"{server.base}{path}", body, {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.loads(answer.read())
@@ -65,6 +63,15 @@ def test_records_are_in_the_topic_and_the_answer_says_where(server: Running, kaf
         (bytes(7) + b"\1", b"\x02\x04"), (bytes(7) + b"\1", b"\x02\x06"), (bytes(7) + b"\2", b"\x00"),
     ]  # fmt: skip
     assert [one.time for one in found[1:]] == [1_700_000_000_000, 1_700_000_000_001]
+
+
+def test_inserts_of_ksqldbs_rest_are_in_the_topic_and_its_replicas_are_shown(server: Running, kafka: Kafka) -> None:
+    topic = kafka.topic(f"t{uuid4().hex}")
+    script = f"{STREAM.format(topic)}; INSERT INTO {topic} (id, v) VALUES (1, 2); insert into {topic} values (2, 3); SHOW TOPICS;"
+    status, answer = post(server, script, "/ksql", "ksql")
+    assert (status, [one["@type"] for one in answer]) == (200, ["currentStatus", "kafka_topics"])
+    assert {one["name"]: one["replicaInfo"] for one in answer[1]["topics"]}[topic] == [1]
+    assert [one.value and one.value[5:] for one in records(kafka, topic)] == [b"\x02\x04", b"\x02\x06"]
 
 
 def test_a_missing_topic_and_the_topic_of_the_log_take_nothing(server: Running, kafka: Kafka) -> None:

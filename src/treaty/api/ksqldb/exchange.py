@@ -1,5 +1,6 @@
 """One request of ksqlDB's REST interface and its answer, and the endpoints."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +19,7 @@ from treaty.client.async_connection import run_exchange_async
 from treaty.core.column_types.tokens import print_text
 from treaty.core.limits import REQUEST_BYTES
 from treaty.core.messages.metastore import DescribeSource, ListSources
-from treaty.core.refusals import Invalid, RegistryError, Unavailable
+from treaty.core.refusals import Invalid, Refusal, RegistryError, Unavailable
 from treaty.metastore.execution.planned import PlanningOptions
 from treaty.metastore.execution.recorders import AsyncSequenceRecorder
 from treaty.metastore.execution.results import StatementResult
@@ -214,7 +215,8 @@ async def _run_statement(
     value = parsed.value
     if is_question(value):
         recorder = AsyncSequenceRecorder(metastore.registry, place, x.destination)
-        return await run_exchange_async(recorder, answer_question(value, sent), x.registry.call)
+        build_entity = await run_exchange_async(recorder, answer_question(value, sent), x.registry.call)
+        return await asyncio.to_thread(build_entity)  # many sources or types make large entities
     outcome = await metastore.run_parsed_script(script, first=place)
     if outcome.error is not None:
         raise outcome.error
@@ -242,5 +244,8 @@ async def _query_of(x: KsqlExchange, value: s.SqlStatement) -> str | None:
     """Return the name of the query of a CREATE with AS; None of another statement."""
     if not isinstance(value, s.CreateSourceStatement) or not value.body:
         return None
-    source = (await x.registry.ask(DescribeSource(value.name))).source
+    try:
+        source = (await x.registry.ask(DescribeSource(value.name))).source
+    except Refusal:  # who may create a source need not see it
+        return None
     return query_id(source) if has_query(source) else None
