@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treaty.cli.cluster_options import read_clusters
-from treaty.cli.metastore.queries.service import HEAP, ServiceOptions, default_name, run_service
+from treaty.cli.metastore.queries.service import (
+    HEAP,
+    ServiceOptions,
+    default_name,
+    make_folder,
+    read_settings,
+    run_service,
+)
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark, verbose
 from treaty.cli.terminal import screen
@@ -80,21 +87,26 @@ def command(
         if files is None:
             raise click.UsageError("--once reads and writes below a root: name it by --files ROOT")
         default = root / "checkpoints" if root is not None else files / CHECKPOINTS
-        _run_once(files, checkpoints or default, names, registry, as_json=as_json, clusters=options["clusters"])
+        asked = ServiceOptions("once", checkpoints or default, files, registry, as_json=as_json, **_of_spark(options))
+        _run_once(asked, names)
         return
     if root is None or files is None:
         raise click.UsageError("a runner keeps its checkpoints in a folder: name it by --root SHARED, or say --once")
     if names or checkpoints is not None:
         raise click.UsageError("--query and --checkpoints go with --once: a runner runs all queries, below --root")
-    files.mkdir(parents=True, exist_ok=True)
+    make_folder(files)
     name = options.pop("name") or default_name()
     run_service(ServiceOptions(name, root, files, registry, as_json=as_json, **options))
 
 
-def _run_once(
-    files: Path, checkpoints: Path, names: tuple[str, ...], registry: str, *, as_json: bool, clusters: tuple[str, ...]
-) -> None:
-    """Work off what is there, and say what was done."""
+def _of_spark(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that a run to the end takes, too."""
+    return {name: options[name] for name in ("clusters", "master", "memory", "settings")}
+
+
+def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
+    """Work off what is there, and say what was done; the root of `options` is the folder of the checkpoints."""
+    settings, clusters = read_settings(options.settings), read_clusters(options.clusters)
     with needs_spark():
         from treaty.spark.runner.once import OnceRunner, list_queries  # noqa: PLC0415 (these load Spark, which --help must not need)
         from treaty.spark.session import session  # noqa: PLC0415
@@ -103,19 +115,22 @@ def _run_once(
 
     def add(report: "QueryReport") -> None:
         reports.append(report)
-        if not as_json:
+        if not options.as_json:
             _say_report(report)
 
-    with connection.open_registry(registry) as found:
+    with connection.open_registry(options.registry) as found:
         if not list_queries(found.registry):
-            screen.say_json([]) if as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
+            screen.say_json([]) if options.as_json else screen.say("no query to run: CREATE … AS makes one", err=True)
             return
         with needs_jvm():
-            spark = session("treaty runner", delta=True, kafka=bool(clusters), verbose=is_verbose())
+            spark = session(
+                "treaty runner", master=options.master, memory=options.memory, delta=True, kafka=bool(clusters), settings=settings,
+                verbose=is_verbose(),
+            )  # fmt: skip
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")
-        fine = OnceRunner(spark, found.registry, files, checkpoints, read_clusters(clusters)).run(add, names)
-    if as_json:
+        fine = OnceRunner(spark, found.registry, options.files, options.root, clusters).run(add, names)
+    if options.as_json:
         screen.say_json(
             [
                 {

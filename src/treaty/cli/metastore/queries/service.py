@@ -59,7 +59,7 @@ def run_service(options: ServiceOptions) -> None:
     ending = Event()
     with needs_spark():
         from treaty.spark.runner.query_start import QueryStarter  # noqa: PLC0415 (these load Spark, which --help must not need)
-        from treaty.spark.runner.service.http_status import StatusServer  # noqa: PLC0415
+        from treaty.spark.runner.service.http_status import StatusServer, find_public_host  # noqa: PLC0415
         from treaty.spark.runner.service.runner import (  # noqa: PLC0415
             LeaseLostError,
             QueryRunner,
@@ -68,7 +68,7 @@ def run_service(options: ServiceOptions) -> None:
             SparkEndedError,
         )
 
-    options.root.mkdir(parents=True, exist_ok=True)
+    make_folder(options.root)
     printer = _StatePrinter(as_json=options.as_json)
     with connection.open_registry(options.registry) as found, end_with_spark(ending), _stopping(ending):
         spark = _open_session(options)
@@ -76,9 +76,12 @@ def run_service(options: ServiceOptions) -> None:
         starter = QueryStarter(spark, found.registry, options.files, checkpoints, clusters=clusters)
         events = RunnerEvents(printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready)
         runner = QueryRunner(starter, events)
-        with closing(_listen(lambda: StatusServer(runner.status, host, port), options.listen)) as server:
+        public = find_public_host(host)
+        with closing(_listen(lambda: StatusServer(runner.status, host, port, public), options.listen)) as server:
             try:
                 runner.run(RunnerPlace(options.name, options.root.resolve(), server.address), ending)
+            except OSError as error:  # what keeps the lease is a file there
+                raise UnusableError(_unwritable(options.root, error)) from error
             except LeaseLostError as lost:
                 raise RunnerEndedError(str(lost), "RUNNER_LOST") from lost
             except SparkEndedError as ended:
@@ -89,13 +92,18 @@ def run_service(options: ServiceOptions) -> None:
             spark.stop()
 
 
+def read_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Return the settings of Spark that texts NAME=VALUE say. Raises `click.BadParameter`."""
+    wrong = next((one for one in texts if "=" not in one), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
+    return dict(one.split("=", 1) for one in texts)
+
+
 def _open_session(options: ServiceOptions) -> Any:
     from treaty.spark.session import session  # noqa: PLC0415 (loads Spark)
 
-    wrong = next((one for one in options.settings if "=" not in one), None)
-    if wrong is not None:
-        raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
-    settings = dict(one.split("=", 1) for one in options.settings)
+    settings = read_settings(options.settings)
     with needs_jvm():
         spark = session(
             f"treaty runner {options.name}", master=options.master, memory=options.memory, delta=True, kafka=bool(options.clusters),
@@ -104,6 +112,18 @@ def _open_session(options: ServiceOptions) -> Any:
     if not is_verbose():
         spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder. Raises `UnusableError` where it can't be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnusableError(_unwritable(folder, error)) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    return f"the folder {folder} can't be written: {error.strerror or error}; name another one, or give this user the right to write there"
 
 
 def default_name() -> str:

@@ -3,8 +3,9 @@
 import json
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from http.client import HTTPException
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,8 @@ from treaty.core.state.metastore.keys import key_of_name
 ANSWER_SECONDS = 5
 """Seconds in which a runner answers."""
 HEADS = ("query", "state", "runner", "in", "out", "bad", "lag", "batch", "seconds", "reason")
+STATUS_BYTES = 64 * 1_024 * 1_024
+"""Bytes that the status of a runner has at most."""
 NO_RUNNER = "NO RUNNER"
 """The state of a query that no runner has."""
 
@@ -142,14 +145,23 @@ def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[
         assigned = next((one.runner for one in fed.assigned if one.part == "query"), "")
         if fed.source.query is None:
             continue
-        members = answers.get((fed.source.name, "query"))
+        members = answers.get((fed.source.generation, "query"))
         if members is None:
-            reason = silent.get(assigned) or "; ".join(silent.values()) or "no runner has it: `treaty runner` runs it"
+            reason = _explain_missing(assigned, silent, asked)
             members = {
                 "name": fed.source.name, "part": "query", "generation": fed.source.generation, "state": NO_RUNNER, "reason": reason,
                 "remedy": "a runner that runs", "command": "treaty runner --root SHARED",
             }  # fmt: skip
         yield {"runner": assigned, **members, "desired": fed.source.desired}
+
+
+def _explain_missing(assigned: str, silent: Mapping[str, str], asked: Collection[str]) -> str:
+    """Why no status of a query came, by the runner that has it, those that are silent, and those that were asked."""
+    if assigned in silent:
+        return silent[assigned]
+    if assigned and assigned in asked:
+        return f"the runner {assigned} has it, and has not begun with it yet"
+    return "; ".join(silent.values()) or "no runner has it: `treaty runner` runs it"
 
 
 def read_feed(found: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]:
@@ -163,9 +175,9 @@ def read_feed(found: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]
     return queries, first.runners
 
 
-def _ask_runners(runners: Any) -> tuple[dict[tuple[str, str], dict[str, Any]], dict[str, str]]:
-    """The statuses by name and part, and why a runner gives none, by its name."""
-    answers: dict[tuple[str, str], dict[str, Any]] = {}
+def _ask_runners(runners: Iterable[FedRunner]) -> tuple[dict[tuple[int, str], dict[str, Any]], dict[str, str]]:
+    """The statuses by generation and part, and why a runner gives none, by its name."""
+    answers: dict[tuple[int, str], dict[str, Any]] = {}
     silent: dict[str, str] = {}
     for runner in runners:
         if not runner.address.startswith(("http://", "https://")):
@@ -173,15 +185,24 @@ def _ask_runners(runners: Any) -> tuple[dict[tuple[str, str], dict[str, Any]], d
             continue
         try:
             with urllib.request.urlopen(f"{runner.address.rstrip('/')}/status", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 (http alone)
-                status = json.loads(answer.read())
-        except (OSError, ValueError) as error:
+                status = read_status(answer.read(STATUS_BYTES + 1))
+        except (OSError, ValueError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             silent[runner.name] = f"the runner {runner.name or 'there'} does not answer at {runner.address}: {reason}"
             continue
         for members in status["queries"]:
             if members["state"] != "ENDED":
-                answers[members["name"], members["part"]] = {"runner": status["name"], **members}
+                answers[members["generation"], members["part"]] = {"runner": status["name"], **members}
     return answers, silent
+
+
+def read_status(body: bytes) -> dict[str, Any]:
+    """What a runner says. Raises `ValueError` for what no runner says."""
+    status = json.loads(body) if len(body) <= STATUS_BYTES else None
+    if not isinstance(status, dict) or not isinstance(status.get("queries"), list) or "name" not in status:
+        message = "what answers there is no runner"
+        raise ValueError(message)
+    return status
 
 
 def _draw(statuses: list[dict[str, Any]], *, clear: bool) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from treaty.core.refusals import NotFound, OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.refusals import NotFound, Refusal, RegistryError
 from treaty.plan.errors import PlanError
 from treaty.spark.pipelines.reports.stream_handle import find_reason
 from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
@@ -30,8 +30,13 @@ NOT_THERE = re.compile(
     r"\[(?:DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|DELTA_SCHEMA_NOT_SET|PATH_NOT_FOUND)\]|UnknownTopicOrPartitionException"
 )
 """Errors of a table or a folder that is not there, or is being made."""
+LOST_ROWS = re.compile(
+    r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost|DELTA_LOG_FILE_NOT_FOUND"
+)
+"""Errors of a topic or a table that no longer has what comes after the offsets of the checkpoint."""
 _STATE = re.compile(r"SQLSTATE: (\w{5})")
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] [^\n]*")
+_UNKNOWN_ID = re.compile(f"{UNKNOWN} (of another form|-?\\d+)")
 _OF_ROWS = ("22", "P0")
 _OF_PLAN = ("42", "0A")
 
@@ -53,17 +58,25 @@ def describe_failure(error: BaseException, attempts: int) -> QueryFailure:
         return QueryFailure(WAITING, text)
     if isinstance(error, SourceNotRunnableError | PlanError | NotFound):
         return QueryFailure(FAILED, text)
-    if isinstance(error, Unavailable | OutcomeUnknown | RegistryError):
+    if isinstance(error, Refusal):
+        return QueryFailure(
+            RETRYING,
+            f"the registry refuses what the runner asks: {text}",
+            "the right that the runner lacks, or another body",
+        )
+    if isinstance(error, RegistryError):
         return QueryFailure(WAITING, f"the registry gives no answer: {text}")
     if UNKNOWN in text:
-        return QueryFailure(
-            RETRYING, f"a schema id that was not known: {text.split(UNKNOWN, 1)[1].split()[0]}", "", True
-        )
+        named = _UNKNOWN_ID.search(text)
+        return QueryFailure(RETRYING, f"a schema id that was not known: {named[1] if named else '?'}", "", True)
     reason = shorten_reason(text)
     if NOT_THERE.search(text):
         return QueryFailure(WAITING, reason)
     if OTHER_CHECKPOINT.search(text):
         return QueryFailure(FAILED, reason, "its state is of another body: drop the source, and create it again")
+    if LOST_ROWS.search(text) and attempts >= ATTEMPTS:
+        remedy = "what was not read yet is gone: RESET CHECKPOINT … KEEP DATA begins again with what is there"
+        return QueryFailure(FAILED, reason, remedy)
     states = [one for one in _STATE.findall(text) if one not in {"XXKST", "38000"}]
     if states and states[-1].startswith(_OF_ROWS) and attempts >= ATTEMPTS:
         return QueryFailure(

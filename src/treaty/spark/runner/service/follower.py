@@ -1,6 +1,7 @@
 """The feed of queries followed in a thread: the newest snapshot is kept, and who waits is woken."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 
 from treaty.core.refusals import RegistryError
@@ -37,10 +38,12 @@ class FeedFollower:
         while not self._ending.is_set():
             try:
                 changed = read_snapshot(self._registry, self.snapshot.token, FEED_SECONDS)
-            except RegistryError as error:
+            except Exception as error:  # noqa: BLE001 (without this thread no statement would ever reach the runner)
+                text = str(error) if isinstance(error, RegistryError) else f"{type(error).__name__}: {error}"
                 if not self.reason:
-                    self._on_unreachable(str(error))
-                self.reason = str(error) or type(error).__name__
+                    with suppress(OSError):
+                        self._on_unreachable(text)
+                self.reason = text or type(error).__name__
                 self._ending.wait(RETRY_SECONDS)
                 continue
             self.reason = ""

@@ -57,7 +57,7 @@ def has_process_ended(beat: Mapping[str, Any] | None) -> bool:
         os.kill(int(beat["process"]), 0)
     except ProcessLookupError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):  # the file is not what a runner writes
         return False
     return False
 

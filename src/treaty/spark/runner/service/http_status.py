@@ -1,8 +1,10 @@
 """`/status` and `/metrics` of a runner, over HTTP."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET, AF_INET6, getfqdn
 from threading import Thread
 from typing import Any
 
@@ -17,6 +19,9 @@ from treaty.spark.runner.service.states import ENDED, STATES
 
 OnStatus = Callable[[], RunnerStatus]
 LABELS = ("query", "part")
+CLIENT_SECONDS = 10
+"""Seconds that a client has to send its request, and to take the answer."""
+EVERY_HOST = frozenset(("0.0.0.0", "::"))  # noqa: S104 (they are recognized, and not listened on)
 
 
 def status_json(status: RunnerStatus) -> dict[str, Any]:
@@ -83,6 +88,24 @@ GAUGES: tuple[tuple[str, str, ReadNumber], ...] = (
 )
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = AF_INET6 if ":" in place[0] else AF_INET
+        super().__init__(place, handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing of clients that went away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def find_public_host(host: str) -> str:
+    """Return the host by which others reach a program that listens on `host`: the name of the machine where it is every address."""
+    return getfqdn() if host in EVERY_HOST else host
+
+
 class StatusServer:
     """Answers `/status`, `/metrics` and `/healthz` in a thread until it is closed; `address` is where."""
 
@@ -97,7 +120,9 @@ class StatusServer:
         }
 
         class Handler(BaseHTTPRequestHandler):
-            """Answers GET, and logs nothing."""
+            """Answers GET, and logs nothing. Who sends or reads nothing for a while is cut off."""
+
+            timeout = CLIENT_SECONDS
 
             def do_GET(self) -> None:
                 answer = answers.get(self.path.partition("?")[0])
@@ -114,8 +139,7 @@ class StatusServer:
             def log_message(self, *_: Any) -> None:
                 """Log nothing."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server((host, port), Handler)
         shown = public_host or host
         self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self._server.server_port}"
         self._thread = Thread(target=self._server.serve_forever, name="status of the runner", daemon=True)

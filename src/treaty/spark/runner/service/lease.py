@@ -9,7 +9,7 @@ from threading import Event
 
 from treaty.core.messages.query_feed import FedRunner
 from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
-from treaty.core.refusals import NotFound, NotLatest, Refusal, RegistryError
+from treaty.core.refusals import NotFound, NotLatest, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.assignment import PartKey, plan_moves
@@ -95,7 +95,8 @@ class OwnLease:
             return  # the node that was asked has not read the lease yet
         if row is None:
             raise LeaseLostError(
-                f"the lease of {self.name} was ended by another runner, which had not heard of it: start it again"
+                f"the lease of {self.name} was ended by another runner, which had not heard of it: "
+                "start it again, with the --root that all runners of this registry have"
             )
         if row.holder != self.holder:
             raise LeaseLostError(
@@ -143,7 +144,13 @@ def acquire_lease(
     watch = HeartbeatWatch(root)
     waited = False
     while not ending.is_set():
-        snapshot = read_snapshot(registry)
+        try:
+            snapshot = read_snapshot(registry)
+        except (Unavailable, OutcomeUnknown):
+            if not waited:
+                raise
+            ending.wait(WAIT_SECONDS)  # a runner in reserve outlives a registry that starts again
+            continue
         assert snapshot is not None, "without a token there is always an answer"
         row = next((one for one in snapshot.runners if one.name == name), None)
         if row is None or watch.is_stale(name, row.holder):
@@ -151,7 +158,8 @@ def acquire_lease(
                 lease = registry.ask(
                     AcquireRunner(name, holder, place.address, row.epoch if row is not None else 0)
                 ).answer
-            except (NotLatest, NotFound):
+            except (NotLatest, NotFound):  # another one was quicker, or the node that was asked has not read it yet
+                ending.wait(WAIT_SECONDS)
                 continue
             facts = {"holder": holder, "epoch": lease.epoch, "address": place.address}
             return OwnLease(

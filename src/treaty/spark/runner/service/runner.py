@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Event, Lock, Semaphore
 from time import monotonic, time
@@ -74,8 +75,15 @@ class QueryRunner:
         if lease is None:
             return
         self._lease = lease
-        self._events.on_ready(place.name, place.address)
-        self._follower = follower = FeedFollower(registry, self._events.on_unreachable)
+        try:
+            self._events.on_ready(place.name, place.address)
+            self._follower = FeedFollower(registry, self._events.on_unreachable)
+            with closing(self._follower) as follower:
+                self._follow(lease, follower, ending)
+        finally:
+            lease.close()
+
+    def _follow(self, lease: OwnLease, follower: FeedFollower, ending: Event) -> None:
         try:
             while not ending.is_set():
                 self._apply(lease, follower.snapshot)
@@ -87,8 +95,6 @@ class QueryRunner:
                     )
         finally:
             self._drain()
-            follower.close()
-            lease.close()
 
     def status(self) -> RunnerStatus:
         """Return the state of the runner and of its parts."""

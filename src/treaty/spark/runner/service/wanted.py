@@ -32,7 +32,8 @@ class WantedPart:
         source, query = self.source, self.source.query
         running = (query.began, query.plan) if query is not None else (source.columns,)
         upstreams = tuple((one.generation, one.revision, one.place, one.cluster) for one in self.upstreams)
-        return (*running, source.place, source.cluster, source.properties, upstreams)
+        place = (source.connector, source.cluster, source.place, source.key, source.value)
+        return (*running, *place, source.properties, upstreams)
 
 
 @dataclass(frozen=True, slots=True)
