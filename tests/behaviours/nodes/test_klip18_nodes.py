@@ -136,7 +136,7 @@ async def test_r18_what_can_not_be_settled_in_time_is_told_as_unknown() -> None:
         assert await names(node) == []
         weather.unknown = 1.0
         with pytest.raises(OutcomeUnknown) as refused:
-            await run(node, CREATE.format("s"), CallOptions(command_id="mine", timeout=FAIR * 2))
+            await run(node, CREATE.format("s"), CallOptions(command_id="mine", timeout=FAIR * 8))
         weather.calm()
         await run(node, CREATE.format("t"))
         there = await names(node)

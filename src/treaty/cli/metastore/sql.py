@@ -126,7 +126,7 @@ def command(
       treaty sql -e "SELECT name, place FROM treaty.sources" --json
       treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
-      treaty sql --files /data -e "SELECT * FROM TABLE delays WHERE carrier = 'AA'"
+      treaty sql --files /data -e "SELECT * FROM TABLE delays LIMIT 5"
     """  # noqa: D301 - click wants the control character
     atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
     is_planner = click.get_current_context().meta.get(_PLANNER) == "local"

@@ -34,7 +34,7 @@ RELEASE = VERSION
 _SUBJECT = Subject(".", "s")
 _PIN = sources.SchemaPin(*_SUBJECT, 1, 4, 7)
 _SOURCE = sources.Source(
-    "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=_PIN), types=("p",), origin="o",
+    "STREAM", "É", "CREATE", (sources.SourceColumn("a", "p"),), 1, value=sources.SourcePart("AVRO", pin=_PIN), types=("p",), origin="o", connector="delta", place="d",
     query=sources.Incarnation(1, 1, sources.QueryPlan("SELECT 1", (sources.SourceRead("r", 1),))),
 )  # fmt: skip
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (

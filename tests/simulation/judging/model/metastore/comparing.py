@@ -15,7 +15,7 @@ def as_compared(answer: Any) -> Any:
         digest = answer.digest if answer.names else ""
         return replace(answer, names=tuple(sorted(answer.names)), digest=digest, closure=(), notes=())
     if isinstance(answer, m.Sources):
-        return replace(answer, upstreams=()), sorted((one.kind, one.name) for one in answer.upstreams)
+        return replace(answer, upstreams=()), sorted({(one.kind, one.name) for one in answer.upstreams})
     if isinstance(answer, m.SourceStored):
         return replace(answer, notes=(), statement="")
     if isinstance(answer, t.ScriptDone):
