@@ -60,6 +60,8 @@ def test_queries_run_from_rows_alone_and_follow_statements(place: Place) -> None
         place.insert("flights", "(6, 'AA', 30, NULL), (7, 'AA', 45, NULL)")
         until(lambda: place.has("late", [(2, 20), (3, 30), (5, 50), (7, 45)]), runner)
         check_status(runner)
+        place.metastore.run("ALTER STREAM late RENAME TO later")
+        until(lambda: state_of(runner, "later") == "RUNNING", runner)
     assert {one.state for one in runner.status().parts} == {"ENDED"}
     assert {one.state for one in seen} <= STATES.keys()
 

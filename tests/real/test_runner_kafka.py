@@ -29,6 +29,9 @@ CREATE TABLE delays WITH (KAFKA_TOPIC = '{0}-delays') AS SELECT carrier, count(*
 CREATE STREAM again WITH (CONNECTOR = 'delta', PATH = 'tables/again') AS SELECT id, delay FROM STREAM late
 """
 
+POSITIVE = """CREATE OR REPLACE TABLE delays WITH (KAFKA_TOPIC = '{0}-delays', ON_CHANGE = 'empty')
+AS SELECT carrier, count(*) AS n FROM STREAM flights WHERE delay > 0 GROUP BY carrier"""
+
 
 @pytest.fixture
 def place(spark: SparkSession, registry: Connection, kafka: Kafka, tmp_path: Path) -> Iterator[Place]:
@@ -57,20 +60,32 @@ def test_topics_are_read_and_written_with_all_schema_ids_and_bad_rows_are_kept(p
         until(lambda: status_of(runner, "late").lag == 0, runner)
         send_others(place, kafka, f"{name}-in")
         until(lambda: place.has("again", [(-3, 30), (2, 20), (9, 90)]), runner)
-        until(lambda: status_of(runner, "late").bad == (("TOO_SHORT", 1), ("UNKNOWN_ID", 1)), runner)
-        until(lambda: len(place.bad_rows("flights_bad")) == 2, runner)
-        until(lambda: len(read_topic(kafka, f"{name}-delays")) >= 3, runner)
+        until(lambda: status_of(runner, "late").bad == (("INVALID", 1), ("TOO_SHORT", 1), ("UNKNOWN_ID", 1)), runner)
+        until(lambda: len(place.bad_rows("flights_bad")) == 3, runner)
+        until(lambda: read_keys(kafka, f"{name}-delays") == {b"AA", b"DL", b"UA"}, runner)
+        began = status_of(runner, "delays").began
+        place.metastore.run(POSITIVE.format(name))
+        until(lambda: status_of(runner, "delays").began != began, runner)
+        place.insert("flights", "(4, 'ZZ', 10)")
+        until(lambda: b"ZZ" in read_keys(kafka, f"{name}-delays"), runner)
     records = read_topic(kafka, f"{name}-late")
     assert [one.key for one in records] == [None] * len(records), "a stream that says no KEY has none"
     headers = [{key: int(value or b"") for key, value in one.headers} for one in records]
     assert [sorted(one) for one in headers] == [
         ["treaty-attempt", "treaty-batch", "treaty-incarnation", "treaty-query"]
     ] * len(records)
-    assert {one.key for one in read_topic(kafka, f"{name}-delays")} == {b"AA", b"DL", b"UA"}
+    writers: dict[int, set[bytes | None]] = {}
+    for one in read_topic(kafka, f"{name}-delays"):
+        writers.setdefault(int(dict(one.headers)["treaty-incarnation"] or b""), set()).add(one.key)
+    assert [keys for _, keys in sorted(writers.items())] == [{b"AA", b"DL", b"UA"}, {b"ZZ"}], "nothing is read twice"
+
+
+def read_keys(kafka: Kafka, topic: str) -> set[bytes | None]:
+    return {one.key for one in read_topic(kafka, topic)}
 
 
 def send_others(place: Place, kafka: Kafka, topic: str) -> None:
-    """Records of a version that came after the start, of an id that the registry has not, and one that is no frame."""
+    """Records of a version that came after the start, of an id that the registry has not, one that is no frame, and one whose key is no number."""
     subject = f"{topic}-value"
     schema = json.loads(place.registry.version(subject, -1).text)
     schema["fields"].append({"name": "note", "type": ["null", "string"], "default": None})
@@ -80,4 +95,5 @@ def send_others(place: Place, kafka: Kafka, topic: str) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for key, one in ((7, b"\0\0"), (8, frame(999_999, text, value)), (9, frame(version.schema_id, text, value))):
         producer.produce(topic, one, key.to_bytes(8))
+    producer.produce(topic, frame(version.schema_id, text, value), bytes(9))
     assert producer.flush(30) == 0

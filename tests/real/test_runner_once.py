@@ -6,8 +6,10 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.spark.runner.kafka_source import READ_KEYS
 from treaty.spark.runner.once import QueryReport
 
 pytestmark = pytest.mark.jvm
@@ -132,13 +134,33 @@ def test_bad_records_are_kept_once_with_reason_and_place(place: Place) -> None:
     assert place.bad_rows("flights_bad") == rows
 
 
+def test_a_key_that_is_none_of_its_type_is_null(spark: SparkSession) -> None:
+    keys = [(b"\xff",), (bytes(8),), (b"\xff\xff\xff\xfe",), (b"\xff" * 8,), (bytes(9),), (None,)]
+    frame = spark.createDataFrame(keys, "key BINARY").selectExpr(
+        *(READ_KEYS[one] for one in ("STRING", "BIGINT", "INT"))
+    )
+    assert [tuple(row) for row in frame.collect()] == [
+        (None, None, None),
+        ("\0" * 8, 0, None),
+        (None, None, -2),
+        (None, -1, None),
+        ("\0" * 9, None, None),
+        (None, None, None),
+    ]
+
+
 def test_what_can_not_run_says_why_and_all_else_runs(place: Place) -> None:
     place.metastore.run(FLIGHTS)
     place.metastore.run("CREATE STREAM topic (id BIGINT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO')")
     place.create("of_topic", "STREAM", "SELECT id FROM STREAM topic", "topic")
     place.create("ids", "STREAM", "SELECT id FROM STREAM flights", "flights")
+    place.metastore.run(FLIGHTS.replace("STREAM flights", "STREAM every").replace("'flights'", "'fl*'"))
+    place.create("of_every", "STREAM", "SELECT id FROM STREAM every", "every")
+    place.create("newest", "STREAM", "SELECT id FROM STREAM flights", "flights", properties=(("START", "latest"),))
     place.insert("flights", ROWS)
     reports = place.run()
     assert "--cluster main=FILE" in reports["of_topic"].error
+    assert "a pattern to Spark" in reports["of_every"].error
+    assert "START = 'latest' is of topics" in reports["newest"].error
     assert place.rows("ids") == [(1,), (2,), (3,)]
     assert [*place.run("ids")] == ["ids"]

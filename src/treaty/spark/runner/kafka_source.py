@@ -17,12 +17,13 @@ SAME = ("client.id", "request.timeout.ms", "sasl.kerberos.service.name", "securi
 """Settings that librdkafka and Java's client call alike."""
 _PLAIN, _SCRAM = "plain.PlainLoginModule", "scram.ScramLoginModule"
 READ_KEYS: Mapping[str, str] = {
-    "STRING": "decode(key, 'UTF-8')",
+    "STRING": "try_validate_utf8(CAST(key AS STRING))",
     "BINARY": "key",
-    "BIGINT": "CAST(conv(hex(key), 16, -10) AS BIGINT)",
-    "INT": "CAST(CAST(conv(hex(key), 16, 10) AS BIGINT) - IF(CAST(conv(hex(key), 16, 10) AS BIGINT) >= 2147483648, 4294967296, 0) AS INT)",
+    "BIGINT": "IF(length(key) = 8, CAST(conv(hex(key), 16, -10) AS BIGINT), NULL)",
+    "INT": "IF(length(key) = 4, CAST(CAST(conv(hex(key), 16, 10) AS BIGINT) "
+    "- IF(CAST(conv(hex(key), 16, 10) AS BIGINT) >= 2147483648, 4294967296, 0) AS INT), NULL)",
 }
-"""By type of a key in the format KAFKA, the expression that reads it."""
+"""By type of a key in the format KAFKA, the expression that reads it; null for bytes that are none of the type."""
 
 
 class SourceNotRunnableError(ValueError):
@@ -69,15 +70,20 @@ def java_settings(cluster: KafkaCluster) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in settings.items()}
 
 
-def open_topic(spark: SparkSession, source: Source, clusters: Mapping[str, KafkaCluster], start: str) -> DataFrame:
-    """Return the records of a topic as a stream. `start` is where a new query begins: earliest, latest, or a time.
+def open_topic(
+    spark: SparkSession, source: Source, clusters: Mapping[str, KafkaCluster], start: str, *, streaming: bool = True
+) -> DataFrame:
+    """Return the records of a topic as a stream, or those that it has now. `start` is where a new query begins: earliest, latest, or a time.
 
     Raises `SourceMissingError` where the topic is not there or no broker answers, and `SourceNotRunnableError`.
     """
     cluster = find_cluster(source, clusters)
-    options = {**java_settings(cluster), "kafka.isolation.level": "read_committed", **start_options(start)}
+    options = {**java_settings(cluster), "kafka.isolation.level": "read_committed"}
     require_topic(source, cluster)
-    options |= {"subscribe": source.place, "includeHeaders": "true", "maxOffsetsPerTrigger": str(QUERY_BATCH_RECORDS)}
+    options |= {"subscribe": source.place, "includeHeaders": "true"}
+    if not streaming:
+        return spark.read.format("kafka").options(**options).load()
+    options |= {**start_options(start), "maxOffsetsPerTrigger": str(QUERY_BATCH_RECORDS)}
     return spark.readStream.format("kafka").options(**options).load()
 
 
@@ -100,7 +106,8 @@ def start_options(start: str) -> dict[str, str]:
 
 
 def refuse_start(source: Source, start: str) -> None:
-    """Raise `SourceNotRunnableError` where a query over files is to begin elsewhere than with the first one."""
+    """Raise `SourceNotRunnableError` where a query over what is no topic is to begin elsewhere than with the first row."""
     if start not in {"", "earliest"}:
-        message = f"START = '{start}' is of topics and Delta tables, and {source.name} has files: START = 'earliest'"
-        raise SourceNotRunnableError(message)
+        what = "files" if source.connector == "files" else "a Delta table"
+        message = f"START = '{start}' is of topics, and {source.name} is {what}, of which all is read"
+        raise SourceNotRunnableError(f"{message}: START = 'earliest', and a filter by a time")

@@ -1,24 +1,26 @@
 """Queries worked off once: what is there is read, written exactly once, and the run ends."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.registry import Registry
 from treaty.core.sources import RUNNING, Source
-from treaty.plan.errors import PlanError
-from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
-from treaty.spark.runner.query_start import OUT, QueryRun, QueryStarter
+from treaty.spark.runner.kafka_source import SourceMissingError
+from treaty.spark.runner.query_end import OUT, work_off
+from treaty.spark.runner.query_start import QueryRun, QueryStarter
+from treaty.spark.runner.service.failures import SPARK_ERRORS, describe_failure
 from treaty.spark.runner.source_frames import UNKNOWN
+
+KEPT = {"spark.sql.streaming.numRecentProgressUpdates": "100000"}
+"""Settings of the session of each query: what is said of all its batches is kept until its end, where it is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +74,20 @@ class OnceRunner:
 
     def _run_query(self, source: Source) -> QueryReport:
         place = str(self.checkpoints.resolve())  # where the JVM is does not matter
-        starter = QueryStarter(self.spark, self.registry, self.root, place, clusters=self.clusters)
+        starter = QueryStarter(self.spark, self.registry, self.root, place, KEPT, clusters=self.clusters)
         try:
             try:
-                query = _work_off(starter, source, QueryRun())
+                progress = work_off(lambda: starter.start(source, QueryRun()))
             except StreamingQueryException as error:
                 if UNKNOWN not in str(error):
                     raise
                 # The plan is made anew. An id that the registry does not know then makes a bad row.
-                query = _work_off(starter, source, QueryRun(counts_unknown=True))
+                progress = work_off(lambda: starter.start(source, QueryRun(counts_unknown=True)))
         except SourceMissingError as missing:
             return QueryReport(source.name, note=str(missing))
-        except (SourceNotRunnableError, PlanError, PySparkException, StreamingQueryException) as error:
-            return QueryReport(source.name, error=str(error).strip().split("\n")[0])
-        return summarize(source.name, [json.loads(one.json) for one in query.recentProgress])
-
-
-def _work_off(starter: QueryStarter, source: Source, run: QueryRun) -> StreamingQuery:
-    query = starter.start(source, run)
-    query.awaitTermination()
-    return query
+        except SPARK_ERRORS as error:
+            return QueryReport(source.name, error=describe_failure(error, 1).reason)
+        return summarize(source.name, progress)
 
 
 def list_queries(registry: Registry) -> list[Source]:
@@ -119,7 +115,7 @@ def order_queries(queries: list[Source]) -> Iterator[Source]:
             yield waiting.pop(name)
 
 
-def summarize(name: str, progress: list[Mapping[str, Any]]) -> QueryReport:
+def summarize(name: str, progress: Sequence[Mapping[str, Any]]) -> QueryReport:
     """Return the report of a query from the progress of its batches."""
     rows = sum(int(one.get("numInputRows", 0)) for one in progress)
     observed = [dict(one.get("observedMetrics") or {}) for one in progress]

@@ -27,14 +27,13 @@ from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
 from treaty.spark.runner.kafka_sink import KafkaSink
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
+from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import DeltaSink
 from treaty.spark.runner.source_frames import SourceOpener, first_generation
 from treaty.spark.runner.takeovers import QueryTakeover
 
 AVAILABLE = StreamTrigger("available")
-OUT = "treaty_out"
-"""The name under which the rows of a result are counted (`observe`)."""
 
 
 def write_always(_number: int) -> None:
@@ -75,8 +74,7 @@ class QueryStarter:
         Raises `SourceNotRunnableError` for what this runner does not do, and errors of Spark.
         """
         chosen = run or QueryRun()
-        if self.part is None:
-            self._take_over(source)
+        self.take_over(source, chosen)
         place = place_of(source)
         opened = (
             self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
@@ -184,23 +182,24 @@ class QueryStarter:
     def _find_folder(self, source: Source) -> str:
         return SourceOpener(self.spark, self.registry, self.root).folder(source)
 
-    def _take_over(self, source: Source) -> None:
-        """Do what a query needs that takes over from another one."""
+    def take_over(self, source: Source, run: QueryRun) -> None:
+        """Do what a query needs that takes over from another one; nothing where it was done before. Its batches begin as `run` says."""
         query = source.query
-        if query is None or source.connector != "delta":
+        if query is None or self.part is not None:
             return
 
-        def work_off(one: Source, part: TakeoverPart, kind: str = "once") -> None:
-            replace(self, part=part).start(one, QueryRun(StreamTrigger(kind))).awaitTermination()
+        def run_part(one: Source, part: TakeoverPart, kind: str = "once") -> None:
+            starter, own = replace(self, part=part), replace(run, trigger=StreamTrigger(kind))
+            work_off(lambda: starter.start(one, own), again=own.trigger == AVAILABLE)
 
         QueryTakeover(
             self.spark,
             CheckpointFiles(self.spark, self.checkpoints),
-            self._find_folder(source),
+            self._find_folder(source) if source.connector == "delta" else "",
             open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
-            finish=lambda one: work_off(one, TakeoverPart()),
-            skip=lambda one: work_off(one, TakeoverPart(reads_nothing=True)),
-            fill=lambda one, folder: work_off(one, TakeoverPart(folder=folder), "available"),
+            finish=lambda one: run_part(one, TakeoverPart()),
+            skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
+            fill=lambda one, folder: run_part(one, TakeoverPart(folder=folder), "available"),
         ).run(source)
 
     def _expand(self, source: Source) -> tuple[SourceColumn, ...]:
@@ -254,10 +253,6 @@ def key_of(source: Source) -> tuple[str, ...]:
 def place_of(source: Source) -> str:
     """Return the name of the checkpoint of a query, or of bad rows: not by generation, so that a source that comes back continues where it was."""
     return f"bad-{first_generation(source)}" if source.query is None else str(source.query.began)
-
-
-class NewVersionError(Exception):
-    """A subject has a version that the running query does not know: the query starts again, before anything of the batch is written."""
 
 
 class SchemaWatch:

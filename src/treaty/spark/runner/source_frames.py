@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from treaty.client.connection import run_exchange
+from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
@@ -42,6 +45,8 @@ BAD_OF = "bad_"
 """Bad rows are counted under this and their code."""
 BAD_ROWS = "_bad"
 """The folder below the root that has the tables of bad rows."""
+PATTERN = frozenset("{}[]*?\\")
+"""Characters by which Spark takes a path for a pattern, which may match what is not below the root."""
 UNKNOWN = "TREATY_UNKNOWN_ID"
 """What the error of a batch begins with that has a schema id which the registry does not know."""
 
@@ -82,6 +87,8 @@ class SourceOpener:
         they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. Raises `SourceNotRunnableError` for a
         connector or a key that is not read here.
         """
+        if streaming and source.connector != "kafka":
+            refuse_start(source, self.start)
         if source.connector == "delta":
             return (
                 self._follow_delta(source)
@@ -134,29 +141,34 @@ class SourceOpener:
     def folder(self, source: Source) -> str:
         """Return the folder of a source; bad rows have one by the generation. Raises `SourceNotRunnableError` for one outside of the root."""
         named = f"{BAD_ROWS}/{first_generation(source)}" if source.origin and not source.place else source.place
-        place = (self.root / named.lstrip("/")).resolve()
-        if not place.is_relative_to(self.root.resolve()):
+        root = self.root.resolve()
+        place = (root / named.lstrip("/")).resolve()
+        if not place.is_relative_to(root):
             raise SourceNotRunnableError(
                 f"the folder {source.place} of {source.name} is not below {self.root}: say another PATH"
             )
+        if PATTERN.intersection(str(place.relative_to(root))):
+            message = f"the folder {source.place} of {source.name} is a pattern to Spark"
+            raise SourceNotRunnableError(f"{message}: say another PATH, without any of {' '.join(sorted(PATTERN))}")
         return str(place)
 
     def _open_delta(self, source: Source, *, streaming: bool) -> DataFrame:
+        folder = self._delta_folder(source)
         reader = self.spark.readStream if streaming else self.spark.read
+        rows = reader.format("delta").load(folder)
+        return rows.select(*(F.col(print_name(one.name)) for one in source.columns))
+
+    def _delta_folder(self, source: Source) -> str:
         folder = self.folder(source)
         if is_missing(self.spark, f"{folder}/_delta_log"):
             raise SourceMissingError(
                 f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
             )
-        return reader.format("delta").load(folder).select(*(F.col(print_name(one.name)) for one in source.columns))
+        return folder
 
     def _follow_delta(self, source: Source) -> DataFrame:
         """The changes of a table: its rows at first, then each row that was changed or deleted."""
-        folder = self.folder(source)
-        if is_missing(self.spark, f"{folder}/_delta_log"):
-            raise SourceMissingError(
-                f"the table of {source.name} is not there yet: {source.place}; the first row of its query makes it"
-            )
+        folder = self._delta_folder(source)
         frame = self.spark.readStream.format("delta").option("readChangeFeed", "true").load(folder)
         deleted = F.col("_change_type") == "delete"
         order = F.struct(F.col("_commit_version").alias("p0"), (~deleted).alias("p1"))
@@ -181,20 +193,22 @@ class SourceOpener:
             F.col("value").cast("binary").alias("payload"),
         )
         own = [F.col(f"{LINE}.{print_name(one.name)}").alias(one.name) for one in columns]
+        if source.kind != STREAM:
+            keys = [F.col(f"{LINE}.{print_name(one.name)}").isNull() for one in columns if one.role == "key"]
+            is_bad = F.when(code.isNull(), reduce(or_, keys, F.lit(False)))
+            code, why = _refuse(is_bad, NULL_KEY, code, why, payload=F.col("value").cast("binary"))
         return RecordFrame(frame, own, _list_pseudo({"_topic": FILE}), code, why, F.lit(False))
 
     def _open_files(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of files, with their places."""
         reader = self.spark.readStream if streaming else self.spark.read
-        if streaming:
-            refuse_start(source, self.start)
         frame = reader.schema(RECORDS).parquet(self.folder(source))
         places = (F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(PLACE))
         return frame.select("*", *places, place_of_record().alias(ORDER))
 
     def _open_topic(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of a topic, with their places."""
-        frame = open_topic(self.spark, source, self.clusters, self.start if streaming else "")
+        frame = open_topic(self.spark, source, self.clusters, self.start, streaming=streaming)
         places = (F.col("topic").alias(FILE), F.col("offset").alias(PLACE), F.col("partition").alias(PARTITION))
         order = F.struct(F.col("partition").alias("p0"), F.col("offset").alias("p1"))
         return frame.select("key", "value", "headers", "timestamp", *places, order.alias(ORDER))
@@ -216,8 +230,10 @@ class SourceOpener:
         pseudo |= {
             name: place for name, place in (("_schema_id", ID), ("_partition", PARTITION)) if place in frame.columns
         }
+        if source.key is not None and source.key.pin is None and source.key.format == "KAFKA":
+            code, why = _refuse_other_key(source, code, why)
         if source.kind != STREAM and source.key is not None:
-            code, why = _refuse_null_key(code, why)
+            code, why = _refuse(F.col("key").isNull(), NULL_KEY, code, why, payload=F.col("value"))
         return RecordFrame(frame, selected, _list_pseudo(pseudo), code, why, F.col("value").isNull())
 
     def _plan(self, part: SourcePart) -> DecodePlan:
@@ -248,17 +264,33 @@ def _names(side: str) -> Names:
     return Names(f"_treaty_{side}", f"_treaty_{side}_error", schema_id)
 
 
-def _refuse_null_key(code: Column, why: Column) -> tuple[Column, Column]:
-    """The code and the reason of a record of a table: one without a key is bad."""
+def _refuse_other_key(source: Source, code: Column, why: Column) -> tuple[Column, Column]:
+    """The code and the reason of a record whose key is one value in the format KAFKA: bytes that are none of its type are bad."""
+    kind = next((one.type for one in source.columns if one.role == "key"), "BINARY")
+    is_other = F.col("key").isNotNull() & F.expr(_key_reader(source, kind)).isNull()
+    return _refuse(
+        is_other, (NULL_KEY[0], f"the key is no {kind} in the format KAFKA"), code, why, payload=F.col("key")
+    )
+
+
+def _refuse(
+    is_bad: Column, words: tuple[str, str], code: Column, why: Column, *, payload: Column
+) -> tuple[Column, Column]:
+    """The code and the reason of a record, those in `words` where it `is_bad`."""
     reason = F.struct(
-        F.lit(NULL_KEY[0]).alias("code"),
-        F.lit(NULL_KEY[1]).alias("message"),
+        F.lit(words[0]).alias("code"),
+        F.lit(words[1]).alias("message"),
         F.lit(None).cast("int").alias("schema_id"),
-        F.col("value").alias("payload"),
+        payload.alias("payload"),
     )
-    return F.when(F.col("key").isNull(), NULL_KEY[0]).otherwise(code), F.when(F.col("key").isNull(), reason).otherwise(
-        why
-    )
+    return F.when(is_bad, words[0]).otherwise(code), F.when(is_bad, reason).otherwise(why)
+
+
+def _key_reader(source: Source, kind: str) -> str:
+    if kind not in READ_KEYS:
+        message = f"{source.name} has a key {kind} in the format KAFKA, and a runner reads {', '.join(READ_KEYS)}: say KEY_FORMAT = 'AVRO'"
+        raise SourceNotRunnableError(message)
+    return READ_KEYS[kind]
 
 
 def _find_code(error: str, *, counts_unknown: bool) -> Column:
@@ -268,7 +300,8 @@ def _find_code(error: str, *, counts_unknown: bool) -> Column:
     code = F.col(f"{error}.code")
     if counts_unknown:
         return code
-    text = F.concat(F.lit(f"{UNKNOWN} "), F.col(f"{error}.schema_id").cast("string"))
+    known = F.col(f"{error}.schema_id").cast("string")  # null where a frame names its schema otherwise
+    text = F.concat(F.lit(f"{UNKNOWN} "), F.coalesce(known, F.lit("of another form")))
     return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("string")).otherwise(code)
 
 
@@ -283,14 +316,17 @@ def _select(frame: DataFrame, column: SourceColumn, source: Source) -> Column:
         if not column.header:
             return F.col("headers")
         name = print_text(column.header)
-        return F.expr(f"element_at(filter(headers, one -> one.key = {name}), -1).value")
+        return F.expr(f"try_element_at(filter(headers, one -> one.key = {name}), -1).value")
     part = source.key if column.role == "key" else source.value
     if part is not None and part.pin is None and part.format == "KAFKA":
-        if column.type not in READ_KEYS:
-            message = f"{source.name} has a key {column.type} in the format KAFKA, and a runner reads {', '.join(READ_KEYS)}: say KEY_FORMAT = 'AVRO'"
-            raise SourceNotRunnableError(message)
-        return F.expr(READ_KEYS[column.type])
+        return F.expr(_key_reader(source, column.type))
     record = _names(column.role).record
     fields = frame.schema[record].dataType.fieldNames()  # type: ignore[attr-defined]  # a record is a struct
-    name = column.name if column.name in fields else fields[0]  # a schema that is no record has one field
-    return F.col(f"{record}.{print_name(name)}")
+    by_key = {lower_name(one): one for one in fields}
+    named = column.name if column.name in fields else by_key.get(lower_name(column.name), "")
+    if not named and len(fields) > 1:
+        message = (
+            f"{source.name} has a column {column.name}, and the schema that it is bound to has {', '.join(fields)}"
+        )
+        raise SourceNotRunnableError(f"{message}: CREATE OR REPLACE takes the columns of the schema")
+    return F.col(f"{record}.{print_name(named or fields[0])}")  # a schema that is no record has one field

@@ -9,13 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from treaty.core.sources import BACKFILL, CHANGES, EMPTY, Incarnation, QueryPlan, Source
+from treaty.core.sources import BACKFILL, CHANGES, EMPTY, TABLE_KIND, Incarnation, QueryPlan, Source
 from treaty.spark.lake import delta
-from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 from treaty.spark.planner.trees import TreeNode, read_tree
 from treaty.spark.runner.checkpoint_files import CheckpointFiles
+from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.query_end import is_left
+from treaty.spark.runner.sinks import CHANGE_FEED
+from treaty.spark.runner.source_frames import UNKNOWN
 
 TAKEOVERS = "takeovers"
 NO_TABLE = -1
@@ -34,6 +39,7 @@ class QueryTakeover:
     spark: SparkSession
     files: CheckpointFiles
     folder: str
+    """The folder of the table; empty for a topic, whose records stay as they are."""
     open: Callable[[Source], DataFrame]
     finish: Callable[[Source], None]
     skip: Callable[[Source], None]
@@ -48,15 +54,18 @@ class QueryTakeover:
         if self._is_done(number):
             return
         begins = bool(query.start) and not self._is_done(query.began)
-        if query.start == EMPTY and begins:
-            self._finish_former(source, query)
+        after = self._find_carried_out(source, query.after)
+        if begins:
+            self._restore_former(source, after)
+        if begins and query.start == EMPTY:
+            self._finish_former(source, after)
         self._note_version(number)
-        if not begins:
-            self._restore(source, query)
-        elif query.start == EMPTY:
-            self._begin_empty(source, query)
-        elif query.start == BACKFILL:
+        if begins and query.start == BACKFILL:
             self._backfill(source, query)
+        elif query.resumed:
+            self._restore(source, query)
+        if begins and query.start == EMPTY:
+            self._begin_empty(source, query, after)
         for one in {query.began, number}:
             self.files.write(f"{TAKEOVERS}/{one}.done", "")
 
@@ -69,26 +78,62 @@ class QueryTakeover:
             self.files.write(name, str(self._find_version()))
 
     def _find_version(self) -> int:
-        if is_missing(self.spark, self.folder):
-            return NO_TABLE
+        if not self.folder or delta.schema(self.spark, LakeTable(self.folder)) is None:
+            return NO_TABLE  # a driver that is killed while it makes a table leaves a folder without one
         table = delta.name(self.spark, LakeTable(self.folder))
         return int(self.spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"])
 
     # ---------------------------------------------------------------------------------------------------- without state
 
-    def _finish_former(self, source: Source, query: Incarnation) -> None:
-        former = _find_former(source, query.after)
-        place = str(query.after)
-        begun, ended = (self.files.list_numbers(f"{place}/{log}")[-1:] for log in ("offsets", "commits"))
-        if former is not None and begun != ended:
-            self.finish(former)
+    def _find_carried_out(self, source: Source, began: int) -> int:
+        """Return where the query began whose rows the table has: one that was replaced before its own takeover was over has none there."""
+        newest = {one.began: one for one in reversed(source.previous)}
+        while (one := newest.get(began)) is not None and one.start in {EMPTY, BACKFILL} and not self._is_over(began):
+            began = one.after
+        return began
 
-    def _begin_empty(self, source: Source, query: Incarnation) -> None:
-        """Make a checkpoint whose first batch is over: it has the offsets of the former one, and no state."""
-        place, before = str(query.began), str(query.after)
-        former, ended = _find_former(source, query.after), self.files.list_numbers(f"{before}/commits")
-        if self.files.has(f"{place}/commits/0") or former is None or former.query is None or not ended:
+    def _is_over(self, began: int) -> bool:
+        return self._is_done(began) or (
+            bool(self.folder) and delta.has_written(self.spark, LakeTable(self.folder), _exchange_of(began))
+        )
+
+    def _restore_former(self, source: Source, began: int) -> None:
+        """Go back to the rows of the query before where that was rolled back to, and replaced before any runner saw it."""
+        at = next((at for at, one in enumerate(source.previous) if one.began == began), None)
+        former = None if at is None else source.previous[at]
+        if at is None or former is None or not former.resumed or self._is_done(former.resumed):
             return
+        self._restore(replace(source, previous=source.previous[at:]), former)
+        self.files.write(f"{TAKEOVERS}/{former.resumed}.done", "")
+
+    def _finish_former(self, source: Source, began: int) -> None:
+        """Work off the batch that the query before has begun and not ended.
+
+        Where it fails, as it may have for long, the batch is the new query's: it begins behind the last one that has ended.
+        """
+        former = _find_former(source, began)
+        begun, ended = (self.files.list_numbers(f"{began}/{log}")[-1:] for log in ("offsets", "commits"))
+        if former is None or begun == ended:
+            return
+        try:
+            self.finish(former)
+        except PySparkException as error:
+            batch = WriteId(f"treaty-{began}", begun[0])
+            is_written = bool(self.folder) and delta.has_written(self.spark, LakeTable(self.folder), batch)
+            if is_written or is_left(error) or UNKNOWN in str(error):
+                raise
+
+    def _begin_empty(self, source: Source, query: Incarnation, after: int) -> None:
+        """Make a checkpoint whose first batch is over: it has the offsets of the former one, and no state."""
+        place, before = str(query.began), str(after)
+        former, ended = _find_former(source, after), self.files.list_numbers(f"{before}/commits")
+        if self.files.has(f"{place}/commits/0") or not ended:
+            return
+        if former is None or former.query is None:
+            message = f"{source.name} is to begin at the offsets of a query that its row no longer knows"
+            raise SourceNotRunnableError(
+                f"{message}: RESET CHECKPOINT {source.name} KEEP DATA begins with the first row"
+            )
         draft = f"{place}.draft"
         self.files.remove(draft)
         self.files.remove(place)
@@ -114,11 +159,16 @@ class QueryTakeover:
         """Make all rows in a table beside, and put them in the place of those that are there, in one commit."""
         rows = f"{query.began}.rows"
         folder = self.files.place(rows)
+        over = _exchange_of(query.began)
+        if delta.has_written(self.spark, LakeTable(self.folder), over):
+            return  # what came since is read into the table, and not beside it
         self.fill(source, folder)
         filled = delta.read(self.spark, LakeTable(folder)) if self.files.has(rows) else None
         if filled is None:
             filled = self.spark.createDataFrame([], self.open(source).schema)
-        options = {"txnAppId": f"treaty-takeover-{query.began}", "txnVersion": "0", "overwriteSchema": "true"}
+        options = {"txnAppId": over.writer, "txnVersion": str(over.number), "overwriteSchema": "true"}
+        if source.kind == TABLE_KIND:
+            options[CHANGE_FEED] = "true"  # of a table that is made here
         filled.write.format("delta").mode("overwrite").options(**options).save(self.folder)
         self.files.write(f"{TAKEOVERS}/{query.began}.done", "")
         self.files.remove(rows)
@@ -143,6 +193,11 @@ class _KnownOffsets:
     version: str
     metadata: dict[str, object]
     offsets: Sequence[str]
+
+
+def _exchange_of(began: int) -> WriteId:
+    """The write that puts all rows of a query in the place of those that were there."""
+    return WriteId(f"treaty-takeover-{began}", 0)
 
 
 def _read_offsets(text: str) -> _KnownOffsets:

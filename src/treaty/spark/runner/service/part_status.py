@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
-from treaty.spark.runner.query_start import OUT
+from treaty.spark.runner.query_end import OUT
 from treaty.spark.runner.service.states import STARTING, STATES
 from treaty.spark.runner.source_frames import BAD_OF
 
@@ -112,19 +112,3 @@ def read_progress(query: StreamingQuery, batch: int) -> list[dict[str, Any]]:
     if number > batch + 1:
         listed = [json.loads(one.json()) for one in query._jsq.recentProgress()]  # noqa: SLF001 - as above
     return [one for one in listed if int(one["batchId"]) > batch and "addBatch" in (one.get("durationMs") or {})]
-
-
-def read_whole_batch(query: StreamingQuery) -> dict[str, Any]:
-    """Return what is known of the last batch of a query that the fault in the figures of Spark's Kafka source has ended (`is_source_fault`).
-
-    The batch is whole, but its progress is missing: what was counted of its rows is in the execution itself.
-    """
-    execution = query._jsq.streamingQuery().lastExecution()  # noqa: SLF001 (no progress was made of it)
-    metrics = execution.observedMetrics()
-    names = metrics.keysIterator()
-    observed: dict[str, dict[str, Any]] = {}
-    while names.hasNext():
-        name = names.next()
-        observed[name] = json.loads(metrics.apply(name).json())
-    rows = sum(int(one.get("rows") or 0) for name, one in observed.items() if name != OUT)
-    return {"batchId": execution.currentBatchId(), "numInputRows": rows, "observedMetrics": observed}

@@ -1,10 +1,12 @@
 """A part of a source in a thread of its own: it is started, watched, ended, and started again, whatever becomes of others."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Semaphore, Thread
 from time import monotonic, time
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.core.sources import PAUSED as DESIRED_PAUSED
@@ -12,9 +14,10 @@ from treaty.spark.pipelines.restarts import is_source_fault
 from treaty.spark.pipelines.runner import ENDED as BATCH_LEFT
 from treaty.spark.pipelines.runner import StopRequestedError
 from treaty.spark.pipelines.trigger import StreamTrigger
-from treaty.spark.runner.query_start import NewVersionError, QueryRun, QueryStarter, SchemaWatch
+from treaty.spark.runner.query_end import is_left, read_whole_batch
+from treaty.spark.runner.query_start import QueryRun, QueryStarter, SchemaWatch
 from treaty.spark.runner.service.failures import LOOK_SECONDS, SPARK_ERRORS, QueryFailure, describe_failure, pause_after
-from treaty.spark.runner.service.part_status import PartStatus, add_progress, read_progress, read_whole_batch
+from treaty.spark.runner.service.part_status import PartStatus, add_progress, read_progress
 from treaty.spark.runner.service.states import DRAINING, ENDED, FAILED, PAUSED, RETRYING, RUNNING, STARTING, WAITING
 from treaty.spark.runner.service.wanted import WantedPart
 
@@ -45,6 +48,7 @@ class PartThread:
         self._wanted: WantedPart | None = wanted
         self._changed, self._lock = Event(), Lock()
         self._status = _first_status(wanted)
+        self._name = wanted.source.name
         self._counts_unknown = False
         self._thread = Thread(target=self._work, name=f"query {wanted.source.name}", daemon=True)
         self._thread.start()
@@ -52,7 +56,7 @@ class PartThread:
     @property
     def status(self) -> PartStatus:
         """What is known of the part now."""
-        return self._status
+        return replace(self._status, name=self._name)  # a source may be renamed while its query runs
 
     @property
     def is_alive(self) -> bool:
@@ -64,7 +68,7 @@ class PartThread:
         with self._lock:
             if self._wanted is None or self._wanted == wanted:
                 return
-            self._wanted = wanted
+            self._wanted, self._name = wanted, wanted.source.name
         self._changed.set()
 
     def end(self) -> None:
@@ -100,17 +104,16 @@ class PartThread:
         watch = SchemaWatch(self._hooks.starter.registry, wanted.upstreams) if self._counts_unknown else None
 
         def before_batch(_number: int) -> None:
-            if ending.is_set() or not self._hooks.may_write():
+            if ending.is_set() or self._is_other(wanted) or not self._hooks.may_write():
                 raise StopRequestedError(BATCH_LEFT)
             if watch is not None:
                 watch.check()
 
         trigger = StreamTrigger("every", properties.get("TRIGGER", DEFAULT_TRIGGER))
         run = QueryRun(trigger, before_batch, counts_unknown=self._counts_unknown)
-        with self._hooks.starts:
-            if self._is_other(wanted):
-                return
-            query = self._hooks.starter.start(wanted.source, run)
+        query = self._start(wanted, run)
+        if query is None:
+            return
         try:
             self._set_state(RUNNING)
             while query.isActive and not self._is_other(wanted):
@@ -122,6 +125,17 @@ class PartThread:
             query.stop()
         self._note_progress(query)
         self._raise_failure(query)
+
+    def _start(self, wanted: WantedPart, run: QueryRun) -> StreamingQuery | None:
+        """Start the query; None where something else is wanted meanwhile. A takeover, which may take hours, keeps no other from its start."""
+        try:
+            self._hooks.starter.take_over(wanted.source, run)
+            with self._hooks.starts:
+                return None if self._is_other(wanted) else self._hooks.starter.start(wanted.source, run)
+        except StreamingQueryException as error:
+            if is_left(error):
+                return None
+            raise
 
     def _drain(self, query: StreamingQuery, ending: Event) -> None:
         """Let the batch that runs be finished, and no other begin."""
@@ -140,7 +154,7 @@ class PartThread:
             return
         if is_source_fault(query):  # the batch is whole, and Spark says nothing of it
             self._status = add_progress(self._status, read_whole_batch(query), _now())
-        elif BATCH_LEFT not in str(error) and NewVersionError.__name__ not in str(error):
+        elif not is_left(error):
             raise error
 
     def _note_progress(self, query: StreamingQuery) -> None:
@@ -151,13 +165,14 @@ class PartThread:
 
     def _fail(self, wanted: WantedPart, error: Exception) -> None:
         """Say what went wrong, and wait until the next attempt, or a change."""
-        attempts = self._status.attempts + 1
+        before = self._status.attempts
         known = isinstance(error, SPARK_ERRORS)
         failure = (
-            describe_failure(error, attempts)
+            describe_failure(error, before + 1)
             if known
             else QueryFailure(RETRYING, f"{type(error).__name__}: {error}"[:1_000])
         )
+        attempts = before if failure.state == WAITING else before + 1  # to wait is no attempt at a batch
         seconds = pause_after(attempts)
         if failure.is_unknown_id and not self._counts_unknown:
             self._counts_unknown, seconds = True, 0.0
@@ -197,7 +212,8 @@ class PartThread:
         since = _now() if before.state != state or not before.since else before.since
         self._status = replace(before, state=state, since=since, reason=reason, remedy=remedy)
         if is_new or before.since == 0:
-            self._hooks.on_state(self._status)
+            with suppress(OSError):  # who listens may be gone: what is printed into has no reader any more
+                self._hooks.on_state(self.status)
 
 
 def _is_in_batch(query: StreamingQuery) -> bool:
