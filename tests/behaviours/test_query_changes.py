@@ -14,8 +14,9 @@ from treaty.client.connection import Connection
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.messages.assessments import ChangeAssessment, LostColumn
-from treaty.core.refusals import NotPermitted, Refusal
+from treaty.core.refusals import Invalid, NotPermitted, Refusal
 from treaty.core.sources import QueryPlan, Source, SourceColumn, SourceRead, StateFingerprint
+from treaty.metastore.compared_results import ONLY_OLD, ComparedRow, ResultComparison, RowCounts, list_comparison
 from treaty.metastore.metastore import Metastore
 
 COLUMNS = (SourceColumn("k", "STRING", role="key"), SourceColumn("n", "BIGINT"))
@@ -259,3 +260,26 @@ def test_the_command_of_the_history_prints_one_incarnation(tmp_path: Path) -> No
     assert json.loads(run.output)["statement"] == "CREATE SELECT 1"
     missing = CliRunner().invoke(history, ["t", "--incarnation", "77", "--registry", url])
     assert (missing.exit_code != 0, "keeps no incarnation 77" in missing.output) == (True, True)
+
+
+def test_a_comparison_of_rows_says_where_it_runs(registry: Connection) -> None:
+    create(registry, plan(registry))
+    before = describe(registry)
+    with pytest.raises(Invalid) as refused:
+        Metastore(registry.registry).run("EXPLAIN REPLACE COMPARE TO latest CREATE TABLE t AS SELECT 2 AS k")
+    assert refused.value.reason.rule == "COMPARE_ELSEWHERE"
+    assert "treaty sql --planner local --files ROOT" in refused.value.reason.allowed
+    assert describe(registry) == before
+
+
+def test_a_comparison_of_rows_is_listed_with_counts_columns_and_a_sample() -> None:
+    counts = RowCounts(old=5, new=4, equal=1, only_old=2, only_new=1, differing=1)
+    row = ComparedRow(ONLY_OLD, (("k", '"a"'), ("n", "1")), times=2)
+    rows = list(
+        list_comparison(ResultComparison((("f", "version 3"),), (), counts, (("n", 1),), ("x",), ("y",), (row,)))
+    )
+    assert ("range", "f", "version 3") in rows
+    assert [detail for part, _, detail in rows if part == "rows"] == ["5", "4", "1", "2", "1", "1"]
+    assert ("column differs", "n", "in 1 row") in rows
+    assert [name for part, name, _ in rows if part == "column"] == ["x", "y"]
+    assert rows[-1] == ("only in the old", 'k "a", n 1', "2 times")

@@ -1,5 +1,6 @@
 """Strategies of statements, and of what they are made of: names, texts and types of columns."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -59,8 +60,11 @@ from treaty.metastore.sql.statements import (
     UpdateStatement,
 )
 from treaty.metastore.sql.values import (
+    EARLIEST,
+    LATEST,
     ArrayLiteral,
     ColumnCondition,
+    ComparedRange,
     HeadColumn,
     MapLiteral,
     OrderTerm,
@@ -216,6 +220,12 @@ def creates(draw: st.DrawFn) -> CreateSourceStatement:
 
 
 CREATES = creates()
+REPLACING = CREATES.map(lambda one: replace(one, or_replace=True, if_not_exists=False))
+RANGES = st.builds(
+    ComparedRange,
+    st.sampled_from([EARLIEST, "2026-01-30T10:00:00+00:00"]),
+    st.sampled_from([LATEST, "2026-01-31T10:00:00+01:00"]),
+)
 
 literals: st.SearchStrategy[SqlLiteral] = st.recursive(
     st.none()
@@ -288,6 +298,7 @@ statements_by_class: st.SearchStrategy[SqlStatement] = st.one_of(
     st.builds(DescribeStatement, KINDS | st.sampled_from(["TYPE", ""]), NAMES, st.booleans()),
     st.builds(ExplainStatement, NAMES),
     st.builds(ExplainStatement, statement=CREATES),
+    st.builds(ExplainStatement, statement=REPLACING, compare=RANGES),
     st.builds(ExplainStatement, body=BODIES),
     st.builds(
         SelectStatement,

@@ -4,14 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from treaty.cli.cluster_options import open_destinations
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.connection import open_registry
-from treaty.cli.spark import is_verbose, needs_spark
+from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
 from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
+from treaty.core.registry import Registry
+from treaty.metastore.compared_results import QueryComparer
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
 from treaty.metastore.execution.planner import Planner
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
@@ -27,16 +30,25 @@ class RegistrySession:
     """Statements over a connection, which is open until the session is closed."""
 
     def __init__(
-        self, url: str, clusters: Sequence[str] = (), files: Path | None = None, *, is_planner: bool = False
+        self,
+        url: str,
+        clusters: Sequence[str] = (),
+        files: Path | None = None,
+        *,
+        is_planner: bool = False,
+        root: Path | None = None,
     ) -> None:
         """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`.
 
-        With `is_planner` a JVM of this program plans the queries.
+        With `is_planner` a JVM of this program plans the queries, and one compares queries whose data is below `root`.
         """
         self._open = ExitStack()
         destination = self._open.enter_context(closing(open_destinations(clusters, files)))
         connection = self._open.enter_context(open_registry(url, "create"))
-        planning = PlanningOptions(_start_planner(self._open)) if is_planner else ASK_PLANNERS
+        planning = ASK_PLANNERS
+        if is_planner:
+            comparer = None if root is None else _open_comparer(connection.registry, root)
+            planning = PlanningOptions(_start_planner(self._open), comparer=comparer)
         self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
 
     def run(
@@ -93,6 +105,22 @@ class RegistrySession:
         confirm(going.names)
         confirmed = replace(drop, digest=going.digest)
         return replace(parsed, value=confirmed, head=print_statement(confirmed))
+
+
+def _open_comparer(registry: Registry, root: Path) -> QueryComparer:
+    """What compares queries; its JVM starts with the first comparison, and ends with the program."""
+    with needs_spark():
+        from treaty.spark.runner.query_comparison import BatchComparer  # noqa: PLC0415 (these load Spark)
+        from treaty.spark.session import session  # noqa: PLC0415
+
+    def start() -> Any:
+        with needs_jvm():
+            spark = session("treaty sql", verbose=is_verbose())
+        if not is_verbose():
+            spark.sparkContext.setLogLevel("ERROR")
+        return spark
+
+    return BatchComparer(start, registry, root)
 
 
 def _start_planner(stack: ExitStack) -> Planner:

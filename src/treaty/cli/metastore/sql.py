@@ -127,6 +127,7 @@ def command(
       treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
       treaty sql --files /data -e "SELECT * FROM TABLE delays LIMIT 5"
+      treaty sql --planner local --files /data -f replace.sql
     """  # noqa: D301 - click wants the control character
     atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
     is_planner = click.get_current_context().meta.get(_PLANNER) == "local"
@@ -143,9 +144,10 @@ def command(
         scripts = [";\n".join(scripts)]
     records = RecordSettings(registry, clusters, files, start, as_json)
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
-    reads_tables = any(READS_TABLE.search(text) for text in scripts)
+    reads_files = is_planner or any(READS_TABLE.search(text) for text in scripts)
+    sent = None if is_server and reads_files else files
     statements = open_session(
-        registry, () if is_server else clusters, None if is_server and reads_tables else files, is_planner=is_planner
+        registry, () if is_server else clusters, sent, is_planner=is_planner, root=files if is_planner else None
     )
     session = RecordSession(statements, records)
     try:

@@ -85,27 +85,37 @@ class ServerSession:
 
 
 def _open_registry(
-    url: str, clusters: Sequence[str] = (), files: Path | None = None, *, is_planner: bool = False
+    url: str,
+    clusters: Sequence[str] = (),
+    files: Path | None = None,
+    *,
+    is_planner: bool = False,
+    root: Path | None = None,
 ) -> StatementSession:
     """Open a session that parses statements itself. It is loaded late: it brings a node and the formats of schemas."""
     kind = import_module("treaty.cli.metastore.registry_session").RegistrySession
-    session: StatementSession = kind(url, clusters, files, is_planner=is_planner)
+    session: StatementSession = kind(url, clusters, files, is_planner=is_planner, root=root)
     return session
 
 
 def open_session(
-    url: str, clusters: Sequence[str] = (), files: Path | None = None, *, is_planner: bool = False
+    url: str,
+    clusters: Sequence[str] = (),
+    files: Path | None = None,
+    *,
+    is_planner: bool = False,
+    root: Path | None = None,
 ) -> StatementSession:
     """Open a session with a registry: a server by its URL, or the registry in a log, with its clusters and root of files.
 
-    With `is_planner` this program plans the queries. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
+    With `is_planner` this program plans the queries, and compares those whose data is below `root`. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
     """
     if not url.startswith(("http://", "https://")):
-        return _open_registry(url, clusters, files, is_planner=is_planner)
+        return _open_registry(url, clusters, files, is_planner=is_planner, root=root)
     if clusters or files is not None:
         raise click.UsageError("--cluster and --files are options of the server: give them to `treaty serve`")
     if is_planner:
-        return _open_registry(url, is_planner=True)
+        return _open_registry(url, is_planner=True, root=root)
     try:
         settings = registry_url.read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
     except ValueError as error:

@@ -12,6 +12,7 @@ import click
 FIRST_SECONDS = 1.0
 """Seconds after which the line appears."""
 _QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
+_COMPARE = re.compile(r"\breplace\s+compare\b", re.IGNORECASE)
 READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+(?:stream|table)\b", re.IGNORECASE)
 """A text that may read records, which are printed as they come, or rows of a table."""
 READS_TABLE = re.compile(r"\bfrom\s+table\b", re.IGNORECASE)
@@ -76,6 +77,8 @@ def describe_wait(text: str, *, is_planner: bool = False) -> str:
     """Return what a script waits for: its plan or a planner, where it has a query, else the registry."""
     if not _QUERY.search(text):
         return "running"
+    if is_planner and _COMPARE.search(text):
+        return "planning, and running both queries"
     return "planning" if is_planner else "waiting for a planner; `treaty planner` starts one, where none runs"
 
 

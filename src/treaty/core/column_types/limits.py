@@ -82,6 +82,10 @@ QUERY_BATCH_RECORDS = 500_000
 """Records of topics that one batch of a query reads; the others come with the next one."""
 PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
+COMPARE_SECONDS = 600
+"""Seconds for which EXPLAIN REPLACE COMPARE runs two queries; past it they are given up."""
+COMPARE_ROWS = 20
+"""Rows that such a comparison shows of those only in the old result, only in the new one, and of those that differ."""
 ASSERT_SECONDS = 60
 """Seconds for which ASSERT waits at most, whatever its TIMEOUT says."""
 STATEMENT_BYTES = 1_048_576

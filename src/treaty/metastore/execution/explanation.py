@@ -10,11 +10,13 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import PlannedSource
 from treaty.core.refusals import Invalid
 from treaty.core.sources import QueryPlan, SourceColumn, SourceRead, StateFingerprint
+from treaty.metastore.compared_results import list_comparison
 from treaty.metastore.definitions import define_source, find_existing
 from treaty.metastore.execution.explained import explained_create
 from treaty.metastore.execution.planned import PlanningOptions, plan_create
 from treaty.metastore.execution.results import ResultRows
 from treaty.metastore.sql.statements import CreateSourceStatement, ExplainStatement
+from treaty.metastore.sql.values import ComparedRange
 
 EXPLAIN_COLUMNS = ("part", "name", "detail")
 DIGEST_CHARACTERS = 16
@@ -40,6 +42,8 @@ def explain(statement: ExplainStatement, text: str, options: PlanningOptions) ->
     if statement.name:
         return (yield from _explain_source(statement.name))
     created = explained_create(statement)
+    if statement.compare is not None:
+        return (yield from _compare(created, statement.compare, text, options))
     if not created.body:
         return (yield from _explain_head(created, text))
     assess = created.or_replace
@@ -50,6 +54,32 @@ def explain(statement: ExplainStatement, text: str, options: PlanningOptions) ->
     for row in () if planned is None else _list_rows(planned):
         listing.add(*row)
     return ("" if statement.body else stored.name), listing, (*stored.notes, *notes)
+
+
+def _compare(
+    created: CreateSourceStatement, compared: ComparedRange, text: str, options: PlanningOptions
+) -> Exchange[Explained]:
+    """Say what a change does, and how the rows of the new query differ from those of the one that is there."""
+    if options.comparer is None:
+        raise Invalid.of(
+            "COMPARE_ELSEWHERE", "COMPARE runs both queries, and here is no Spark with their data", path="/sql", new=created.name,
+            allowed="treaty sql --planner local --files ROOT, with the root of the folders that PATH names",
+        )  # fmt: skip
+    source = (yield from request_answer(DescribeSource(created.name))).source
+    if source.query is None or not created.body:
+        subject = source.name if source.query is None else "the new definition"
+        raise Invalid.of(
+            "QUERY_ABSENT", f"{subject} has no query, and COMPARE is about two of them", path="/sql", new=source.name,
+            allowed=f"EXPLAIN REPLACE CREATE {source.kind} {source.name} …, without COMPARE",
+        )  # fmt: skip
+    stored, planned, notes = yield from plan_create(created, text, options, dry_run=True, assess=True)
+    assert planned is not None, "a dry run returns what was planned"
+    comparison = options.comparer.compare(source, planned, compared)
+    listing = ResultRows(EXPLAIN_COLUMNS)
+    assessed = () if stored.assessment is None else _list_assessment_rows(stored.assessment)
+    for row in (*assessed, *list_comparison(comparison)):
+        listing.add(*row)
+    return stored.name, listing, (*stored.notes, *notes, *comparison.notes)
 
 
 def _explain_source(name: str) -> Exchange[Explained]:

@@ -8,6 +8,7 @@ from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS, PLANNING_SE
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
 from treaty.core.messages.plans import GetPlan, PlannedSource, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.metastore.compared_results import QueryComparer
 from treaty.metastore.definitions import connector_of, find_existing
 from treaty.metastore.execution.planner import Planner, plan_statement
 from treaty.metastore.execution.results import InvalidStatementError
@@ -20,10 +21,14 @@ POLL_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class PlanningOptions:
-    """How a query is planned: by this planner, or (None) by one that takes the job within `seconds`."""
+    """How a query is planned: by this planner, or (None) by one that takes the job within `seconds`.
+
+    `comparer` runs the queries of EXPLAIN REPLACE COMPARE, and is None where Spark or the data are not.
+    """
 
     planner: Planner | None = None
     seconds: int = PLANNING_SECONDS
+    comparer: QueryComparer | None = None
 
 
 @dataclass(frozen=True, slots=True)

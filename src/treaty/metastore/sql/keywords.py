@@ -92,6 +92,10 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
             "EXPLAIN REPLACE CREATE STREAM | TABLE …",
             "says what the change of a running query does: whether it continues, why not, and who loses what",
         ),
+        (
+            "EXPLAIN REPLACE COMPARE [FROM earliest | 'time'] [TO latest | 'time'] CREATE STREAM | TABLE … AS query",
+            "says it too, runs the old and the new query as batches over the same records, and shows the rows that differ",
+        ),
     ),
     "SELECT": (
         (

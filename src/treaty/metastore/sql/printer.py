@@ -11,6 +11,8 @@ from treaty.core.schema import Pairs
 from treaty.metastore.sql import statements as s
 from treaty.metastore.sql.keywords import QUOTED_WORDS
 from treaty.metastore.sql.values import (
+    EARLIEST,
+    LATEST,
     ArrayLiteral,
     ColumnCondition,
     HeadColumn,
@@ -123,6 +125,11 @@ def _show(one: s.ShowStatement) -> str:
 
 
 def _explain(one: s.ExplainStatement) -> str:
+    if one.statement is not None and one.compare is not None:
+        start, end = (
+            word if word in {EARLIEST, LATEST} else print_text(word) for word in (one.compare.start, one.compare.end)
+        )
+        return f"EXPLAIN REPLACE COMPARE FROM {start} TO {end} {_create(one.statement)}"
     if one.statement is not None:
         return f"EXPLAIN {_create(one.statement)}"
     return f"EXPLAIN {_name(one.name)}" if one.name else f"EXPLAIN {one.body}{' EMIT FINAL' * one.final}"

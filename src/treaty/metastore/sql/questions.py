@@ -7,6 +7,7 @@ from treaty.metastore.sql.create import read_create
 from treaty.metastore.sql.cursor import StatementCursor
 from treaty.metastore.sql.foreign_words import INSIDE
 from treaty.metastore.sql.heads import keep_topic_properties, read_properties
+from treaty.metastore.sql.records import read_moment
 from treaty.metastore.sql.statements import (
     SHOWN,
     AssertSchemaStatement,
@@ -18,10 +19,12 @@ from treaty.metastore.sql.statements import (
     ShowCreateStatement,
     ShowStatement,
 )
+from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
 
 _MILLISECONDS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000}
 _UNITS = {f"{unit}{plural}": number for unit, number in _MILLISECONDS.items() for plural in ("", "S")}
 _LARGEST = 2**63 - 1
+_REPLACED = frozenset({"CREATE", "STREAM", "TABLE", "COMPARE"})
 _LONGEST = 1_000_000
 
 
@@ -60,15 +63,14 @@ def read_describe(cursor: StatementCursor) -> DescribeStatement:
 
 def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
     """Read what follows EXPLAIN."""
-    replace = (
-        cursor.token if cursor.following.keyword in {"CREATE", "STREAM", "TABLE"} and cursor.take("REPLACE") else None
-    )
+    replace = cursor.token if cursor.following.keyword in _REPLACED and cursor.take("REPLACE") else None
+    compare = _read_range(cursor) if replace is not None and cursor.take("COMPARE") else None
     if cursor.take("CREATE") or replace is not None:
         statement = read_create(cursor, settings)
         if not isinstance(statement, CreateSourceStatement):
             cursor.report("SYNTAX", "EXPLAIN takes a source, no type", cursor.tokens[0], hint="CREATE STREAM or TABLE")
             return ExplainStatement()
-        return ExplainStatement(statement=_replacing(statement) if replace is not None else statement)
+        return ExplainStatement(statement=_replacing(statement) if replace is not None else statement, compare=compare)
     if cursor.token.keyword in {"SELECT", "FROM", "WITH"} or cursor.token.text == "(":
         start, end, final = read_body(cursor)
         return ExplainStatement(body=cursor.text[start:end], final=final)
@@ -76,6 +78,20 @@ def read_explain(cursor: StatementCursor, settings: Pairs) -> ExplainStatement:
     name = cursor.read_name("a name, CREATE or SELECT")
     cursor.need_end()
     return ExplainStatement(name)
+
+
+def _read_range(cursor: StatementCursor) -> ComparedRange:
+    """Read ``FROM … TO …`` behind COMPARE, of which each may be left out."""
+    start = _read_bound(cursor, EARLIEST) if cursor.take("FROM") else EARLIEST
+    end = _read_bound(cursor, LATEST) if cursor.take("TO") else LATEST
+    return ComparedRange(start, end)
+
+
+def _read_bound(cursor: StatementCursor, word: str) -> str:
+    """The end of a range that has a word, or a time with its zone."""
+    if cursor.take(word.upper()):
+        return word
+    return read_moment(cursor, f"COMPARE takes {word} or a time in ISO 8601") or word
 
 
 def _replacing(one: CreateSourceStatement) -> CreateSourceStatement:

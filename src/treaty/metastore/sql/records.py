@@ -328,13 +328,14 @@ def _read_rows(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRowsS
         if cursor.need_any("VERSION", "TIMESTAMP") == "VERSION":
             version = cursor.read_integer(0, _LARGEST)
         else:
-            time = _read_moment(cursor)
+            time = read_moment(cursor, "AS OF TIMESTAMP takes a time in ISO 8601")
     limit = cursor.read_integer(1, RESULT_ROWS) if cursor.take("LIMIT") else RESULT_ROWS
     cursor.need_end()
     return SelectRowsStatement(name, columns, conditions, version, time, limit)
 
 
-def _read_moment(cursor: StatementCursor) -> str:
+def read_moment(cursor: StatementCursor, message: str) -> str:
+    """Read a time in quotes with its zone, and return it in ISO 8601; another text is reported with the message, and empty."""
     token, text = cursor.token, cursor.read_string("a time in quotes")
     try:
         moment = datetime.fromisoformat(text)
@@ -342,7 +343,7 @@ def _read_moment(cursor: StatementCursor) -> str:
         moment = None
     if moment is None or moment.tzinfo is None:
         hint = "a time with its zone: '2026-01-31T10:00:00Z'"
-        cursor.report("SYNTAX", "AS OF TIMESTAMP takes a time in ISO 8601", token, hint=hint)
+        cursor.report("SYNTAX", message, token, hint=hint)
         return ""
     return moment.isoformat()
 

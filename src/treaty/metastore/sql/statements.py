@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from treaty.core.column_types import SqlType
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.schema import Pairs
-from treaty.metastore.sql.values import ColumnCondition, HeadColumn, OrderTerm, SqlLiteral
+from treaty.metastore.sql.values import ColumnCondition, ComparedRange, HeadColumn, OrderTerm, SqlLiteral
 
 # -------------------------------------------------------------------------------------------------- sources and types
 
@@ -223,6 +223,8 @@ class ExplainStatement:
     body: str = ""
     final: bool = False
     """Whether EMIT FINAL followed the query."""
+    compare: ComparedRange | None = None
+    """Over what the results of the old and the new query are compared; None: they are not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,17 @@ class OrderTerm:
     descending: bool = False
 
 
+EARLIEST, LATEST = "earliest", "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRange:
+    """``FROM … TO …`` of a comparison: ``earliest`` or a time in ISO 8601, which belongs to the range, and ``latest`` or a time, which does not."""
+
+    start: str = EARLIEST
+    end: str = LATEST
+
+
 def format_time(milliseconds: int) -> str:
     """Return a time in ms since the epoch in ISO 8601; one that no calendar has as ``@`` and the number."""
     seconds, rest = divmod(milliseconds, 1_000)

@@ -11,14 +11,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.client.connection import run_exchange
 from treaty.client.exchanges import versions
-from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
+from treaty.core.column_types import lower_name
 from treaty.core.column_types.tokens import print_name
 from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
-from treaty.core.sources import CHANGES, Incarnation, Source, SourceColumn, SourceRead
-from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.core.sources import CHANGES, Incarnation, Source, SourceRead
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
@@ -30,7 +29,7 @@ from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluste
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
 from treaty.spark.runner.sinks import DeltaSink
-from treaty.spark.runner.source_frames import SourceOpener, first_generation
+from treaty.spark.runner.source_frames import SourceOpener, expand_columns, first_generation
 from treaty.spark.runner.takeovers import QueryTakeover
 
 AVAILABLE = StreamTrigger("available")
@@ -150,7 +149,7 @@ class QueryStarter:
         for setting, value in (*PINNED, *self.settings.items()):
             session.conf.set(setting, value)
         opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters)
-        rows = opener.open_bad(source, self._expand(source), bad)
+        rows = opener.open_bad(source, expand_columns(self.registry, source), bad)
         return OpenedPart(rows, "append", self._open_sink(bad, rows, ()).write)
 
     def _open_sink(self, source: Source, result: DataFrame, key: tuple[str, ...]) -> DeltaSink | KafkaSink:
@@ -172,7 +171,7 @@ class QueryStarter:
         watermark = properties.get("WATERMARK", "") if streaming else ""
         names = [one.strip().strip("`") for one in properties.get("DEDUPLICATE", "").split(",") if one.strip()]
         named = {*words, *list_words(watermark), *map(lower_name, names)}
-        frame = opener.open(source, streaming=streaming, columns=self._expand(source), words=named)
+        frame = opener.open(source, streaming=streaming, columns=expand_columns(self.registry, source), words=named)
         if watermark:
             frame = frame.withWatermark(*split_watermark(watermark))
         if streaming and self.part is not None and self.part.reads_nothing:
@@ -201,15 +200,6 @@ class QueryStarter:
             skip=lambda one: run_part(one, TakeoverPart(reads_nothing=True)),
             fill=lambda one, folder: run_part(one, TakeoverPart(folder=folder), "available"),
         ).run(source)
-
-    def _expand(self, source: Source) -> tuple[SourceColumn, ...]:
-        """The columns of a source with the types of users written out."""
-        kinds = [parse_column_type(one.type) for one in source.columns]
-        types = run_exchange(self.registry, read_user_types(kinds)).expanded
-        return tuple(
-            replace(one, type=print_column_type(expand_type(kind, types.get)))
-            for one, kind in zip(source.columns, kinds, strict=True)
-        )
 
 
 @dataclass(frozen=True, slots=True)

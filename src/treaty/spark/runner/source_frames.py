@@ -1,7 +1,8 @@
 """The frame of a source: its columns, decoded by the schemas that it is bound to, from a topic, or from files or a Delta table below a root."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -10,13 +11,15 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from treaty.client.connection import run_exchange
-from treaty.core.column_types import lower_name
+from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import Source, SourceColumn, SourcePart
 from treaty.metastore.columns.pins import find_version_with_id
+from treaty.metastore.columns.source_refresh import read_user_types
+from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.options import DecodeChoices
 from treaty.plan.rows import CODES, Names
@@ -77,14 +80,23 @@ class SourceOpener:
     clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
     start: str = ""
     """Where a new query begins to read: earliest, latest or a time; empty: earliest."""
+    recorded: ComparedRange | None = None
+    """Of which time the files are that are read; None: all."""
 
     def open(
-        self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
+        self,
+        source: Source,
+        *,
+        streaming: bool,
+        columns: tuple[SourceColumn, ...],
+        words: Collection[str] = (),
+        keeps_order: bool = False,
     ) -> DataFrame:
         """Return the rows of a source, those that can't be decoded left out; of a stream they are counted (`observe`).
 
         `columns` have their types written out. The pseudo-columns that are among `words` come after them. Of a table these are the rows as
-        they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. Raises `SourceNotRunnableError` for a
+        they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. With `keeps_order` rows that are no stream
+        have `ORDER` too. Raises `SourceNotRunnableError` for a
         connector or a key that is not read here.
         """
         if streaming and source.connector != "kafka":
@@ -108,9 +120,11 @@ class SourceOpener:
         counted = frame.observe(name, *_count_rows()) if streaming else frame
         good = counted.where(F.col(BAD).isNull()).drop(BAD)
         if source.kind == STREAM:
-            return good.drop(DELETED) if streaming else good.drop(DELETED, ORDER)
+            return good.drop(DELETED) if streaming or keeps_order else good.drop(DELETED, ORDER)
         key = tuple(one.name for one in source.columns if one.role == "key")
-        return good if streaming else keep_last(good, key).where(~F.col(DELETED)).drop(DELETED)
+        if streaming:
+            return good
+        return keep_last(good, key, keep_order=keeps_order).where(~F.col(DELETED)).drop(DELETED)
 
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
         """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
@@ -179,7 +193,7 @@ class SourceOpener:
     def _read_lines(self, source: Source, columns: tuple[SourceColumn, ...], *, streaming: bool) -> RecordFrame:
         ddl = ", ".join(f"{print_name(one.name)} {one.type}" for one in columns)
         reader = self.spark.readStream if streaming else self.spark.read
-        lines = reader.option("pathGlobFilter", "[!_.]*").text(self.folder(source))
+        lines = self._limit(reader.option("pathGlobFilter", "[!_.]*").text(self.folder(source)))
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
         parsed = F.from_json("value", f"{ddl}, {CORRUPT} STRING", options).alias(LINE)
         frame = lines.where("trim(value) != ''").select(
@@ -202,9 +216,18 @@ class SourceOpener:
     def _open_files(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of files, with their places."""
         reader = self.spark.readStream if streaming else self.spark.read
-        frame = reader.schema(RECORDS).parquet(self.folder(source))
+        frame = self._limit(reader.schema(RECORDS).parquet(self.folder(source)))
         places = (F.col("_metadata.file_path").alias(FILE), F.col("_metadata.row_index").alias(PLACE))
         return frame.select("*", *places, place_of_record().alias(ORDER))
+
+    def _limit(self, files: DataFrame) -> DataFrame:
+        """The lines or records of the files that are of the recorded time."""
+        written = F.col("_metadata.file_modification_time")
+        if self.recorded is not None and self.recorded.start != EARLIEST:
+            files = files.where(written >= F.lit(datetime.fromisoformat(self.recorded.start)))
+        if self.recorded is not None and self.recorded.end != LATEST:
+            files = files.where(written < F.lit(datetime.fromisoformat(self.recorded.end)))
+        return files
 
     def _open_topic(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of a topic, with their places."""
@@ -244,6 +267,16 @@ class SourceOpener:
         version = run_exchange(self.registry, find_version_with_id(subject, pin.schema_id))
         message: DecodeChoices = {"message": part.full_name} if part.format == "PROTOBUF" and part.full_name else {}
         return make_plan(self.registry, str(subject), reader=version.number, framing=part.framing, **message)
+
+
+def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ...]:
+    """Return the columns of a source with the types of users written out."""
+    kinds = [parse_column_type(one.type) for one in source.columns]
+    types = run_exchange(registry, read_user_types(kinds)).expanded
+    return tuple(
+        replace(one, type=print_column_type(expand_type(kind, types.get)))
+        for one, kind in zip(source.columns, kinds, strict=True)
+    )
 
 
 def first_generation(source: Source) -> int:

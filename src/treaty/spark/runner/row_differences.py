@@ -1,0 +1,179 @@
+"""How two frames differ: rows in one alone, rows of one key that differ, the columns at fault, counts and a sample."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from treaty.core.column_types import lower_name
+from treaty.core.column_types.tokens import print_name
+from treaty.core.limits import COMPARE_ROWS
+from treaty.metastore.compared_results import DIFFERS, ONLY_NEW, ONLY_OLD, ComparedRow, RowCounts
+
+OLDS, NEWS, OLD, NEW, FAULTS, ROW, REST, SIDE = "olds", "news", "old", "new", "faults", "row", "rest", "side"
+EQUAL = "equal"
+NOTHING = "_treaty_nothing"
+KINDS = {ONLY_OLD: "only_old", ONLY_NEW: "only_new", DIFFERS: "differing"}
+"""By kind of a row, the column that counts it."""
+VALUE_CHARACTERS = 200
+"""Characters of a value that are shown; the rest is cut off."""
+DIGITS = re.compile(r'"\\u0000([^"]*)"')
+"""A number with a point in JSON, which no float of Python is made of."""
+JSON_OPTIONS = {"ignoreNullFields": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDifferences:
+    """What `compare_frames` returns; the members are those of `ResultComparison`. `repeated` counts keys that a result has more than once."""
+
+    counts: RowCounts
+    faults: tuple[tuple[str, int], ...]
+    lost: tuple[str, ...]
+    added: tuple[str, ...]
+    sample: tuple[ComparedRow, ...]
+    repeated: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedColumn:
+    """A column of both frames: its spelling in either, and whether its type is another one, so that its texts are compared."""
+
+    old: str
+    new: str
+    is_retyped: bool = False
+
+
+def compare_frames(old: DataFrame, new: DataFrame, key: Sequence[str]) -> FrameDifferences:
+    """Return how the rows of two frames differ. Each frame is run once.
+
+    With a key (columns of both) rows of one key are compared column by column; without one equal rows are counted. Columns of one frame alone are left out.
+    """
+    olds, news = ({lower_name(name): name for name in frame.columns} for frame in (old, new))
+    columns = [
+        ComparedColumn(name, news[lower], old.schema[name].dataType != new.schema[news[lower]].dataType)
+        for lower, name in olds.items()
+        if lower in news
+    ]
+    keys = {lower_name(name) for name in key}
+    identity = [one for one in columns if not keys or lower_name(one.old) in keys]
+    rest = [one for one in columns if one not in identity]
+    both = _select_side(old, identity, rest, is_new=False).unionByName(_select_side(new, identity, rest, is_new=True))
+    compared = _compare(both, [one.new for one in rest], has_key=bool(keys)).persist()
+    try:
+        counts, faults, repeated = _count(compared, [one.new for one in rest], has_key=bool(keys))
+        numbers = {ONLY_OLD: counts.only_old, ONLY_NEW: counts.only_new, DIFFERS: counts.differing}
+        sample = tuple(
+            row for kind in (DIFFERS, ONLY_OLD, ONLY_NEW) if numbers[kind] for row in _sample(compared, kind)
+        )
+    finally:
+        compared.unpersist()
+    lost = tuple(name for lower, name in olds.items() if lower not in news)
+    added = tuple(name for lower, name in news.items() if lower not in olds)
+    return FrameDifferences(counts, faults, lost, added, sample, repeated)
+
+
+def _select_side(
+    frame: DataFrame, identity: Sequence[ComparedColumn], rest: Sequence[ComparedColumn], *, is_new: bool
+) -> DataFrame:
+    """The key (or all columns) and the other columns of a frame as two structs, with the side that they are of."""
+
+    def pick(columns: Sequence[ComparedColumn]) -> Column:
+        return F.struct(*(_comparable(frame, one, is_new=is_new).alias(one.new) for one in columns))
+
+    others = pick(rest) if rest else F.struct(F.lit(0).alias(NOTHING))
+    return frame.select(pick(identity).alias(ROW), others.alias(REST), F.lit(is_new).alias(SIDE))
+
+
+def _comparable(frame: DataFrame, column: ComparedColumn, *, is_new: bool) -> Column:
+    """A column as it can be grouped and compared: maps by their sorted entries, and of two types by their texts."""
+    name = column.new if is_new else column.old
+    cell, kind = F.col(print_name(name)), frame.schema[name].dataType
+    if isinstance(kind, MapType):
+        return F.to_json(F.array_sort(F.map_entries(cell)), JSON_OPTIONS)
+    if _has_map(kind) or (column.is_retyped and isinstance(kind, ArrayType | StructType)):
+        return F.to_json(cell, JSON_OPTIONS)
+    return cell.cast("string") if column.is_retyped else cell
+
+
+def _has_map(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_map(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_has_map(one.dataType) for one in kind.fields)
+    return isinstance(kind, MapType) or kind.typeName() == "variant"
+
+
+def _compare(both: DataFrame, names: Sequence[str], *, has_key: bool) -> DataFrame:
+    """A row for each key, or each distinct row: counts by kind, and of one that is not equal the columns at fault and both sides as JSON."""
+    is_new = F.col(SIDE)
+    grouped = both.groupBy(ROW).agg(
+        F.sum((~is_new).cast("long")).alias(OLDS),
+        F.sum(is_new.cast("long")).alias(NEWS),
+        F.first(F.when(~is_new, F.col(REST)), ignorenulls=True).alias(OLD),
+        F.first(F.when(is_new, F.col(REST)), ignorenulls=True).alias(NEW),
+    )
+    olds, news = F.col(OLDS), F.col(NEWS)
+    in_both = (olds > 0) & (news > 0)
+    paths = [(name, F.col(f"{OLD}.{print_name(name)}"), F.col(f"{NEW}.{print_name(name)}")) for name in names]
+    unequal = [F.when(in_both & ~one.eqNullSafe(other), F.lit(name)) for name, one, other in paths]
+    faults = F.array_compact(F.array(*unequal)) if unequal else F.array().cast("array<string>")
+    marked = grouped.withColumn(FAULTS, faults)
+    differs = F.size(FAULTS) > 0
+    if has_key:
+        parts = {
+            EQUAL: (in_both & ~differs).cast("long"),
+            "differing": differs.cast("long"),
+            "only_old": (news == 0).cast("long"),
+            "only_new": (olds == 0).cast("long"),
+        }
+    else:
+        parts = {
+            EQUAL: F.least(olds, news),
+            "differing": F.lit(0).cast("long"),
+            "only_old": F.greatest(olds - news, F.lit(0).cast("long")),
+            "only_new": F.greatest(news - olds, F.lit(0).cast("long")),
+        }
+    is_shown = differs | (olds != news)
+    texts = [F.when(is_shown, F.to_json(F.col(name), JSON_OPTIONS)).alias(name) for name in (ROW, OLD, NEW)]
+    return marked.select(OLDS, NEWS, FAULTS, *(one.alias(name) for name, one in parts.items()), *texts)
+
+
+def _count(
+    compared: DataFrame, names: Sequence[str], *, has_key: bool
+) -> tuple[RowCounts, tuple[tuple[str, int], ...], int]:
+    parts = (OLDS, NEWS, EQUAL, "only_old", "only_new", "differing")
+    repeated = F.sum(((F.col(OLDS) > 1) | (F.col(NEWS) > 1)).cast("long"))
+    faults = [F.sum(F.array_contains(FAULTS, name).cast("long")) for name in names]
+    row = compared.agg(*map(F.sum, parts), repeated, *faults).collect()[0]
+    numbers = [int(one or 0) for one in row]
+    at_fault = [(name, number) for name, number in zip(names, numbers[len(parts) + 1 :], strict=True) if number]
+    at_fault.sort(key=lambda one: -one[1])
+    return RowCounts(*numbers[: len(parts)]), tuple(at_fault), numbers[len(parts)] if has_key else 0
+
+
+def _sample(compared: DataFrame, kind: str) -> list[ComparedRow]:
+    rows = compared.where(F.col(KINDS[kind]) > 0).orderBy(ROW).limit(COMPARE_ROWS).collect()
+    return [_read_row(kind, row) for row in rows]
+
+
+def _read_row(kind: str, row: Any) -> ComparedRow:
+    name = _read_values(row[ROW])
+    if kind == DIFFERS:
+        old, new = dict(_read_values(row[OLD])), dict(_read_values(row[NEW]))
+        return ComparedRow(kind, name, changes=tuple((one, old[one], new[one]) for one in row[FAULTS]))
+    values = _read_values(row[OLD if kind == ONLY_OLD else NEW])
+    return ComparedRow(kind, name, tuple(one for one in values if one[0] != NOTHING), times=int(row[KINDS[kind]]))
+
+
+def _read_values(text: str) -> tuple[tuple[str, str], ...]:
+    """The members of an object of JSON with their values as JSON again; numbers with a point keep their digits, long ones are cut off."""
+    members = json.loads(text, parse_float=lambda digits: f"\0{digits}")
+    texts = {name: DIGITS.sub(r"\1", json.dumps(value, ensure_ascii=False)) for name, value in members.items()}
+    return tuple(
+        (name, text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}…") for name, text in texts.items()
+    )

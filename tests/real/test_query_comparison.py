@@ -1,0 +1,124 @@
+"""EXPLAIN REPLACE COMPARE: the running query and the new one over the same records, and which rows differ."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
+from treaty.core.messages.metastore import DescribeSource
+from treaty.core.refusals import Invalid
+from treaty.metastore import Metastore, PlanningOptions
+from treaty.spark.planner.service.statements import StatementPlanner
+from treaty.spark.runner.query_comparison import BatchComparer
+
+pytestmark = pytest.mark.jvm
+LATE = "STREAM late WITH (CONNECTOR = 'delta', PATH = 'tables/late') AS SELECT id, carrier, delay{} FROM STREAM flights WHERE {}"
+DELAYS = "TABLE delays WITH (CONNECTOR = 'delta', PATH = 'tables/delays') AS SELECT carrier, sum(delay) AS delay, count(*) AS n FROM STREAM flights WHERE {} GROUP BY carrier"
+NEWEST = "TABLE newest (carrier STRING PRIMARY KEY, delay INT) WITH (CONNECTOR = 'delta', PATH = 'tables/newest') AS SELECT carrier, delay FROM STREAM flights WHERE {}"
+FIRST = 1_700_000_000
+"""When the first file was written, in seconds since the epoch: 2023-11-14T22:13:20Z; the second one is an hour younger."""
+Rows = Sequence[Sequence[Any]]
+
+
+def open_metastore(place: Place, seconds: float = 600) -> Metastore:
+    comparer = BatchComparer(lambda: place.spark, place.registry.registry, place.root, seconds)
+    planning = PlanningOptions(StatementPlanner(place.planner), comparer=comparer)
+    return Metastore(place.registry.registry, destination=place.metastore.destination, planning=planning)
+
+
+def compare(metastore: Metastore, create: str, span: str = "") -> Rows:
+    return metastore.run_one(f"EXPLAIN REPLACE COMPARE {span} CREATE OR REPLACE {create}").rows
+
+
+def counts(rows: Rows) -> tuple[int, ...]:
+    """Rows of the old result and of the new one, equal ones, and those only in the old, only in the new, and that differ."""
+    return tuple(int(detail) for part, _, detail in rows if part == "rows")
+
+
+def sample(rows: Rows) -> list[tuple[Any, ...]]:
+    return [
+        tuple(row)
+        for row in rows
+        if row[0] in {"differs", "only in the old", "only in the new", "column differs", "column"}
+    ]
+
+
+def list_files(root: Path) -> set[tuple[str, int]]:
+    return {(str(one), one.stat().st_mtime_ns) for one in root.rglob("*") if one.is_file()}
+
+
+def insert_twice(place: Place) -> None:
+    place.metastore.run(FLIGHTS)
+    there: set[Path] = set()
+    for number, rows in enumerate((ROWS, MORE)):
+        place.insert("flights", rows)
+        (file,) = {*(place.root / "flights").iterdir()} - there
+        there.add(file)
+        os.utime(file, (FIRST + 3_600 * number,) * 2)
+
+
+def test_rows_that_differ_are_counted_and_shown_and_nothing_is_written(place: Place) -> None:
+    insert_twice(place)
+    metastore = open_metastore(place)
+    for create in (LATE.format("", "delay > 10"), DELAYS.format("delay > 0"), NEWEST.format("delay > 0")):
+        metastore.run(f"CREATE {create}")
+    before = list_files(place.root), place.registry.ask(DescribeSource("delays")).answer.source
+
+    rows = compare(metastore, DELAYS.format("delay > 10"))
+    assert rows[0][:2] == ("change", "stateful change")
+    assert ("answer", "refused") in [tuple(row[:2]) for row in rows]
+    assert counts(rows) == (3, 2, 1, 1, 0, 1)
+    assert sample(rows) == [
+        ("column differs", "delay", "in 1 row"),
+        ("column differs", "n", "in 1 row"),
+        ("differs", 'carrier "AA"', "delay: 90 → 80; n: 3 → 2"),
+        ("only in the old", 'carrier "UA"', "delay 5, n 1"),
+    ]
+    assert any(part == "compared" and "batches" in detail for part, _, detail in rows)
+
+    rows = compare(metastore, LATE.format(", ts", "delay BETWEEN 10 AND 40"))
+    assert counts(rows) == (3, 3, 2, 1, 1, 0)
+    assert sample(rows) == [
+        ("column", "ts", "only in the new, and not compared"),
+        ("only in the old", 'id 5, carrier "AA", delay 50', ""),
+        ("only in the new", 'id 1, carrier "AA", delay 10', ""),
+    ]
+
+    rows = compare(metastore, NEWEST.format("delay < 50"))
+    assert (counts(rows), sample(rows)[-1]) == ((3, 3, 2, 0, 0, 1), ("differs", 'carrier "AA"', "delay: 50 → 30"))
+
+    rows = compare(metastore, DELAYS.format("delay > 0"))
+    assert (rows[0][1], counts(rows), sample(rows)) == ("same", (3, 3, 3, 0, 0, 0), [])
+    first_only = "FROM '2023-11-14T22:13:20Z' TO '2023-11-14T23:13:20Z'"
+    assert counts(compare(metastore, LATE.format("", "delay > 10"), first_only)) == (2, 2, 2, 0, 0, 0)
+    assert (list_files(place.root), place.registry.ask(DescribeSource("delays")).answer.source) == before
+
+
+def test_versions_of_tables_are_read_and_what_has_no_range_is_refused(place: Place) -> None:
+    insert_twice(place)
+    metastore = open_metastore(place)
+    metastore.run(f"CREATE {LATE.format('', 'delay > 10')}")
+    assert not place.run("late")["late"].error
+    later = "STREAM later WITH (CONNECTOR = 'delta', PATH = 'tables/later') AS SELECT id{} FROM STREAM late"
+    metastore.run(f"CREATE {later.format('')}")
+    rows = compare(metastore, later.format(" + 1 AS id"))
+    assert ("range", "late", "version 0 of the Delta table") in [tuple(row) for row in rows]
+    assert counts(rows) == (3, 3, 1, 2, 2, 0)
+
+    metastore.run("CREATE STREAM topic (id BIGINT) WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'AVRO')")
+    for rule, create, span in (
+        ("COMPARE_RANGE", later.format(""), "FROM '2023-11-14T22:13:20Z'"),
+        ("COMPARE_RANGE", later.format(""), "TO '2023-11-14T22:13:20Z'"),
+        ("COMPARE_SOURCE", later.format("").replace("FROM STREAM late", "FROM STREAM topic"), ""),
+        ("QUERY_ABSENT", "STREAM flights AS SELECT id FROM STREAM late", ""),
+        ("COMPARE_FAILED", later.format(" DIV (id - id) AS id"), ""),
+    ):
+        with pytest.raises(Invalid) as refused:
+            compare(metastore, create, span)
+        assert (refused.value.reason.rule, bool(refused.value.reason.allowed)) == (rule, True), refused.value
+    with pytest.raises(Invalid, match="COMPARE_SECONDS") as refused:
+        compare(open_metastore(place, 0), later.format(""))
+    assert refused.value.reason.rule == "COMPARE_TOO_COSTLY"
