@@ -76,9 +76,9 @@ VALUES: Mapping[str, Sequence[Value]] = {
     "source": (
         _SOURCE,
         replace(_SOURCE, value=sources.SourcePart("AVRO", pin=_PIN), types=("point", "line")),
-        replace(_SOURCE, query=_QUERY),
+        replace(_SOURCE, query=_QUERY, connector="delta", place="a//b"),
         replace(_SOURCE, query=_QUERY, desired="PAUSED", key=sources.SourcePart("AVRO", pin=replace(_PIN, ordinal=1))),
-        replace(_SOURCE, origin="a"),
+        replace(_SOURCE, origin="a", connector="files", place="/c"),
     ),
     "type": (sources.StoredType("a", "INT", 1), sources.StoredType("a", "Point", 1, ("point", "line"))),
     "dropped": (

@@ -76,7 +76,7 @@ RACES: Mapping[str, Race] = {
     ),
     "assign against replace": Race(
         lambda past: [take(past, "r2", "c")],
-        lambda past: [m.CreateSource(defined("c", connector="delta", comment="more", query=reading(past, "x")), replace=True)],
+        lambda past: [m.CreateSource(defined("c", connector="delta", place="c", comment="more", query=reading(past, "x")), replace=True)],
         (0, 0),
     ),
     "assign against rename": Race(lambda past: [take(past, "r2", "c")], lambda _: [m.ChangeSource("c", rename="z")], (0, 1)),
