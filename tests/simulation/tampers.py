@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import decide
+from treaty.core import decide, sources
 from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.state import values
+from treaty.core.state.metastore.keys import AssignmentKey
 from treaty.core.state.rows import Row, UnreadableValue
 from treaty.core.state.state_tables import CounterKey, NameKey, VersionKey
 from treaty.core.state.view import View
@@ -34,6 +35,23 @@ def _dangling(value: values.Schema) -> values.Schema:
     return replace(value, references=tuple(replace(one, schema_id=999) for one in value.references))
 
 
+def _reading(reader: sources.Source, /, **members: Any) -> sources.Source:
+    """A query whose reads are of another source."""
+    if reader.query is None:
+        return reader
+    plan = reader.query.plan
+    reads = tuple(replace(read, **members) for read in plan.reads)
+    return replace(reader, query=replace(reader.query, plan=replace(plan, reads=reads)))
+
+
+def _pinned(source: sources.Source) -> sources.Source:
+    """A source that is bound to a version that never was."""
+    value = source.value
+    if value is None or value.pin is None:
+        return source
+    return replace(source, value=replace(value, pin=replace(value.pin, ordinal=value.pin.ordinal + 1_000)))
+
+
 def _later(row: Row) -> Row | None:
     """Ordinals that their counter does not know."""
     return None if row.table == "counter" and row.key[0] in {"ordinals", "ids"} else row
@@ -46,6 +64,12 @@ def _of_another(row: Row) -> Row | None:
     key = row.key
     assert isinstance(key, VersionKey)
     return replace(row, key=key._replace(generation=key.generation + 1))
+
+
+def _of_another_part(row: Row) -> Row | None:
+    """Assignments of a source that never was."""
+    key = row.key
+    return replace(row, key=key._replace(generation=10**6)) if isinstance(key, AssignmentKey) else row
 
 
 def _to_come(row: Row) -> Row | None:
@@ -100,8 +124,22 @@ TAMPERS: Mapping[str, Tamper] = {
         values.Association, lambda one: replace(one, lifecycle="STRONG") if one.kind == "value" else one
     ),
     "ASSOCIATION_TWICE": _with(values.Association, lambda one: replace(one, resource="t1")),
+    "SOURCE_KEY": _with(sources.Source, lambda one: replace(one, name=f"{one.name}x")),
+    "PIN_MISSING": _with(sources.Source, _pinned),
+    "TYPE_MISSING": _with(sources.Source, lambda one: replace(one, types=("nowhere",))),
+    "ORIGIN_MISSING": _with(sources.Source, lambda one: replace(one, origin="nowhere") if one.origin else one),
+    "SOURCE_MISSING": _with(sources.Topic, lambda one: replace(one, sources=("nowhere",))),
+    "TOPIC_DELETED": _with(sources.Topic, lambda one: replace(one, desired="deleted") if one.sources else one),
 }
 """How rows are changed, by the law that this breaks."""
+OF_QUERIES: Mapping[str, Tamper] = {
+    "READ_MISSING": _with(sources.Source, lambda one: _reading(one, source="nowhere")),
+    "READ_GENERATION": _with(sources.Source, lambda one: _reading(one, generation=10**6)),
+    "PART_MISSING": _of_another_part,
+    "RUNNER_MISSING": _with(sources.Assignment, lambda one: replace(one, runner="nowhere")),
+    "RUNNER_EPOCH": _with(sources.Assignment, lambda one: replace(one, epoch=10**6)),
+}
+"""The same for rows that few lives have: those of queries and of what runs them."""
 
 
 def planted(rule: str) -> Callable[..., Decision[Any]]:

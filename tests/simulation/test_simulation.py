@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_another_seed_is_another_life() -> None:
 def test_a_request_of_every_operation_can_be_made_from_its_types() -> None:
     ask = Asker(random.Random(1), ["1" * 32], ["c1", "c2"])
     for kind in OPERATIONS:
-        assert len({made_of_types(kind, ask) for _ in range(50)}) > 1
+        assert len({made_of_types(kind, ask) for _ in range(50)}) > bool(fields(kind))
 
 
 @pytest.mark.parametrize("seed", [100, 181, 1907, 3031, 5293, 20260, 30049, 53000931])
