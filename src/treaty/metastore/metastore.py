@@ -200,10 +200,10 @@ class AsyncMetastore:
             recorder = AsyncSequenceRecorder(self.registry, 0, self.destination)
             work = run_atomic(script, self.call.command_id, dry_run=dry_run, expected=expected)
             try:
-                done = await run_exchange_async(recorder, work, self.call)
+                answers = await run_exchange_async(recorder, work, self.call)
             except AtomicScriptError as failed:
                 return _atomic_failure(script, failed)
-            return _atomic_outcome(script, done, recorder.sequence)
+            return _atomic_outcome(script, answers, recorder.sequence)
         results: list[StatementResult] = []
         for place, parsed in enumerate(script.statements, first):
             recorder = AsyncSequenceRecorder(self.registry, place, self.destination)
@@ -287,10 +287,10 @@ def run_parsed_atomic(
     recorder = SequenceRecorder(metastore.registry, 0, metastore.destination)
     work = run_atomic(script, metastore.call.command_id, dry_run=dry_run, expected=expected)
     try:
-        done = run_exchange(recorder, work, metastore.call)
+        answers = run_exchange(recorder, work, metastore.call)
     except AtomicScriptError as failed:
         return _atomic_failure(script, failed)
-    return _atomic_outcome(script, done, recorder.sequence)
+    return _atomic_outcome(script, answers, recorder.sequence)
 
 
 def _atomic_outcome(script: StatementScript, done: Sequence[StatementResult], sequence: int) -> ScriptOutcome:

@@ -1,19 +1,17 @@
 """`treaty planner`: plans the queries of statements that wait in a registry."""
 
 import os
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from threading import Event
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_spark, verbose
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import end_by_signal
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def command(*, name: str | None, once: bool, registry: str, as_json: bool) -> No
 
     own = name or f"{socket.gethostname()}-{os.getpid()}"
     process = PlannerProcess(ending, verbose=is_verbose())
-    with connection.open_registry(registry) as found, closing(process) as bodies, _stopping(ending):
+    with connection.open_registry(registry) as found, closing(process) as bodies, end_by_signal(ending):
         try:
             bodies.start()
         except PlannerEndedError as ended:
@@ -76,21 +74,3 @@ def _say_outcome(job: "WaitingStatement", outcome: "PlanOutcome | None", *, as_j
         return
     words = {"stored": "planned", "refused": f"refused: {reason}", "waiting": "planned too late, and free again"}
     screen.say(f"{job.name} {words.get(state, 'left to others')}", "green" if state == "stored" else None)
-
-
-@contextmanager
-def _stopping(ending: Event) -> Iterator[None]:
-    """Let the first SIGTERM or SIGINT end the work, and a second one the program."""
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        ending.set()
-        signal.signal(number, before[number])
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

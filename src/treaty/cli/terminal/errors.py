@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from types import FrameType
@@ -117,6 +117,25 @@ def announce_stop() -> Iterator[None]:
         notice.cancel()
         if signal.getsignal(signal.SIGINT) is stop:
             signal.signal(signal.SIGINT, earlier)
+
+
+@contextmanager
+def end_by_signal(ending: threading.Event, on_first: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Set `ending` at the first SIGTERM or SIGINT in the block, then call `on_first`; a second one ends the program."""
+    earlier: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        ending.set()
+        on_first()
+        signal.signal(number, earlier[number])
+
+    for number in earlier:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 def describe_error(error: click.ClickException) -> dict[str, Any]:

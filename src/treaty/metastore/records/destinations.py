@@ -107,7 +107,7 @@ class RecordDestinations:
                 path = record_files.write_lines(folder, _lines(source, records))
             else:
                 listed = [record_files.FileRecord(one.key, one.value, one.headers, one.time or now) for one in records]
-                _refuse_times([one.time for one in listed], record_files.LATEST)
+                _refuse_times([record.time for record in listed], record_files.LATEST)
                 path = record_files.write_records(folder, listed)
         except OSError as error:
             raise Unavailable(f"no file was written to {source.place}: {error.strerror or error}") from error

@@ -185,7 +185,7 @@ class CaseRunner:
             bare = replace(upstream, deduplicate=())
             self._sources[read.source.lower()] = bare  # the stream deduplicates, and not each of its batches
             try:
-                batches = [self._frame(read.source, {**given, **one}, words=words) for one in listed or [{}]]
+                batches = [self._frame(read.source, {**given, **batch}, words=words) for batch in listed or [{}]]
             finally:
                 self._sources[read.source.lower()] = upstream
             streams[read.spelling] = StreamBatches(upstream, batches)

@@ -101,7 +101,7 @@ async def show_node(request: PageRequest) -> WebPage:
     for name, value in members.items():
         if is_dataclass(value):
             groups[names.get(name) or _words(name)] = [
-                (_words(one.name), _print(getattr(value, one.name))) for one in fields(value)
+                (_words(member.name), _print(getattr(value, member.name))) for member in fields(value)
             ]
         else:
             groups["Node"].append((_words(name), _print(value)))

@@ -134,19 +134,19 @@ def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
         screen.say_json(
             [
                 {
-                    "name": one.name,
-                    "rows": one.rows,
-                    "bad": one.bad,
-                    "written": one.written,
-                    "batches": one.batches,
-                    "error": one.error,
-                    "note": one.note,
+                    "name": report.name,
+                    "rows": report.rows,
+                    "bad": report.bad,
+                    "written": report.written,
+                    "batches": report.batches,
+                    "error": report.error,
+                    "note": report.note,
                 }
-                for one in reports
+                for report in reports
             ]
         )
     if not fine:
-        failed = ", ".join(one.name for one in reports if one.error)
+        failed = ", ".join(report.name for report in reports if report.error)
         raise QueriesFailedError(f"queries failed: {failed}", "QUERIES_FAILED")
 
 

@@ -1,16 +1,14 @@
 """`treaty runner` as a service: signals, the session of Spark, what is printed while it runs."""
 
 import json
-import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Lock
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +18,7 @@ from treaty.cli.pipeline.jvm_end import end_with_spark, silence_libraries
 from treaty.cli.registry import connection
 from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.errors import ReportedError, end_by_signal
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
@@ -70,7 +68,11 @@ def run_service(options: ServiceOptions) -> None:
 
     make_folder(options.root)
     printer = _StatePrinter(as_json=options.as_json)
-    with connection.open_registry(options.registry) as found, end_with_spark(ending), _stopping(ending):
+    with (
+        connection.open_registry(options.registry) as found,
+        end_with_spark(ending),
+        end_by_signal(ending, silence_libraries),
+    ):
         spark = _open_session(options)
         checkpoints = str(options.root.resolve() / "checkpoints")
         starter = QueryStarter(spark, found.registry, options.files, checkpoints, clusters=clusters)
@@ -195,22 +197,3 @@ class _StatePrinter:
         with self._lock:
             sys.stdout.write(f"{json.dumps({'time': now, **members})}\n")
             sys.stdout.flush()
-
-
-@contextmanager
-def _stopping(ending: Event) -> Iterator[None]:
-    """Let the first SIGTERM or SIGINT end the work after the batches that run, and a second one the program."""
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        ending.set()
-        silence_libraries()
-        signal.signal(number, before[number])
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

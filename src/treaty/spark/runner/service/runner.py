@@ -117,7 +117,7 @@ class QueryRunner:
             return  # the follower says so, and queries run on
         with self._lock:
             self._leaving = {
-                key: one for key, one in self._leaving.items() if key not in ended or self._has(snapshot, key)
+                key: thread for key, thread in self._leaving.items() if key not in ended or self._has(snapshot, key)
             }
             for key in self._threads.keys() - wanted.keys():
                 thread = self._leaving[key] = self._threads.pop(key)
