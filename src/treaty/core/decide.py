@@ -48,17 +48,17 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
     operation, access = OPERATIONS[type(command.request)], command.access
     refuse_large_draft(command.request)
     try:
-        shown = writable_view(view, access) if operation.writes else readable_view(view, access)
+        visible = writable_view(view, access) if operation.writes else readable_view(view, access)
         outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
         if outcome is not None:
-            return Decision((), recall_answer(shown, command, outcome), repeated=True)
-        request = resolve_alias(shown, command)
-        found = operation.handler(
-            shown, command if request is command.request else replace(command, request=request), engine
+            return Decision((), recall_answer(visible, command, outcome), repeated=True)
+        request = resolve_alias(visible, command)
+        result = operation.handler(
+            visible, command if request is command.request else replace(command, request=request), engine
         )
-        decision = found if isinstance(found, Decision) else finish_work(found)
+        decision = result if isinstance(result, Decision) else finish_work(result)
         if access is not None and operation.writes:
-            decision = _check_rows(shown, command, decision, operation.name)
+            decision = _check_rows(visible, command, decision, operation.name)
     except UnansweredError as open_:
         return OpenQuestions(open_.questions)
     except Refusal as refusal:
@@ -74,9 +74,9 @@ def decide_with_pauses(
 ) -> PausingWork[Decision[Any] | Refusal | OpenQuestions]:
     """Decide a query of an operation that `pauses` (see `Operation`) like `decide`, with a pause every few rows."""
     try:
-        shown = readable_view(view, command.access)
-        request = resolve_alias(shown, command)
-        work = OPERATIONS[type(request)].handler(shown, replace(command, request=request), engine)
+        visible = readable_view(view, command.access)
+        request = resolve_alias(visible, command)
+        work = OPERATIONS[type(request)].handler(visible, replace(command, request=request), engine)
         assert isinstance(work, Generator)
         decision: Decision[Any] = yield from work
     except UnansweredError as open_:
@@ -104,10 +104,10 @@ def _refuse_unless_publisher(view: View, command: Command[Any], request: Request
     """Raise `Forbidden` for who may not add a version: `bump` where the subject exists, else `create`."""
     access, operation = command.access, OPERATIONS[type(request)]
     assert access is not None
-    for one in operation.permissions(request):
-        if one.kind is PUBLISHED:
-            wanted: Permission = "create" if view.get(SUBJECT, one.name) is None else "bump"
-            refuse_unless_met(access, command.principal, (replace(one, permissions=(wanted,)),), operation.name)
+    for permission in operation.permissions(request):
+        if permission.kind is PUBLISHED:
+            needed: Permission = "create" if view.get(SUBJECT, permission.name) is None else "bump"
+            refuse_unless_met(access, command.principal, (replace(permission, permissions=(needed,)),), operation.name)
 
 
 def _without_hidden_users(refusal: Refusal, view: View, access: Access | None) -> Refusal:

@@ -14,12 +14,12 @@ FINDING_FORM = "{errorType:'{rule}', description:'{sentence}', additionalInfo:'{
 _PLACEHOLDER = re.compile(r"\{(rule|sentence|detail|path|remedy|writer|reader)\}")
 
 
-def shorten_text(text: str, most: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
     """Return a text of at most so many characters; a longer one ends with how many it had."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
     ending = f"… ({len(text)} characters)"
-    return f"{text[: most - len(ending)]}{ending}"
+    return f"{text[: limit - len(ending)]}{ending}"
 
 
 @dataclass(frozen=True, slots=True)

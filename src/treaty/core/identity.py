@@ -31,8 +31,10 @@ def guid(
     state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     if opaque:
         state.update(b"\0" + opaque.encode("utf-8", "surrogatepass"))
-    for one in references:
-        state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
+    for reference in references:
+        state.update(
+            reference.name.encode() + reference.subject.encode() + reference.version.to_bytes(4, "big", signed=True)
+        )
     for path, file in imports:
         state.update(b"\0" + path.encode("utf-8", "surrogatepass") + b"\0" + file.encode("utf-8", "surrogatepass"))
     if metadata is not None or rules is not None:
@@ -68,25 +70,25 @@ def has_same_extras(sent: Extras, stored: Extras, number: int) -> bool:
     is that version's number. Without a number versions with and without the property are meant, so long as all else is equal
     (Confluent's ``canLookup``).
     """
-    (metadata, rules), (there, other_rules) = sent, stored
+    (metadata, rules), (other_metadata, other_rules) = sent, stored
     if (metadata, rules) == stored:
         return True
-    if [*_rules(rules)] != [*_rules(other_rules)] or [*_without_number(metadata)] != [*_without_number(there)]:
+    if [*_rules(rules)] != [*_rules(other_rules)] or [*_without_number(metadata)] != [*_without_number(other_metadata)]:
         return False
-    text, other_text = (None if one is None else one.get(VERSION_PROPERTY) for one in (metadata, there))
-    wanted, has = _number_in(text), _number_in(other_text)
-    if wanted is not None and has is None:
-        return other_text is None and wanted == number
-    if wanted is None and has is not None:
+    text, other_text = (None if one is None else one.get(VERSION_PROPERTY) for one in (metadata, other_metadata))
+    sent_number, has = _number_in(text), _number_in(other_text)
+    if sent_number is not None and has is None:
+        return other_text is None and sent_number == number
+    if sent_number is None and has is not None:
         return text is None
-    return text == other_text and (metadata is None) == (there is None)
+    return text == other_text and (metadata is None) == (other_metadata is None)
 
 
 def _without_number(metadata: Metadata | None) -> Iterator[bytes]:
     """The parts of metadata without the version property; none for metadata that say nothing else."""
     if metadata is not None:
-        kept = tuple(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY)
-        metadata = replace(metadata, properties=kept)
+        properties = tuple(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY)
+        metadata = replace(metadata, properties=properties)
     return _metadata(None if metadata == Metadata() else metadata)
 
 

@@ -42,9 +42,9 @@ class SchemaVer:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``1-0-2``. Raises `IgluKeyError`."""
-        found = _VERSION.fullmatch(text) if len(text) <= NAME_LENGTH else None
-        numbers = [int(part[:11]) for part in found.groups()] if found else []
-        if found is None or max(numbers) > _HIGHEST:
+        match = _VERSION.fullmatch(text) if len(text) <= NAME_LENGTH else None
+        numbers = [int(part[:11]) for part in match.groups()] if match else []
+        if match is None or max(numbers) > _HIGHEST:
             allowed = f"MODEL-REVISION-ADDITION such as 1-0-2: no leading zeros, MODEL from 1, at most {_HIGHEST}"
             raise _bad_version(text, allowed)
         return cls(*numbers)
@@ -76,11 +76,11 @@ class IgluKey:
         return cls._parse(path, path)
 
     @classmethod
-    def _parse(cls, path: str, shown: str) -> Self:
-        found = _PATH.fullmatch(path) if len(path) <= NAME_LENGTH else None
-        if found is None:
-            raise _bad_uri(shown)
-        return cls(found["vendor"], found["name"], found["format"], SchemaVer.parse(found["version"]))
+    def _parse(cls, path: str, original: str) -> Self:
+        match = _PATH.fullmatch(path) if len(path) <= NAME_LENGTH else None
+        if match is None:
+            raise _bad_uri(original)
+        return cls(match["vendor"], match["name"], match["format"], SchemaVer.parse(match["version"]))
 
     @property
     def path(self) -> str:
@@ -110,14 +110,14 @@ class SchemaCriterion:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``iglu:com.acme/click/jsonschema/1-*-*``. Raises `IgluKeyError`."""
-        found = _PATH.fullmatch(text.removeprefix("iglu:")) if len(text) <= NAME_LENGTH else None
-        if found is None or not text.startswith("iglu:"):
+        match = _PATH.fullmatch(text.removeprefix("iglu:")) if len(text) <= NAME_LENGTH else None
+        if match is None or not text.startswith("iglu:"):
             raise _bad_uri(text)
-        parts = _PATTERN.fullmatch(found["version"])
+        parts = _PATTERN.fullmatch(match["version"])
         numbers = [None if part == "*" else int(part[:11]) for part in parts.groups()] if parts else []
         if parts is None or max((number or 0) for number in numbers) > _HIGHEST:
-            raise _bad_version(found["version"], "MODEL-REVISION-ADDITION, * for any, MODEL from 1, such as 1-*-*")
-        return cls(found["vendor"], found["name"], found["format"], *numbers)
+            raise _bad_version(match["version"], "MODEL-REVISION-ADDITION, * for any, MODEL from 1, such as 1-*-*")
+        return cls(match["vendor"], match["name"], match["format"], *numbers)
 
     def matches(self, key: IgluKey) -> bool:
         """Whether a schema is one of the pattern."""
@@ -131,10 +131,10 @@ class SchemaCriterion:
         return path == f"{self.vendor}/{self.name}/{self.format}" and self._fits(version)
 
     def _fits(self, version: str) -> bool:
-        found = _PARTIAL.fullmatch(version)
-        wanted = (self.model, self.revision, self.addition)
-        return found is not None and all(
-            want is None or part == "?" or int(part) == want for want, part in zip(wanted, found.groups(), strict=True)
+        match = _PARTIAL.fullmatch(version)
+        parts = (self.model, self.revision, self.addition)
+        return match is not None and all(
+            want is None or part == "?" or int(part) == want for want, part in zip(parts, match.groups(), strict=True)
         )
 
     def __str__(self) -> str:

@@ -93,11 +93,11 @@ def _generation(
     view: View, table: t.AnyTable, key: Key, subject: Subject, generation: int
 ) -> Iterator[InvariantViolation]:
     """Return whether subject and generation of a row exist."""
-    there = view.get(t.SUBJECT, subject)
-    if there is None:
+    row = view.get(t.SUBJECT, subject)
+    if row is None:
         yield InvariantViolation("SUBJECT_MISSING", table.name, key, "its subject has no row")
-    elif there.generation != generation:
-        message = f"it is of generation {generation}, its subject of {there.generation}"
+    elif row.generation != generation:
+        message = f"it is of generation {generation}, its subject of {row.generation}"
         yield InvariantViolation("GENERATION_WRONG", table.name, key, message)
 
 
@@ -114,16 +114,19 @@ def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantVi
     if not is_used(view, key):
         yield wrong("SCHEMA_UNUSED", "no version has it")
     sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
-    told = guid(value.text, sent, value.metadata, value.rules, imports=value.imports)
+    expected = guid(value.text, sent, value.metadata, value.rules, imports=value.imports)
     opaque = guid(value.text, sent, value.metadata, value.rules, value.format, imports=value.imports)
-    if value.guid not in {told, opaque} and (
+    if value.guid not in {expected, opaque} and (
         value.metadata is None or not value.metadata.sealed
     ):  # a guid covers plain values
-        yield wrong("GUID_WRONG", f"its content has the guid {told}, not {value.guid}")
-    for one in value.references:
-        target = Subject(key.context, "").sibling(one.subject)
-        if view.get(t.SCHEMA, t.SchemaKey(target.context, one.schema_id)) is None:
-            yield wrong("REFERENCE_DANGLING", f"{one.name}: {target} version {one.version} (id {one.schema_id})")
+        yield wrong("GUID_WRONG", f"its content has the guid {expected}, not {value.guid}")
+    for reference in value.references:
+        target = Subject(key.context, "").sibling(reference.subject)
+        if view.get(t.SCHEMA, t.SchemaKey(target.context, reference.schema_id)) is None:
+            yield wrong(
+                "REFERENCE_DANGLING",
+                f"{reference.name}: {target} version {reference.version} (id {reference.schema_id})",
+            )
 
 
 def _content(view: View, key: t.ContentKey, value: Content) -> Iterator[InvariantViolation]:
@@ -212,10 +215,10 @@ def _association(view: View, key: association_table.AssociationKey, value: Assoc
 def _config(_view: View, key: t.ScopeKey, value: ConfigValue) -> Iterator[InvariantViolation]:
     if value.level is None:
         return
-    for name, one in (("backward", value.level.backward), ("forward", value.level.forward)):
-        if one.kind not in RANGES:
-            yield InvariantViolation("RANGE_UNKNOWN", t.CONFIG.name, key, f"its {name} range is {one.kind!r}")
-        if one.kind == "till" and key.scope != "subject":
+    for name, range_ in (("backward", value.level.backward), ("forward", value.level.forward)):
+        if range_.kind not in RANGES:
+            yield InvariantViolation("RANGE_UNKNOWN", t.CONFIG.name, key, f"its {name} range is {range_.kind!r}")
+        if range_.kind == "till" and key.scope != "subject":
             yield InvariantViolation(
                 "RANGE_TILL", t.CONFIG.name, key, f"its {name} range begins at a version, and it is of no subject"
             )
@@ -249,12 +252,13 @@ def _source(view: View, key: SourceKey, value: Source) -> Iterator[InvariantViol
     if key_of_name(value.name) != key.name:
         yield wrong("SOURCE_KEY", f"its name is {value.name}")
     for read in reads_of(value):
-        there = view.get(SOURCE, source_key(read.source))
-        if there is None:
+        source = view.get(SOURCE, source_key(read.source))
+        if source is None:
             yield wrong("READ_MISSING", f"it reads {read.source}, which is not there")
-        elif there.generation != read.generation:
+        elif source.generation != read.generation:
             yield wrong(
-                "READ_GENERATION", f"it reads generation {read.generation} of {there.name}, which is {there.generation}"
+                "READ_GENERATION",
+                f"it reads generation {read.generation} of {source.name}, which is {source.generation}",
             )
     for pin in pins_of(value):
         if not is_kept(view, pin):

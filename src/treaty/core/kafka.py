@@ -44,7 +44,7 @@ def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tupl
 
     Later settings replace earlier ones. Brokers in settings are used if `text` has none. Raises `KafkaSettingsError`.
     """
-    found = dict(settings)
+    properties = dict(settings)
     rest = text.removeprefix(SCHEME)
     servers, _, topic = rest.partition("/")
     if "@" in servers:
@@ -53,13 +53,13 @@ def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tupl
         )
     if "?" in topic or "/" in topic.rstrip("/"):
         raise KafkaSettingsError(f"'{SCHEME}{rest}' is no topic's URL; expected {SCHEME}host:port[,host:port]/topic")
-    named = found.pop(SERVERS, "")
+    named = properties.pop(SERVERS, "")
     names = ",".join(_server(one.strip()) for one in (servers or named).split(",") if one.strip())
     if not names:
         raise KafkaSettingsError(
             f"no Kafka broker is named; expected {SCHEME}host:port/topic, or {SERVERS} as a setting"
         )
-    return KafkaCluster(names, tuple(sorted(found.items()))), topic.rstrip("/")
+    return KafkaCluster(names, tuple(sorted(properties.items()))), topic.rstrip("/")
 
 
 def _server(text: str) -> str:
@@ -78,10 +78,10 @@ def read_properties(text: str, where: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(text.replace("\\\n", "").split("\n"), 1):
         bare = line.strip()
         if bare and not bare.startswith(("#", "!")):
-            found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", bare)
-            if found is None:
+            match = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", bare)
+            if match is None:
                 raise KafkaSettingsError(f"{where}:{number}: not a setting; expected name=value")
-            yield from translate_setting(found[1], found[2], f"{where}:{number}")
+            yield from translate_setting(match[1], match[2], f"{where}:{number}")
 
 
 def translate_setting(name: str, value: str, where: str) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,8 @@ NAMED_OPERATIONS: Mapping[str, Operation[Any, Any]] = {one.name: one for one in 
 
 def operation_name(request: object) -> str:
     """Return the name of a request's operation; for an unknown one, which is refused, the name of its class."""
-    known = OPERATIONS.get(type(request))
-    return type(request).__name__ if known is None else known.name
+    operation = OPERATIONS.get(type(request))
+    return type(request).__name__ if operation is None else operation.name
 
 
 def is_command(request: Request[Any]) -> bool:

@@ -81,11 +81,11 @@ def _settled_rows(view: View, decision: Decision[Any], sequence: int) -> Iterato
     The sequence of the commit and the digest of the request stay: by them a node knows its commands, and a repetition.
     """
     for key, answer in dict(decision.settles).items():
-        there = view.get(OUTCOME, key)
-        if there is not None and there.sequence > sequence - OUTCOMES:
+        outcome = view.get(OUTCOME, key)
+        if outcome is not None and outcome.sequence > sequence - OUTCOMES:
             kind, facts = _members(answer)
-            request = (pair for pair in there.members if pair[0] == "request")
-            yield make_row(OUTCOME, key, replace(there, kind=kind, members=tuple(sorted((*facts, *request)))))
+            request = (pair for pair in outcome.members if pair[0] == "request")
+            yield make_row(OUTCOME, key, replace(outcome, kind=kind, members=tuple(sorted((*facts, *request)))))
 
 
 def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
@@ -190,11 +190,11 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
         return bare
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
-    there = replace(
+    described = replace(
         describe_version(view, (key, value), names=True), deleted=bare.deleted, warnings=bare.warnings
     )  # as it was told then, whatever came after
-    same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
-    return there if same else bare
+    same = (described.number, described.schema_id, described.guid) == (bare.number, bare.schema_id, bare.guid)
+    return described if same else bare
 
 
 def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
@@ -204,11 +204,11 @@ def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
     return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
 
-def _bare(one: answers.VersionFound) -> answers.VersionFound:
+def _bare(version: answers.VersionFound) -> answers.VersionFound:
     """Return the stored form of a version: its names, without text."""
     return answers.VersionFound(
-        one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="", deleted=one.deleted,
-        warnings=one.warnings,
+        version.subject, version.number, version.ordinal, version.schema_id, version.guid, format="", text="", deleted=version.deleted,
+        warnings=version.warnings,
     )  # fmt: skip
 
 
@@ -226,15 +226,15 @@ def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answe
 
 
 def _result(
-    one: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
+    result: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
 ) -> AssociationResult:
-    if one.refused is None:
-        return AssociationResult(_change_versions(one.done, change))
-    reason = replace(one.refused.reason, details=())
-    return AssociationResult(refused=EntryRefusal(one.refused.kind, reason))
+    if result.refused is None:
+        return AssociationResult(_change_versions(result.done, change))
+    reason = replace(result.refused.reason, details=())
+    return AssociationResult(refused=EntryRefusal(result.refused.kind, reason))
 
 
 def _change_bound(
-    one: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]
+    association: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]
 ) -> AssociatedSubject:
-    return one if one.schema is None else replace(one, schema=change(one.schema))
+    return association if association.schema is None else replace(association, schema=change(association.schema))

@@ -58,23 +58,23 @@ class Reason:
         if sum(map(len, self.details)) > FINDINGS_CHARACTERS:
             object.__setattr__(self, "details", _keep_first(self.details))
 
-    def _shorten(self, name: str, most: int) -> None:
+    def _shorten(self, name: str, limit: int) -> None:
         text = getattr(self, name)
-        if len(text) > most:
-            object.__setattr__(self, name, shorten_text(text, most))
+        if len(text) > limit:
+            object.__setattr__(self, name, shorten_text(text, limit))
 
 
 def _keep_first(details: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first details, as many as have FINDINGS_CHARACTERS together."""
-    kept: list[str] = []
+    shortened: list[str] = []
     left = FINDINGS_CHARACTERS
-    for one in details:
-        text = shorten_text(one, ERROR_CHARACTERS)
+    for detail in details:
+        text = shorten_text(detail, ERROR_CHARACTERS)
         left -= len(text)
         if left < 0:
             break
-        kept.append(text)
-    return tuple(kept)
+        shortened.append(text)
+    return tuple(shortened)
 
 
 class Refusal(RegistryError):

@@ -50,13 +50,13 @@ def refuse_bad_call(call: CallOptions) -> None:
         raise Invalid.of("CONSISTENCY", message, new=call.consistency[:100], allowed=", ".join(CONSISTENCIES))
     word = call.command_id
     if len(word) > COMMAND_ID or not _is_word(word):
-        shown, allowed = word[:COMMAND_ID], f"at most {COMMAND_ID} printable characters of ASCII"
-        raise Invalid.of("COMMAND_ID", f"{shown!r} is no command id", new=shown, allowed=allowed)
+        cut, allowed = word[:COMMAND_ID], f"at most {COMMAND_ID} printable characters of ASCII"
+        raise Invalid.of("COMMAND_ID", f"{cut!r} is no command id", new=cut, allowed=allowed)
     if call.after is not None:
         text = str(call.after)
         if not _is_word(text) or PositionToken.parse(text) != call.after:
-            shown = text[:100]
-            raise Invalid.of("TOKEN", f"{shown!r} is no token", new=shown, allowed="a token that a registry gave")
+            cut = text[:100]
+            raise Invalid.of("TOKEN", f"{cut!r} is no token", new=cut, allowed="a token that a registry gave")
 
 
 def _is_word(text: str) -> bool:

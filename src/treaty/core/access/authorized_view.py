@@ -141,10 +141,10 @@ class AuthorizedView:
         at = WALKED.get(order)
         if at is None:
             return iter(())
-        shown = (key for key in keys if self._shows(key, at))
+        visible_keys = (key for key in keys if self._shows(key, at))
         if order is t.CONFIG and self._hiding:
-            return (key for key in shown if self.get(t.CONFIG, key) is not None)
-        return shown
+            return (key for key in visible_keys if self.get(t.CONFIG, key) is not None)
+        return visible_keys
 
     def _shows(self, key: Key, at: int) -> bool:
         if at == 1 and key[0] in {"context", "everywhere"}:

@@ -120,17 +120,17 @@ Required = tuple[RequiredPermission[Any], ...]
 
 def refuse_unless_met(access: Access, principal: str, required: Sequence[RequiredPermission[Any]], name: str) -> None:
     """Raise `Forbidden` for the first missing permission of the operation."""
-    for one in required:
-        if not one.is_met(access):
-            wanted = " or ".join(one.permissions)
+    for requirement in required:
+        if not requirement.is_met(access):
+            alternatives = " or ".join(requirement.permissions)
             raise Forbidden.of(
                 "RIGHTS",
-                f"{principal} is not allowed to do this: it needs the permission {wanted} on "
-                f"{one.kind.describe(one.name)}",
-                path=one.path,
-                subject=one.kind.subject_of(one.name),
+                f"{principal} is not allowed to do this: it needs the permission {alternatives} on "
+                f"{requirement.kind.describe(requirement.name)}",
+                path=requirement.path,
+                subject=requirement.kind.subject_of(requirement.name),
                 new=name,
-                allowed=f"a rule that gives {wanted}{one.kind.describe_rule(one.name)}",
+                allowed=f"a rule that gives {alternatives}{requirement.kind.describe_rule(requirement.name)}",
             )
 
 
@@ -248,8 +248,8 @@ def of_register(request: q.Register) -> Required:
     chosen = _chooses_policy(request.create_with.origin, request.create_with.policy)
     paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
     config = tuple(on_subject("config", request.subject, path) for path in paths)
-    given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
-    importing = tuple(on_context("mode", request.subject.context, path) for path in given)
+    import_paths = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
+    importing = tuple(on_context("mode", request.subject.context, path) for path in import_paths)
     return (of_published(request.subject), *config, *importing, *_references(request.subject, request.draft))
 
 
@@ -331,11 +331,11 @@ def of_make_context(request: q.MakeContext) -> Required:
 def of_set_config(request: q.SetConfig) -> Required:
     """Require changing the config at the target of an alias too, because an alias redirects requests of others."""
     alias = request.change.alias
-    here = of_scope("config")(request)
+    on_scope = of_scope("config")(request)
     if not alias:
-        return here
+        return on_scope
     target = Subject(request.scope.context, request.scope.name or "").sibling(alias)
-    return (*here, on_subject("config", target, "/alias"))
+    return (*on_scope, on_subject("config", target, "/alias"))
 
 
 def of_set_mode(request: q.SetMode) -> Required:
@@ -346,16 +346,16 @@ def of_set_mode(request: q.SetMode) -> Required:
 
 def of_associate(request: t.Associate) -> Required:
     """Require a permission on the topic too, because its clients use the schemas of the subject."""
-    found: list[RequiredPermission[Any]] = []
+    required: list[RequiredPermission[Any]] = []
     for wish in request.wishes:
         subject = t.subject_for(request.resource, wish)
-        found.append(on_subject("register", subject))
-        found.append(on_topic("register", request.resource, wish.kind, "/resourceName"))
+        required.append(on_subject("register", subject))
+        required.append(on_topic("register", request.resource, wish.kind, "/resourceName"))
         if wish.given is not None:
-            found.append(on_context("mode", subject.context, "/treaty/guid"))
+            required.append(on_context("mode", subject.context, "/treaty/guid"))
         if wish.schema is not None:
-            found.extend(of_register(replace(wish.schema, subject=subject)))
-    return tuple(dict.fromkeys(found)) or (on_anything("register"),)
+            required.extend(of_register(replace(wish.schema, subject=subject)))
+    return tuple(dict.fromkeys(required)) or (on_anything("register"),)
 
 
 def of_list_associations(request: t.ListAssociations) -> Required:

@@ -44,8 +44,8 @@ def may_read(view: View, access: Access | None, subject: Subject) -> bool:
 
 def is_private(view: View, subject: Subject) -> bool:
     """Return whether a subject is private."""
-    there = view.get(t.SUBJECT, subject)
-    return there is not None and there.private
+    row = view.get(t.SUBJECT, subject)
+    return row is not None and row.private
 
 
 def hides_subjects(view: View, access: Access) -> bool:
@@ -76,8 +76,8 @@ def shown_value(view: View, access: Access, table: Table[K, V], key: K) -> V | N
     if not hidden:
         return value
     nothing: dict[str, Any] = dict.fromkeys(hidden)
-    shown = replace(cast("ConfigValue", value), **nothing)
-    return None if shown == _UNSET else cast("V", shown)
+    visible_value = replace(cast("ConfigValue", value), **nothing)
+    return None if visible_value == _UNSET else cast("V", visible_value)
 
 
 class PublicView:
@@ -182,8 +182,8 @@ def keep_hidden_aliases(view: PublicView, rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         hidden = view.hidden_aliases(row.key) if row.table == t.CONFIG.name else {}
         value = cast("ConfigValue | None", row.value) or _UNSET
-        kept = {one: name for one, name in hidden.items() if getattr(value, one) is None}
-        yield make_row(t.CONFIG, cast("t.ScopeKey", row.key), replace(value, **kept)) if kept else row
+        restored = {one: name for one, name in hidden.items() if getattr(value, one) is None}
+        yield make_row(t.CONFIG, cast("t.ScopeKey", row.key), replace(value, **restored)) if restored else row
 
 
 def touches_private(view: View, subject: Subject | None, rows: Iterable[Row]) -> bool:

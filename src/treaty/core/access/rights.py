@@ -182,13 +182,13 @@ class Rights:
 
     def access(self, principal: str, groups: tuple[str, ...] = ()) -> Access:
         """Return the access of a principal, with the groups that the authentication returned."""
-        found = self.known.get((principal, groups))
-        if found is None:
+        access = self.known.get((principal, groups))
+        if access is None:
             if len(self.known) >= CREDENTIALS_KNOWN:
                 self.known.clear()
                 self.classes.clear()
-            found = self.known[principal, groups] = self._access(principal, groups)
-        return found
+            access = self.known[principal, groups] = self._access(principal, groups)
+        return access
 
     def list_names(self, principal: str, groups: tuple[str, ...]) -> frozenset[str]:
         """Return the names by which rules match a principal: its own, its groups, and those of everybody."""

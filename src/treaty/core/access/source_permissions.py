@@ -74,7 +74,7 @@ def of_create_source(request: m.CreateSource) -> Required:
         ]
     elif defined.place:
         topic = [on_path("register", defined.place, "/definition/place")]
-    found = (
+    required = (
         on_source("register", defined.name, "/definition/name"),
         *bad,
         *topic,
@@ -82,7 +82,7 @@ def of_create_source(request: m.CreateSource) -> Required:
         *(on_source("query", read.source, "/definition/query/reads") for read in reads),
         *_on_pins(pins),
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(required))
 
 
 def of_request_plan(request: p.RequestPlan) -> Required:

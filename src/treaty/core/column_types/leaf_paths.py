@@ -31,9 +31,9 @@ def parse_path(text: str) -> LeafPath:
     """Return the names of a path. Raises `ColumnTypeError` for a text that is none."""
     names: list[str] = []
     at = 0
-    while found := _PART.match(text, at):
-        names.append(found[1].replace("``", "`") if found[1] is not None else found[2])
-        at = found.end()
+    while match := _PART.match(text, at):
+        names.append(match[1].replace("``", "`") if match[1] is not None else match[2])
+        at = match.end()
         if at == len(text):
             return tuple(names)
         if text[at] != ".":
@@ -53,8 +53,8 @@ def lower_path(path: Sequence[str]) -> LeafPath:
 
 def is_touched(read: Sequence[str], changed: Sequence[str]) -> bool:
     """Return whether a change of one place concerns who reads the other: it is the same place, or one lies inside the other."""
-    one, other = lower_path(read), lower_path(changed)
-    return one[: len(other)] == other[: len(one)]
+    read_path, other = lower_path(read), lower_path(changed)
+    return read_path[: len(other)] == other[: len(read_path)]
 
 
 def list_leaves(columns: SqlColumns) -> Iterator[tuple[LeafPath, SqlType]]:
@@ -69,9 +69,9 @@ def find_lost_leaf(old: SqlColumns, new: SqlColumns, reads: Iterable[str]) -> Le
     `reads` are paths: that of a place with parts reads all of them. Comments, NOT NULL and the order of columns don't count.
     An array does not become a map, or a struct, that has the same paths. Raises `ColumnTypeError` for a path that is none.
     """
-    there = {_shape(path, kinds): kind for path, kinds, kind in _list_kinds(new)}
+    kinds_by_shape = {_shape(path, kinds): kind for path, kinds, kind in _list_kinds(new)}
     for path, kinds, kind in list_read_leaves(old, reads):
-        if there.get(_shape(path, kinds)) != kind:
+        if kinds_by_shape.get(_shape(path, kinds)) != kind:
             return path
     return None
 
@@ -81,8 +81,8 @@ def list_read_leaves(columns: SqlColumns, reads: Iterable[str]) -> Iterator[tupl
 
     `reads` are paths as in `find_lost_leaf`. Raises `ColumnTypeError` for a path that is none.
     """
-    wanted = [parse_path(one) for one in reads]
-    return (leaf for leaf in _list_kinds(columns) if any(is_touched(read, leaf[0]) for read in wanted))
+    read_paths = [parse_path(one) for one in reads]
+    return (leaf for leaf in _list_kinds(columns) if any(is_touched(read, leaf[0]) for read in read_paths))
 
 
 def _list_kinds(columns: SqlColumns) -> Iterator[tuple[LeafPath, tuple[str, ...], SqlType]]:

@@ -68,13 +68,13 @@ class TypeReader:
         return ColumnTypeError(code, message, token.start, token.end, expected=expected, hint=hint)
 
     def _take(self, sign: str) -> bool:
-        taken = self.token.kind == "sign" and self.token.text == sign
-        self.at += taken
-        return taken
+        is_next = self.token.kind == "sign" and self.token.text == sign
+        self.at += is_next
+        return is_next
 
-    def _need(self, sign: str, *others: str) -> None:
+    def _need(self, sign: str, *alternatives: str) -> None:
         if not self._take(sign):
-            quoted = tuple(f"'{one}'" for one in (sign, *others))
+            quoted = tuple(f"'{one}'" for one in (sign, *alternatives))
             raise self.refuse(f"{self.token.label} stands where {' or '.join(quoted)} is expected", *quoted)
 
     def read_type(self, depth: int = 1) -> SqlType:

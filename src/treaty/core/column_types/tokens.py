@@ -56,19 +56,19 @@ def split_tokens(text: str) -> list[SqlToken]:
     at, length = 0, len(text)
     match = _TOKEN.match
     while at < length:
-        found = match(text, at)
-        assert found is not None
-        kind, end = found.lastgroup or "", found.end()
+        token = match(text, at)
+        assert token is not None
+        kind, end = token.lastgroup or "", token.end()
         if kind == "comment":
             end = _comment_end(text, end)
             if end < 0:
                 tokens.append(SqlToken("open", text[at:], at, length))
                 break
-        elif kind == "sign" and found[0] in "'\"`":
+        elif kind == "sign" and token[0] in "'\"`":
             tokens.append(SqlToken("open", text[at:], at, length))
             break
         elif kind != "skip":
-            tokens.append(SqlToken(kind, found[0], at, end))
+            tokens.append(SqlToken(kind, token[0], at, end))
         at = end
     tokens.append(SqlToken("end", "", length, length))
     return tokens
@@ -77,10 +77,10 @@ def split_tokens(text: str) -> list[SqlToken]:
 def _comment_end(text: str, at: int) -> int:
     """The offset after a comment whose opening is read, or -1."""
     depth = 1
-    for found in _COMMENT_ENDS.finditer(text, at):
-        depth += 1 if found[0] == "/*" else -1
+    for match in _COMMENT_ENDS.finditer(text, at):
+        depth += 1 if match[0] == "/*" else -1
         if not depth:
-            return found.end()
+            return match.end()
     return -1
 
 
@@ -98,14 +98,14 @@ def read_text(token: SqlToken) -> str:
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\u" in inner.lower() else value
 
 
-def _unescape(found: re.Match[str], quote: str) -> str:
-    if not found[0].startswith("\\"):
-        return quote if found[0][0] == quote else found[0]
-    code = found[1] or found[2]
+def _unescape(match: re.Match[str], quote: str) -> str:
+    if not match[0].startswith("\\"):
+        return quote if match[0][0] == quote else match[0]
+    code = match[1] or match[2]
     if code:
         number = int(code, 16)
-        return chr(number) if number <= 0x10FFFF else found[0]
-    return chr(int(found[3], 8)) if found[3] else _ESCAPED.get(found[4], found[4])
+        return chr(number) if number <= 0x10FFFF else match[0]
+    return chr(int(match[3], 8)) if match[3] else _ESCAPED.get(match[4], match[4])
 
 
 def read_quoted(token: SqlToken) -> str:

@@ -27,11 +27,11 @@ def register_any(view: View, command: Command[Register], engine: SchemaEngine) -
         return register(view, command, engine)
     first: Refusal | None = None
     for format_ in _formats(view, request):
-        one = replace(request, draft=replace(request.draft, format=format_))
+        attempt = replace(request, draft=replace(request.draft, format=format_))
         try:
-            return register(view, replace(command, request=one), engine)
-        except InvalidSchema as wrong:
-            first = first or wrong
+            return register(view, replace(command, request=attempt), engine)
+        except InvalidSchema as error:
+            first = first or error
         except (FormatNotAllowed, NotPermitted) as refused:
             if first is None or refused.reason.rule == "MODE":
                 raise
@@ -45,8 +45,8 @@ def _formats(view: View, request: Register) -> tuple[str, ...]:
 
     That is the one which the subject names, or the only one that versions of a subject of another dialect ever had.
     """
-    there = view.get(SUBJECT, request.subject)
-    home = there or request.create_with
+    row = view.get(SUBJECT, request.subject)
+    home = row or request.create_with
     named = dict(home.properties).get(FORMAT)
     if named is not None:
         return EITHER if named == ANY_FORMAT else (named,)

@@ -41,13 +41,15 @@ def add_api_keys(view: View, command: Command[AddApiKeys], engine: SchemaEngine)
             allowed=f"1 to {limits.API_KEYS_AT_ONCE}",
         )
     rows: list[Row] = []
-    found: list[ApiKeyFound] = []
+    described: list[ApiKeyFound] = []
     for new in sorted(request.keys, key=lambda one: one.digest):
         _refuse_bad_key(new)
         key = ApiKeyDigest(new.digest)
-        there = view.get(API_KEY, key)
-        value = there or ApiKey(request.vendor, new.action, command.time, command.principal)
-        if (value.vendor, value.action) != (request.vendor, new.action) or new.digest in {one.digest for one in found}:
+        stored = view.get(API_KEY, key)
+        value = stored or ApiKey(request.vendor, new.action, command.time, command.principal)
+        if (value.vendor, value.action) != (request.vendor, new.action) or new.digest in {
+            one.digest for one in described
+        }:
             raise NameTaken.of(
                 "API_KEY_TAKEN",
                 f"Key {new.digest[:16]} is there already, and may do something else",
@@ -55,21 +57,21 @@ def add_api_keys(view: View, command: Command[AddApiKeys], engine: SchemaEngine)
                 new=new.action,
                 allowed="a new key",
             )
-        if there is None:
+        if stored is None:
             rows.append(make_row(API_KEY, key, value))
-        found.append(_describe(key, value))
+        described.append(_describe(key, value))
     if rows and sum(1 for _ in islice(view.keys(API_KEY), limits.API_KEYS)) + len(rows) > limits.API_KEYS:
         raise TooLarge.of("API_KEYS", "The registry has very many keys", allowed=f"at most {limits.API_KEYS}")
-    return Decision(tuple(rows), ApiKeys(tuple(found)))
+    return Decision(tuple(rows), ApiKeys(tuple(described)))
 
 
 def remove_api_key(view: View, command: Command[RemoveApiKey], engine: SchemaEngine) -> Decision[ApiKeyRemoved]:
     """Remove a key; who does not administer its vendor is refused."""
     key = ApiKeyDigest(command.request.digest)
-    there = view.get(API_KEY, key)
-    if there is None:
+    stored = view.get(API_KEY, key)
+    if stored is None:
         return Decision((), ApiKeyRemoved(removed=False))
-    if not _administers(command.access, there):
+    if not _administers(command.access, stored):
         raise Forbidden.of(
             "RIGHTS",
             f"{command.principal} is not allowed to do this: it needs the permission admin on the vendor of the key",
@@ -85,14 +87,14 @@ def list_api_keys(view: View, command: Command[ListApiKeys], engine: SchemaEngin
     base = without_filter(view)[0] if isinstance(view, AuthorizedView) else view
     low = (request.digest,) if request.digest else (f"{request.after}\0",) if request.after else ()
     high = (f"{request.digest}\0",) if request.digest else ("g",)
-    found: list[ApiKeyFound] = []
+    page: list[ApiKeyFound] = []
     for key in base.walk(API_KEY, low, high):
         value = base.get(API_KEY, key)
         if value is not None and _administers(command.access, value):
-            found.append(_describe(key, value))
-        if len(found) >= limits.API_KEYS_PAGE:
+            page.append(_describe(key, value))
+        if len(page) >= limits.API_KEYS_PAGE:
             break
-    return Decision((), ApiKeys(tuple(found)))
+    return Decision((), ApiKeys(tuple(page)))
 
 
 def _describe(key: ApiKeyDigest, value: ApiKey) -> ApiKeyFound:

@@ -74,20 +74,20 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
     ]
     if not ties:
         raise not_found(resource_id)
-    for one in ties:
-        if one[1].frozen and not cascade:
-            raise frozen_association(one[1])
+    for association in ties:
+        if association[1].frozen and not cascade:
+            raise frozen_association(association[1])
     going = frozenset(subject_of(one[1].subject) for one in ties if cascade and one[1].lifecycle == "STRONG")
-    for one in ties:
-        _refuse_unfit(stage, one, going)
+    for association in ties:
+        _refuse_unfit(stage, association, going)
     stage.put(make_tombstone(ASSOCIATION, key) for key, _ in ties)
     for subject in sorted(going):
         stage.put(purge_subject(stage.view, subject))
 
 
-def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> None:
-    subject = subject_of(one[1].subject)
-    parted = on_topic("register", tied.resource_of(one), one[1].kind)
+def _refuse_unfit(stage: StagedView, association: Tied, going: frozenset[Subject]) -> None:
+    subject = subject_of(association[1].subject)
+    parted = on_topic("register", tied.resource_of(association), association[1].kind)
     _refuse_unless_allowed(stage, on_subject("register", subject), parted)
     if subject in going:
         _refuse_unless_allowed(stage, on_subject("delete", subject))
@@ -120,8 +120,8 @@ def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> 
             raise invalid_association("associationType", f"'{spec.kind[:100]}' is listed twice", spec.kind[:100])
         kinds.add(spec.kind)
     change = ResourceChange(request.resource, tuple(AssociationChange(op, spec) for spec in request.wishes))
-    done = _apply_change(stage, change, nameless=nameless)
-    return Decision(() if request.dry_run else stage.rows, done)
+    bound = _apply_change(stage, change, nameless=nameless)
+    return Decision(() if request.dry_run else stage.rows, bound)
 
 
 def change_associations(
@@ -143,13 +143,13 @@ def _try_change(stage: StagedView, change: ResourceChange) -> AssociationResult:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
             required = of_associate(Associate(change.resource, wishes))
             refuse_unless_met(command.access, command.principal, required, "associate")
-        done = _apply_change(entry, change, nameless=stage.rehearsal)
+        bound = _apply_change(entry, change, nameless=stage.rehearsal)
     except Refusal as no:
         if isinstance(no, Referenced) and command.access is not None:
             no = Referenced(replace(no.reason, old=""))  # who refers to it may be a secret
         return AssociationResult(refused=EntryRefusal.by(no))
     stage.put(entry.rows)
-    return AssociationResult(done)
+    return AssociationResult(bound)
 
 
 def _apply_change(stage: StagedView, change: ResourceChange, *, nameless: bool) -> ResourceBound:
@@ -157,13 +157,13 @@ def _apply_change(stage: StagedView, change: ResourceChange, *, nameless: bool) 
     resource = _find_known(stage.view, change.resource)
     _refuse_bad_count(len(change.operations))
     bound: dict[str, AssociatedSubject] = {}
-    for one in change.operations:
-        bound.pop(one.wish.kind, None)
-        _refuse_bad_kind(one.wish.kind)
-        if one.op == "DELETE":
-            part(stage, resource.id, resource.type, (one.wish.kind,), cascade=one.cascade)
+    for operation in change.operations:
+        bound.pop(operation.wish.kind, None)
+        _refuse_bad_kind(operation.wish.kind)
+        if operation.op == "DELETE":
+            part(stage, resource.id, resource.type, (operation.wish.kind,), cascade=operation.cascade)
         else:
-            bound[one.wish.kind] = _tie(stage, resource, one.wish, update=one.op == "UPSERT")
+            bound[operation.wish.kind] = _tie(stage, resource, operation.wish, update=operation.op == "UPSERT")
     return ResourceBound(resource, tuple(bound.values()))
 
 
@@ -172,9 +172,9 @@ def _apply_change(stage: StagedView, change: ResourceChange, *, nameless: bool) 
 
 def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
     """Raise `InvalidAssociation` for a resource that can't be; one that is not made yet (`nameless`) may lack its id."""
-    for member, given in (("resourceName", resource.name), ("resourceNamespace", resource.namespace)):
-        if not given or given == ANY or not given.isprintable() or len(given) > NAME_LENGTH:
-            raise invalid_association(member, "must be a name of printable characters, and not '-'", given[:100])
+    for member, text in (("resourceName", resource.name), ("resourceNamespace", resource.namespace)):
+        if not text or text == ANY or not text.isprintable() or len(text) > NAME_LENGTH:
+            raise invalid_association(member, "must be a name of printable characters, and not '-'", text[:100])
     if resource.type != TOPIC:
         raise invalid_association("resourceType", f"must be '{TOPIC}'", resource.type[:100])
     if (not resource.id and not nameless) or not resource.id.isprintable() or len(resource.id) > NAME_LENGTH:
@@ -186,10 +186,10 @@ def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
 def _find_known(view: View, resource: Resource) -> Resource:
     """Return the resource with its id; refuses one whose name or id is another's."""
     named = tied.of_name(view, resource.name, resource.namespace)
-    there = named[0][0].resource if named else resource.id
+    known_id = named[0][0].resource if named else resource.id
     if not resource.id:
-        return replace(resource, id=there)
-    if there != resource.id:
+        return replace(resource, id=known_id)
+    if known_id != resource.id:
         raise ResourceAssociated.of(
             "RESOURCE_ID",
             f"An association of type '{named[0][1].kind}' already exists for resource '{resource.name}'",
@@ -263,12 +263,12 @@ def _build_value(
     if spec.lifecycle not in {"", *LIFECYCLES}:
         raise invalid_association("lifecycle", f"must be one of {', '.join(LIFECYCLES)}", spec.lifecycle[:100])
     time = stage.command.time
-    given = _complete_import(stage, spec.given, subject) or ImportedAssociation(
+    imported = _complete_import(stage, spec.given, subject) or ImportedAssociation(
         _guid(stage, resource, spec.kind), time, time
     )
     start = Value(
-        str(subject), resource.name, resource.namespace, spec.kind, type=resource.type, guid=given.guid,
-        created=given.created, updated=given.updated,
+        str(subject), resource.name, resource.namespace, spec.kind, type=resource.type, guid=imported.guid,
+        created=imported.created, updated=imported.updated,
     ) if old is None else replace(old[1], subject=str(subject))  # fmt: skip
     frozen = start.frozen if spec.frozen is None else spec.frozen
     lifecycle = spec.lifecycle or ("STRONG" if old is None and frozen else start.lifecycle)
@@ -286,27 +286,27 @@ def _refuse_frozen_weak(lifecycle: str) -> None:
 
 
 def _complete_import(
-    stage: StagedView, given: ImportedAssociation | None, subject: Subject
+    stage: StagedView, imported: ImportedAssociation | None, subject: Subject
 ) -> ImportedAssociation | None:
     """What comes from elsewhere: only where ids may be given, and with an unused guid."""
-    if given is None:
+    if imported is None:
         return None
     mode = mode_in_force(stage.view, Scope(*subject))
     if mode not in IMPORTING:
-        raise invalid_association("guid", f"may be given in mode IMPORT only, not in {mode}", given.guid[:100])
+        raise invalid_association("guid", f"may be given in mode IMPORT only, not in {mode}", imported.guid[:100])
     try:
-        told = str(uuid.UUID(given.guid))
+        guid = str(uuid.UUID(imported.guid))
     except ValueError:
-        raise invalid_association("guid", "must be a UUID", given.guid[:100]) from None
-    if any(stage.view.find(ASSOCIATION_BY_GUID, (told,))):
-        raise invalid_association("guid", "belongs to another association", told)
-    return replace(given, guid=told)
+        raise invalid_association("guid", "must be a UUID", imported.guid[:100]) from None
+    if any(stage.view.find(ASSOCIATION_BY_GUID, (guid,))):
+        raise invalid_association("guid", "belongs to another association", guid)
+    return replace(imported, guid=guid)
 
 
 def _guid(stage: StagedView, resource: Resource, kind: str) -> str:
     """A guid that follows from the command, because handlers have no randomness."""
-    told = repr((stage.command.command_id, resource, kind))
-    return str(uuid.UUID(bytes=hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:16], version=4))
+    seed = repr((stage.command.command_id, resource, kind))
+    return str(uuid.UUID(bytes=hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()[:16], version=4))
 
 
 def _refuse_changed(old: Value, new: Value, spec: AssociationSpec, *, update: bool) -> None:
@@ -328,10 +328,10 @@ def _refuse_changed(old: Value, new: Value, spec: AssociationSpec, *, update: bo
 
 def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Value, *, fresh: bool) -> None:
     """A strong association stands alone, and weak ones are counted."""
-    others = [other for other in tied.of_subject(view, subject) if other != key]
-    if others and new.lifecycle == "STRONG":
+    neighbours = [other for other in tied.of_subject(view, subject) if other != key]
+    if neighbours and new.lifecycle == "STRONG":
         raise subject_associated(subject)
-    if others and tied.is_strong(view, subject):
+    if neighbours and tied.is_strong(view, subject):
         raise StronglyAssociated.of(
             "SUBJECT_STRONG",
             f"A strong association already exists for subject '{subject}'",
@@ -339,7 +339,7 @@ def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Valu
             new=new.lifecycle,
             allowed="another subject, or make that association WEAK first",
         )
-    if fresh and len(others) >= ASSOCIATIONS_PER_SUBJECT:
+    if fresh and len(neighbours) >= ASSOCIATIONS_PER_SUBJECT:
         raise TooManyAssociations.of(
             "ASSOCIATIONS_PER_SUBJECT",
             f"A maximum of {ASSOCIATIONS_PER_SUBJECT} associations already exist",

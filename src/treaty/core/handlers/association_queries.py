@@ -75,22 +75,22 @@ def is_strong(view: View, subject: Subject) -> bool:
 
 def refuse_strong_targets(view: View, parent: Subject, references: Iterable[StoredReference]) -> None:
     """Raise `NotPermitted` where a schema would refer to a subject that may go with its resource."""
-    for one in references:
-        target = parent.sibling(one.subject)
+    for reference in references:
+        target = parent.sibling(reference.subject)
         if is_strong(view, target):
             raise NotPermitted.of(
                 "REFERENCE_STRONG",
                 f"Subject '{target}' has a strong association and cannot be referenced",
-                path=f"/references/{one.name}",
+                path=f"/references/{reference.name}",
                 subject=str(parent),
-                new=f"{target} version {one.version}",
+                new=f"{target} version {reference.version}",
                 allowed="a subject without one, or make that association WEAK first",
             )
 
 
-def resource_of(one: Tied) -> Resource:
+def resource_of(association: Tied) -> Resource:
     """Return the resource of an association."""
-    key, value = one
+    key, value = association
     return Resource(value.resource, value.namespace, key.resource, value.type)
 
 
@@ -99,13 +99,13 @@ def describe_associations(view: View, subject: Subject) -> tuple[ResourceAssocia
     return tuple(describe_association(one) for one in _rows(view, of_subject(view, subject)))
 
 
-def describe_association(one: Tied) -> ResourceAssociation:
+def describe_association(association: Tied) -> ResourceAssociation:
     """Return the answer about an association."""
-    value = one[1]
+    value = association[1]
     return ResourceAssociation(
         subject=value.subject,
         guid=value.guid,
-        resource=resource_of(one),
+        resource=resource_of(association),
         kind=value.kind,
         lifecycle=value.lifecycle,
         frozen=value.frozen,
@@ -148,8 +148,8 @@ def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[A
     return (one for one in places if _matches_request(request, kind=one[2], lifecycle=one[5], type_=one[6]))
 
 
-def _is_wanted(request: ListAssociations, one: Value) -> bool:
-    return _matches_request(request, kind=one.kind, lifecycle=one.lifecycle, type_=one.type)
+def _is_wanted(request: ListAssociations, value: Value) -> bool:
+    return _matches_request(request, kind=value.kind, lifecycle=value.lifecycle, type_=value.type)
 
 
 def _matches_request(request: ListAssociations, *, kind: str, lifecycle: str, type_: str) -> bool:
@@ -160,8 +160,8 @@ def _matches_request(request: ListAssociations, *, kind: str, lifecycle: str, ty
     )
 
 
-def _order(one: Tied) -> tuple[str, ...]:
-    return (one[1].namespace, one[1].resource, one[1].kind, *subject_of(one[1].subject))
+def _order(association: Tied) -> tuple[str, ...]:
+    return (association[1].namespace, association[1].resource, association[1].kind, *subject_of(association[1].subject))
 
 
 def get_associations(
@@ -181,20 +181,20 @@ def _got(view: View, request: ListAssociations, *, schemas: bool) -> Association
 
 
 def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> ResourceBound:
-    asked = request.of.id if isinstance(request.of, OfId) else getattr(request.of, "name", "")
-    if isinstance(request.of, OfSubject) or not asked:
+    name = request.of.id if isinstance(request.of, OfId) else getattr(request.of, "name", "")
+    if isinstance(request.of, OfSubject) or not name:
         raise invalid_association("resourceId", "give the resource's id, or its name and namespace", "")
     ties = _find_associations(view, request)
     if not ties:
-        raise not_found(asked)
+        raise not_found(name)
     resources = sorted({resource_of(one) for one in ties}, key=lambda one: (one.namespace, one.name))
     if len(resources) > 1:
-        raise invalid_association("resourceNamespace", f"{len(resources)} resources fit, name one of them", asked)
+        raise invalid_association("resourceNamespace", f"{len(resources)} resources fit, name one of them", name)
     return ResourceBound(resources[0], tuple(_describe_bound(view, one, schema=schemas) for one in ties))
 
 
-def _describe_bound(view: View, one: Tied, *, schema: bool) -> AssociatedSubject:
-    value = one[1]
+def _describe_bound(view: View, association: Tied, *, schema: bool) -> AssociatedSubject:
+    value = association[1]
     live = visible_versions(view, subject_of(value.subject)) if schema else []
     latest = describe_version(view, live[-1]) if live else None
     return AssociatedSubject(value.subject, value.kind, value.lifecycle, value.frozen, latest)

@@ -4,7 +4,7 @@ from itertools import islice
 
 from treaty.core import limits
 from treaty.core.handlers.uses import is_needed
-from treaty.core.handlers.versions import Kept, oldest_hidden
+from treaty.core.handlers.versions import StoredVersion, oldest_hidden
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES
@@ -13,43 +13,45 @@ from treaty.core.state.view import View
 
 def refuse_new_context(view: View) -> None:
     """Raise `TooLarge` where there are as many contexts as there may be."""
-    there = view.count(CONTEXT, ())
-    if there >= limits.CONTEXTS:
+    count = view.count(CONTEXT, ())
+    if count >= limits.CONTEXTS:
         raise TooLarge.of(
             "CONTEXTS",
-            f"There are {there} contexts",
-            old=str(there),
+            f"There are {count} contexts",
+            old=str(count),
             allowed=f"at most {limits.CONTEXTS} contexts; delete one that has no subject",
         )
 
 
 def refuse_new_subject(view: View, subject: Subject) -> None:
     """Raise `TooLarge` where its context has as many subjects as it may have."""
-    there = view.count(SUBJECT, (subject.context,))
-    if there >= limits.SUBJECTS_PER_CONTEXT:
+    count = view.count(SUBJECT, (subject.context,))
+    if count >= limits.SUBJECTS_PER_CONTEXT:
         raise TooLarge.of(
             "SUBJECTS_PER_CONTEXT",
-            f"Context {subject.context} has {there} subjects",
+            f"Context {subject.context} has {count} subjects",
             subject=str(subject),
-            old=str(there),
+            old=str(count),
             allowed=f"at most {limits.SUBJECTS_PER_CONTEXT} subjects; delete one permanently, or use another context",
         )
 
 
 def refuse_new_schema(view: View, subject: Subject) -> None:
     """Raise `TooLarge` where the subject's context has as many schemas as it may have."""
-    there = view.count(SCHEMA, (subject.context,))
-    if there >= limits.SCHEMAS_PER_CONTEXT:
+    count = view.count(SCHEMA, (subject.context,))
+    if count >= limits.SCHEMAS_PER_CONTEXT:
         raise TooLarge.of(
             "SCHEMAS_PER_CONTEXT",
-            f"Context {subject.context} has {there} schemas",
+            f"Context {subject.context} has {count} schemas",
             subject=str(subject),
-            old=str(there),
+            old=str(count),
             allowed=f"at most {limits.SCHEMAS_PER_CONTEXT} schemas; delete versions permanently, or use another context",
         )
 
 
-def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int, *, live: bool = True) -> list[Kept]:
+def make_room(
+    view: View, subject: Subject, going: list[StoredVersion], ordinal: int, *, live: bool = True
+) -> list[StoredVersion]:
     """Return the hidden versions that go where one version more would be more than a subject may have.
 
     `going` are versions that go in any case. The oldest hidden versions go, but none that an encoding or a schema refers
@@ -60,18 +62,18 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int, *, 
     """
     if ordinal < min(limits.VERSIONS_PER_SUBJECT, limits.VERSIONS_KEPT_PER_SUBJECT):
         return []
-    there = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
+    counts = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
     gone = {key for key, _ in going}
-    kept = there["live"] - sum(one.state == "live" for _, one in going)
-    if live and kept >= limits.VERSIONS_PER_SUBJECT:
+    live_count = counts["live"] - sum(one.state == "live" for _, one in going)
+    if live and live_count >= limits.VERSIONS_PER_SUBJECT:
         raise TooLarge.of(
             "VERSIONS_PER_SUBJECT",
-            f"Subject '{subject}' has {kept} live versions",
+            f"Subject '{subject}' has {live_count} live versions",
             subject=str(subject),
-            old=str(kept),
+            old=str(live_count),
             allowed=f"at most {limits.VERSIONS_PER_SUBJECT} versions; delete old ones",
         )
-    total = sum(there.values())
+    total = sum(counts.values())
     excess = total - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
     if excess <= 0:
         return []
@@ -81,8 +83,8 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int, *, 
         return droppable
     raise TooLarge.of(
         "VERSIONS_KEPT_PER_SUBJECT",
-        f"Subject '{subject}' has {total} versions: {there['live']} live, {there['soft']} softly deleted, "
-        f"{there['hidden']} hidden",
+        f"Subject '{subject}' has {total} versions: {counts['live']} live, {counts['soft']} softly deleted, "
+        f"{counts['hidden']} hidden",
         subject=str(subject),
         old=str(total),
         allowed=f"at most {limits.VERSIONS_KEPT_PER_SUBJECT} versions; delete softly deleted ones permanently "

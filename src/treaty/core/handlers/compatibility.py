@@ -21,7 +21,7 @@ from treaty.core.finding import (
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
 from treaty.core.handlers.drafts.validation import reserved_findings
 from treaty.core.handlers.schemaver.labels import live_labels
-from treaty.core.handlers.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.handlers.versions import StoredVersion, latest_version, newest_first, schema_row
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
@@ -54,7 +54,7 @@ class CompatibilityRequirements:
 class ComparedVersion:
     """An earlier version that a new schema is compared with, and in which directions."""
 
-    version: Kept
+    version: StoredVersion
     backward: bool
     forward: bool
 
@@ -66,7 +66,7 @@ def check_compatibility(
     subject: Subject,
     *,
     bar: CompatibilityRequirements,
-    only: Kept | None = None,
+    only: StoredVersion | None = None,
 ) -> CompatibilityResult:
     """Check a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
@@ -84,7 +84,7 @@ def find_incompatible(
     subject: Subject,
     *,
     bar: CompatibilityRequirements,
-    only: Kept | None = None,
+    only: StoredVersion | None = None,
 ) -> tuple[CompatibilityResult, int]:
     """Check as `check_compatibility` does; returns also the number of the version that fails, 0 where none does."""
     latest = latest_version(view, subject)
@@ -96,11 +96,11 @@ def find_incompatible(
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
         first = reserved_findings(new, None if before is None else before.metadata)
-    failed, found = _compare_with(view, engine, new, against, bar)
+    failed, findings = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED, 0
-    told = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.parsed.finding_form, bar))
-    result = CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+    messages = (*(one.sentence for one in first), *_sentences(new, bar), *_last(failed, new.parsed.finding_form, bar))
+    result = CompatibilityResult(compatible=False, messages=messages, findings=(*first, *bar.said, *findings))
     return result, 0 if failed is None else failed.number
 
 
@@ -119,7 +119,7 @@ def _last(failed: FailedVersion | None, form: str, bar: CompatibilityRequirement
 
 
 def compared_with(
-    view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject, *, only: Kept | None = None
+    view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject, *, only: StoredVersion | None = None
 ) -> list[ComparedVersion]:
     """Return the live versions of a subject that a policy compares a new schema with, the newest first, each with the
     directions in whose range it is.
@@ -142,26 +142,26 @@ def compared_with(
     return [one for one in compared if one.backward or one.forward]
 
 
-def _last_first(view: View, subject: Subject) -> Iterable[Kept]:
+def _last_first(view: View, subject: Subject) -> Iterable[StoredVersion]:
     """The live versions of a subject, the last one first: by label where versions have labels, else by number."""
-    there = view.get(SUBJECT, subject)
-    if there is None or there.order != SCHEMAVER:
+    row = view.get(SUBJECT, subject)
+    if row is None or row.order != SCHEMAVER:
         return newest_first(view, subject)
     return reversed(live_labels(view, subject).values())
 
 
-def _holds(range_: VersionRange, at: int, one: Kept) -> bool:
+def _holds(range_: VersionRange, at: int, stored: StoredVersion) -> bool:
     """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
     if range_.kind == "till":
-        return one[0].ordinal >= range_.ordinal
+        return stored[0].ordinal >= range_.ordinal
     if range_.kind == "latest":
         return at == 0
     return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
 
 
-def _same_part(view: View, partition: str, new: ParsedDraft, one: Kept) -> bool:
+def _same_part(view: View, partition: str, new: ParsedDraft, stored: StoredVersion) -> bool:
     """Only versions of the same part are compared: one metadata property, or format and type."""
-    key, version = one
+    key, version = stored
     if partition == "type":
         return (version.format, version.type_name) == (new.draft.format, new.type_name)
     kind, _, name = partition.partition(":")
@@ -180,8 +180,8 @@ def _compare_with(
 ) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
     olds = [(one, schema_row(view, one.version[0].context, one.version[1].schema_id)) for one in against]
-    for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
-        number = one.version[1].number
+    for (stored, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
+        number = stored.version[1].number
         if old.format != new.draft.format:
             return FailedVersion(number, old.text, sentence=OTHER_FORMAT), (
                 _other_format(old.format, new.draft.format),
@@ -192,7 +192,7 @@ def _compare_with(
             opaque = (_opaque(old.format),)
             return FailedVersion(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
-        if (backward or forward) and _refers_outside(view, engine, one.version, old):
+        if (backward or forward) and _refers_outside(view, engine, stored.version, old):
             return FailedVersion(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
             return FailedVersion(number, old.text, backward, forward), (*forward, *backward)
@@ -205,16 +205,16 @@ def _pairs(
     """Return the answers for each old schema; all open questions are asked together."""
     questions: dict[tuple[int, str], CompareSchemas] = {}
     strictness = policy.strictness or STRICTNESS[0]
-    for at, (one, old) in enumerate(olds):
+    for at, (compared, old) in enumerate(olds):
         if old.format != new.draft.format or old.format not in engine.formats:
             continue
-        meaning = resolve_schema(view, one.version[0].context, old)
-        if one.backward:
+        meaning = resolve_schema(view, compared.version[0].context, old)
+        if compared.backward:
             questions[at, "backward"] = CompareSchemas(new.meaning, meaning, strictness)
-        if one.forward:
+        if compared.forward:
             questions[at, "forward"] = CompareSchemas(meaning, new.meaning, strictness)
-    told = dict(zip(questions, answers(engine, tuple(questions.values())), strict=True))
-    return [(told.get((at, "backward")), told.get((at, "forward"))) for at in range(len(olds))]
+    answered = dict(zip(questions, answers(engine, tuple(questions.values())), strict=True))
+    return [(answered.get((at, "backward")), answered.get((at, "forward"))) for at in range(len(olds))]
 
 
 def _other_format(old: str, new: str) -> Finding:
@@ -225,14 +225,14 @@ def _other_format(old: str, new: str) -> Finding:
 def _opaque(format_: str) -> Finding:
     """Texts of a format without a plug-in can't be compared; a policy that asks for it is never skipped."""
     sentence = "The {reader} schema and the {writer} schema can't be compared"
-    told = f"no plug-in for format {format_} here"
-    return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
+    reason = f"no plug-in for format {format_} here"
+    return Finding("FORMAT_OPAQUE", "", sentence, reason, remedy="set the level to NONE, or install the plug-in")
 
 
-def _refers_outside(view: View, engine: SchemaEngine, one: Kept, old: Schema) -> bool:
+def _refers_outside(view: View, engine: SchemaEngine, stored: StoredVersion, old: Schema) -> bool:
     """Whether a stored schema, an imported one, would be refused today for what it refers to."""
-    (told,) = answers(engine, (ParseSchema(resolve_schema(view, one[0].context, old)),))
-    return isinstance(told, InvalidText) and any(fault.rule == BLOCKED for fault in told.faults)
+    (answer,) = answers(engine, (ParseSchema(resolve_schema(view, stored[0].context, old)),))
+    return isinstance(answer, InvalidText) and any(fault.rule == BLOCKED for fault in answer.faults)
 
 
 def _findings(answer: Answer | None) -> tuple[Finding, ...]:
@@ -242,6 +242,6 @@ def _findings(answer: Answer | None) -> tuple[Finding, ...]:
     if isinstance(answer, ComparisonResult):
         return answer.findings
     assert isinstance(answer, InvalidText)
-    told = "; ".join(map(str, answer.faults))
+    reason = "; ".join(map(str, answer.faults))
     sentence = "The {reader} schema and the {writer} schema can't be compared: one of them is not valid"
-    return (Finding("UNREADABLE", "", sentence, told, remedy="delete the version that is not valid, or force"),)
+    return (Finding("UNREADABLE", "", sentence, reason, remedy="delete the version that is not valid, or force"),)

@@ -24,7 +24,7 @@ from treaty.core.handlers.uses import (
     with_hidden,
 )
 from treaty.core.handlers.versions import (
-    Kept,
+    StoredVersion,
     describe_version,
     newest_first,
     no_ordinal,
@@ -50,8 +50,8 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     """Delete one version, softly or for good."""
     request = command.request
     subject = request.subject
-    one = select(view, subject, request.version, "live" if request.version < 0 else "all")
-    key, version = one
+    stored = select(view, subject, request.version, "live" if request.version < 0 else "all")
+    key, version = stored
     facts = {"subject": str(subject), "version": str(version.number)}
     if not request.permanent and version.state == "soft":
         raise AlreadyDeleted.of(
@@ -67,15 +67,15 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
             allowed="delete it without permanent=true first",
             **facts,
         )
-    _refuse_if_needed(view, one, "all" if request.permanent else "live")
+    _refuse_if_needed(view, stored, "all" if request.permanent else "live")
     is_last = (
         request.permanent
         and goes_with_versions(view, subject)
         and all(other[0] == key for other in newest_first(view, subject, "all"))
     )
-    going: list[Kept] = []
+    going: list[StoredVersion] = []
     if request.permanent:
-        going = stored_versions(view, subject) if is_last else with_hidden(view, one)
+        going = stored_versions(view, subject) if is_last else with_hidden(view, stored)
         _refuse_if_former_text_used(view, going)
     refuse_if_pinned(view, going)
     if not request.force:
@@ -83,7 +83,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions((version.number,))
     if not request.permanent:
-        return Decision((_softly(one),), replace(answer, warnings=warned_sources(view, command.access, [one])))
+        return Decision((_softly(stored),), replace(answer, warnings=warned_sources(view, command.access, [stored])))
     return Decision(tuple(whole_subject(view, subject) if is_last else remove_versions(view, going)), answer)
 
 
@@ -92,30 +92,30 @@ def delete_ordinal(view: View, command: Command[DeleteOrdinal], engine: SchemaEn
     subject, ordinal = command.request.subject, command.request.ordinal
     if view.get(SUBJECT, subject) is None:
         raise no_subject(subject)
-    one = with_ordinal(view, subject, ordinal)
-    if one is None or one[1].state == "purged":
+    stored = with_ordinal(view, subject, ordinal)
+    if stored is None or stored[1].state == "purged":
         raise no_ordinal(subject, ordinal)
-    if one[1].state != "live":
+    if stored[1].state != "live":
         raise AlreadyDeleted.of(
             "VERSION_SOFT_DELETED",
             f"Subject '{subject}' Version with ordinal {ordinal} was soft deleted before",
             path="/ordinal",
             subject=str(subject),
-            version=str(one[1].number),
-            old=one[1].state,
+            version=str(stored[1].number),
+            old=stored[1].state,
             allowed="the ordinal of a live version",
         )
-    answer = replace(describe_version(view, one, names=True), deleted=True)
-    warnings = warned_sources(view, command.access, [one])
-    return Decision((delete_live(view, one),), replace(answer, warnings=warnings) if warnings else answer)
+    answer = replace(describe_version(view, stored, names=True), deleted=True)
+    warnings = warned_sources(view, command.access, [stored])
+    return Decision((delete_live(view, stored),), replace(answer, warnings=warnings) if warnings else answer)
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
     """Delete all versions of a subject, softly or for good."""
     request = command.request
     subject = request.subject
-    there, live = visible_versions(view, subject, "all"), visible_versions(view, subject)
-    if not there:
+    versions, live = visible_versions(view, subject, "all"), visible_versions(view, subject)
+    if not versions:
         raise no_subject(subject)
     if not request.permanent and not live:
         raise AlreadyDeleted.of(
@@ -133,8 +133,8 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
         )
     going = GoingRows(subjects=frozenset((subject,)), visible="all" if request.permanent else "live")
     refuse_if_used(view, SUBJECT, subject, going)
-    taken = there if request.permanent else live
-    for key, _ in taken:
+    deleted = versions if request.permanent else live
+    for key, _ in deleted:
         refuse_if_used(view, VERSION, key, going)
     if request.permanent:
         stored = stored_versions(view, subject)
@@ -143,36 +143,36 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
         if not request.force:
             refuse_if_encoded(view, stored)
     refuse_if_readonly(view, Scope(*subject))
-    answer = DeletedVersions(tuple(version.number for _, version in taken))
+    answer = DeletedVersions(tuple(version.number for _, version in deleted))
     if request.permanent:
         return Decision(tuple(purge_subject(view, subject)), answer)
     warned = replace(answer, warnings=warned_sources(view, command.access, live))
     return Decision(tuple(_softly(one) for one in live), warned)
 
 
-def _refuse_if_needed(view: View, one: Kept, visible: Visible) -> None:
+def _refuse_if_needed(view: View, stored: StoredVersion, visible: Visible) -> None:
     """Raise the refusal of an association that needs a live version, or of a schema that refers to this one."""
-    subject = subject_of_key(one[0])
-    if has_association(view, subject) and not _lives_without(view, one):
+    subject = subject_of_key(stored[0])
+    if has_association(view, subject) and not _lives_without(view, stored):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
-    refuse_if_used(view, VERSION, one[0], GoingRows(visible=visible))
+    refuse_if_used(view, VERSION, stored[0], GoingRows(visible=visible))
 
 
-def _refuse_if_former_text_used(view: View, going: list[Kept], rows: GoingRows | None = None) -> None:
+def _refuse_if_former_text_used(view: View, going: list[StoredVersion], rows: GoingRows | None = None) -> None:
     """Raise the refusal of a schema that refers to a former text of a version that goes for good."""
     for key, version in going:
         if version.revision_of >= 0:
             refuse_if_used(view, VERSION, key, rows or GoingRows())
 
 
-def delete_live(view: View, one: Kept) -> Row:
+def delete_live(view: View, stored: StoredVersion) -> Row:
     """Return the row with which a live version is deleted softly. Raises the refusal of who needs it, or of the mode."""
-    _refuse_if_needed(view, one, "live")
-    refuse_if_readonly(view, Scope(*subject_of_key(one[0])))
-    return _softly(one)
+    _refuse_if_needed(view, stored, "live")
+    refuse_if_readonly(view, Scope(*subject_of_key(stored[0])))
+    return _softly(stored)
 
 
-def warned_sources(view: View, access: Access | None, versions: Iterable[Kept]) -> tuple[str, ...]:
+def warned_sources(view: View, access: Access | None, versions: Iterable[StoredVersion]) -> tuple[str, ...]:
     """Return the names of sources that pin versions which are deleted softly: the first ones that the caller may see."""
     names = set()
     for key, _ in versions:
@@ -183,12 +183,12 @@ def warned_sources(view: View, access: Access | None, versions: Iterable[Kept]) 
     return tuple(sorted(names)[: limits.WARNED_SOURCES])
 
 
-def _lives_without(view: View, one: Kept) -> bool:
-    return any(other[0] != one[0] for other in newest_first(view, subject_of_key(one[0])))
+def _lives_without(view: View, stored: StoredVersion) -> bool:
+    return any(other[0] != stored[0] for other in newest_first(view, subject_of_key(stored[0])))
 
 
-def _softly(one: Kept) -> Row:
-    return make_row(VERSION, one[0], replace(one[1], state="soft"))
+def _softly(stored: StoredVersion) -> Row:
+    return make_row(VERSION, stored[0], replace(stored[1], state="soft"))
 
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:

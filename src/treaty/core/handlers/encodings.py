@@ -6,7 +6,7 @@ An id is given once and never again under the same subject name, even after the 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.settings import refuse_if_readonly
-from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, no_subject, with_ordinal
+from treaty.core.handlers.versions import StoredVersion, describe_version, no_ordinal, no_subject, with_ordinal
 from treaty.core.messages.encodings import (
     NO_CODEC,
     AddCodec,
@@ -55,9 +55,9 @@ def add_codec(view: View, command: Command[AddCodec], engine: SchemaEngine) -> D
     _refuse_bad_codec(codec)
     _refuse_missing_subject(view, subject)
     key = CodecKey(*subject, codec.name)
-    there = view.get(CODEC, key)
-    if there is not None:
-        _refuse_other_properties(subject, codec, there.properties)
+    stored = view.get(CODEC, key)
+    if stored is not None:
+        _refuse_other_properties(subject, codec, stored.properties)
         return Decision((), CodecAdded(codec, created=False))
     _refuse_many_codecs(view, subject)
     refuse_if_readonly(view, Scope(*subject))
@@ -80,13 +80,13 @@ def assign_encoding(view: View, command: Command[AssignEncoding], engine: Schema
     request = command.request
     subject = request.subject
     _refuse_missing_subject(view, subject)
-    one = with_ordinal(view, subject, request.ordinal)
-    if one is None:
+    stored = with_ordinal(view, subject, request.ordinal)
+    if stored is None:
         raise no_ordinal(subject, request.ordinal)
-    there = _find_encoding(view, one, request.codec)
-    if there is not None:
-        return Decision((), EncodingAssigned(there.encoding, created=False))
-    if one[1].state != "live":
+    encoding = _find_encoding(view, stored, request.codec)
+    if encoding is not None:
+        return Decision((), EncodingAssigned(encoding.encoding, created=False))
+    if stored[1].state != "live":
         raise no_ordinal(
             subject, request.ordinal, allowed="a version that is not deleted: this one gets no new encodings"
         )
@@ -101,7 +101,7 @@ def assign_encoding(view: View, command: Command[AssignEncoding], engine: Schema
         )
     refuse_if_readonly(view, Scope(*subject))
     encoding_id = _next_encoding(view, subject)
-    key, version = one
+    key, version = stored
     value = Encoding(version.schema_id, key.generation, key.ordinal, request.codec)
     rows = (
         make_row(ENCODING, EncodingKey(*subject, encoding_id), value),
@@ -115,8 +115,8 @@ def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine
     request = command.request
     subject = request.subject
     _refuse_missing_subject(view, subject)
-    found = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))
-    if found is None:
+    encoding = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))
+    if encoding is None:
         raise EncodingNotFound.of(
             "ENCODING_NOT_FOUND",
             f"Subject '{subject}' has no encoding {request.encoding_id}",
@@ -125,14 +125,14 @@ def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine
             new=str(request.encoding_id),
             allowed="an id that was assigned to a version and a codec of this subject",
         )
-    key = VersionKey(*subject, found.generation, found.ordinal)
+    key = VersionKey(*subject, encoding.generation, encoding.ordinal)
     version = view.get(VERSION, key)
     if version is None:
         raise MissingVersionError(
             f"encoding {request.encoding_id} of subject {subject} is of a version that is missing (VERSION_MISSING): "
             "`treaty log verify` lists such rows; restore a sound dump"
         )
-    codec = _codec_type(view, subject, found.codec)
+    codec = _codec_type(view, subject, encoding.codec)
     return Decision((), EncodingFound(request.encoding_id, describe_version(view, (key, version), data=True), codec))
 
 
@@ -143,13 +143,13 @@ def list_encodings(
     subject, last = command.request.subject, command.request.after
     _refuse_missing_subject(view, subject)
     highest = view.get(COUNTER, encodings_key(subject))
-    found: list[int] = []
+    ids: list[int] = []
     if highest is not None and highest.highest > last:
         for count, version in enumerate(view.find(VERSION_BY_SUBJECT, subject)):
-            found += (key.encoding for key in view.find(ENCODING_BY_VERSION, (*version,)) if key.encoding > last)
+            ids += (key.encoding for key in view.find(ENCODING_BY_VERSION, (*version,)) if key.encoding > last)
             if count % PAUSE_ROWS == 0:
                 yield
-    return Decision((), EncodingIds(tuple(sorted(found)[: limits.ENCODINGS_PAGE])))
+    return Decision((), EncodingIds(tuple(sorted(ids)[: limits.ENCODINGS_PAGE])))
 
 
 class MissingVersionError(UnreadableRowError):
@@ -157,12 +157,12 @@ class MissingVersionError(UnreadableRowError):
 
 
 def _codec_type(view: View, subject: Subject, name: str) -> CodecType:
-    there = view.get(CODEC, CodecKey(*subject, name))
-    return CodecType(name, there.properties if there else ())
+    stored = view.get(CODEC, CodecKey(*subject, name))
+    return CodecType(name, stored.properties if stored else ())
 
 
-def _find_encoding(view: View, one: Kept, codec: str) -> EncodingKey | None:
-    for key in view.find(ENCODING_BY_VERSION, (*one[0],)):
+def _find_encoding(view: View, stored: StoredVersion, codec: str) -> EncodingKey | None:
+    for key in view.find(ENCODING_BY_VERSION, (*stored[0],)):
         value = view.get(ENCODING, key)
         if value is not None and value.codec == codec:
             return key
@@ -223,15 +223,15 @@ def _refuse_bad_codec(codec: CodecType) -> None:
         )
 
 
-def _refuse_other_properties(subject: Subject, codec: CodecType, there: Pairs) -> None:
-    if sorted(there) == sorted(codec.properties):
+def _refuse_other_properties(subject: Subject, codec: CodecType, properties: Pairs) -> None:
+    if sorted(properties) == sorted(codec.properties):
         return
     raise CodecExists.of(
         "CODEC_EXISTS",
         f"Subject '{subject}' has a codec '{codec.name}' with other properties",
         path="/codec/properties",
         subject=str(subject),
-        old=_describe_names(there),
+        old=_describe_names(properties),
         new=_describe_names(codec.properties),
         allowed="the same properties, or another name: readers of old payloads need the properties as they are",
     )
@@ -243,12 +243,12 @@ def _describe_names(properties: Pairs) -> str:
 
 
 def _refuse_many_codecs(view: View, subject: Subject) -> None:
-    there = sum(1 for _ in view.walk(CODEC, *subject_span(*subject)))
-    if there >= limits.CODECS_PER_SUBJECT:
+    count = sum(1 for _ in view.walk(CODEC, *subject_span(*subject)))
+    if count >= limits.CODECS_PER_SUBJECT:
         raise TooLarge.of(
             "CODECS_PER_SUBJECT",
-            f"Subject '{subject}' has {there} codecs",
+            f"Subject '{subject}' has {count} codecs",
             subject=str(subject),
-            old=str(there),
+            old=str(count),
             allowed=f"at most {limits.CODECS_PER_SUBJECT} codecs",
         )

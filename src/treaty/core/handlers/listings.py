@@ -19,8 +19,8 @@ from treaty.core.handlers.association_queries import describe_associations
 from treaty.core.handlers.settings import own_config, own_mode, scope_key
 from treaty.core.handlers.versions import (
     STATES,
-    Kept,
     MissingSchemaError,
+    StoredVersion,
     describe_version,
     latest_version,
     rows_of,
@@ -85,9 +85,9 @@ def _stretches(view: View, prefix: Subject) -> list[SubjectRange]:
     low, high = prefix.name, past(prefix.name)
     if prefix.context != EVERYWHERE:
         return [SubjectRange((0, ""), prefix.context, low, high)]
-    others = {key.context for key in view.keys(CONTEXT)} - {DEFAULT_CONTEXT}
+    contexts = {key.context for key in view.keys(CONTEXT)} - {DEFAULT_CONTEXT}
     first = SubjectRange((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
-    middle = (SubjectRange((1, f":{context}:"), context, low, high) for context in others)
+    middle = (SubjectRange((1, f":{context}:"), context, low, high) for context in contexts)
     last = SubjectRange((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
     return [first, *sorted(middle, key=lambda one: one.rank), last]
 
@@ -108,11 +108,11 @@ def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Ite
         return
     subject = subject_of(last)
     rank = _rank(subject, prefix)
-    for one in _stretches(view, prefix):
-        if one.rank == rank and subject.name >= one.low:
-            yield one, after((subject.name, *number))
-        elif one.rank >= rank:
-            yield one, ()
+    for stretch in _stretches(view, prefix):
+        if stretch.rank == rank and subject.name >= stretch.low:
+            yield stretch, after((subject.name, *number))
+        elif stretch.rank >= rank:
+            yield stretch, ()
 
 
 def list_subjects(
@@ -134,12 +134,12 @@ def list_subjects(
 
 
 def _readable_names(
-    view: View, visible: requests.Visible, one: SubjectRange, beyond: Key
+    view: View, visible: requests.Visible, stretch: SubjectRange, beyond: Key
 ) -> Iterator[ListedEntry | None]:
     """Entries of a stretch (state, context, name) of subjects with a version that may be seen, and pauses."""
     base, reads = without_filter(view)
     yield None
-    for count, entry in enumerate(_list_versions(base, visible, one, beyond), 1):
+    for count, entry in enumerate(_list_versions(base, visible, stretch, beyond), 1):
         key = entry[1:]
         is_shown = reads(key) and (visible != "deleted" or not any(base.find(VERSION_LISTED, ("live", *key))))
         if is_shown:
@@ -148,14 +148,14 @@ def _readable_names(
             yield None
 
 
-def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
+def _list_versions(view: View, visible: requests.Visible, stretch: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
     """Entries (state, context, name) of subjects with a version that may be seen; for deleted ones also of those that
     live.
     """
-    live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
+    live = view.walk(VERSION_LISTED, *stretch.bounds("live", beyond=beyond))
     if visible == "live":
         return live
-    soft = view.walk(VERSION_LISTED, *one.bounds("soft", beyond=beyond))
+    soft = view.walk(VERSION_LISTED, *stretch.bounds("soft", beyond=beyond))
     if visible == "deleted":
         return soft
     return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
@@ -187,26 +187,26 @@ def list_schemas(
     """List versions of many subjects, by subject and number. One whose schema is missing hides itself, and not the list."""
     request = command.request
     limit = min(max(0, request.limit), limits.COUNTER)
-    page: list[Kept] = []
-    told: list[answers.VersionFound] = []
+    page: list[StoredVersion] = []
+    described: list[answers.VersionFound] = []
     entries: Iterator[Entry | None] = _page(_list_wanted(view, request), request, limits.COUNTER if limit else 0)
     for entry in entries:
-        one = None if entry is None else _read(view, request, entry)
-        if one is not None:
+        stored = None if entry is None else _read(view, request, entry)
+        if stored is not None:
             with suppress(MissingSchemaError):
-                told.append(describe_version(view, one))
-                page.append(one)
-        if one is None or len(told) % PAUSE_VERSIONS == 0:
+                described.append(describe_version(view, stored))
+                page.append(stored)
+        if stored is None or len(described) % PAUSE_VERSIONS == 0:
             yield
-        if len(told) >= limit:
+        if len(described) >= limit:
             break
     subjects = [subject_of_key(key) for key, _ in page]
-    found = answers.Versions(
-        tuple(told),
+    answer = answers.Versions(
+        tuple(described),
         tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
         tuple(_list_associations(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
     )
-    return Decision((), found)
+    return Decision((), answer)
 
 
 def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | None]:
@@ -219,7 +219,7 @@ def _list_wanted(view: View, request: requests.ListSchemas) -> Iterator[Entry | 
     return (one if one is not None and _is_wanted(view, request, one) else None for one in entries)
 
 
-def _read(view: View, request: requests.ListSchemas, entry: Entry) -> Kept | None:
+def _read(view: View, request: requests.ListSchemas, entry: Entry) -> StoredVersion | None:
     """The version of an entry: that of a number, or the latest one of a subject."""
     if request.latest:
         return latest_version(view, Subject(entry[1], entry[2]), request.visible)
@@ -227,10 +227,10 @@ def _read(view: View, request: requests.ListSchemas, entry: Entry) -> Kept | Non
 
 
 def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
-    one = _read(view, request, entry)
-    if one is None:
+    stored = _read(view, request, entry)
+    if stored is None:
         return False
-    key, version = one
+    key, version = stored
     if request.rule_type:
         schema = view.get(SCHEMA, SchemaKey(key.context, version.schema_id))
         rules = (schema and schema.rules) or RuleSet()
@@ -238,10 +238,12 @@ def _is_wanted(view: View, request: requests.ListSchemas, entry: Entry) -> bool:
             return False
     if not _asks_who_is_tied(request):
         return True
-    there = _list_associations(view, subject_of_key(key), replace(request, lifecycles=()))
+    associations = _list_associations(view, subject_of_key(key), replace(request, lifecycles=()))
     if not request.lifecycles:
-        return bool(there)
-    return any(one.lifecycle in request.lifecycles for one in there) or (not there and NONE in request.lifecycles)
+        return bool(associations)
+    return any(one.lifecycle in request.lifecycles for one in associations) or (
+        not associations and NONE in request.lifecycles
+    )
 
 
 def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
@@ -268,9 +270,9 @@ def _versions(view: View, request: requests.ListSchemas) -> Iterator[NumberEntry
     """Entries of versions by subject and number, and pauses."""
     base, reads = without_filter(view)
     states, last = STATES[request.visible], request.after or (None, 0)
-    for one, beyond in _onwards(view, request.prefix, *last):
+    for stretch, beyond in _onwards(view, request.prefix, *last):
         yield None
-        walks = (base.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
+        walks = (base.walk(VERSION_BY_NUMBER, *stretch.bounds(state, beyond=beyond)) for state in states)
         yield from (entry if reads(entry[1:]) else None for entry in merge(*walks, key=_place))
 
 
@@ -278,9 +280,9 @@ def _subjects(view: View, request: requests.ListSchemas) -> Iterator[ListedEntry
     """Entries of subjects that have a version, and pauses."""
     base, reads = without_filter(view)
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
-    for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
+    for stretch, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
         yield None
-        yield from (entry if reads(entry[1:]) else None for entry in _list_versions(base, listed, one, beyond))
+        yield from (entry if reads(entry[1:]) else None for entry in _list_versions(base, listed, stretch, beyond))
 
 
 def list_settings(

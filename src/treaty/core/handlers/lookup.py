@@ -24,7 +24,7 @@ from treaty.core.handlers.schema_ids import next_number
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.validators import as_finding, inspect
 from treaty.core.handlers.versions import (
-    Kept,
+    StoredVersion,
     describe_version,
     has_version,
     latest_version,
@@ -56,7 +56,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
             continue
         refuse_other_formats(view, subject, request.draft, engine)
         config = config_in_force(view, Scope(*subject))
-        one = read(
+        parsed = read(
             view,
             subject,
             draft,
@@ -66,10 +66,10 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
             normalize=bool(request.normalize) or bool(config.normalize),
             rules=version_rules(view, subject),
         )
-        if isinstance(one, InvalidText):
-            raise refuse(one, request.draft)
-        type_name = one.type_name
-        match = find_version(view, subject, one, config, visible, any_type=not request.draft.type_name)
+        if isinstance(parsed, InvalidText):
+            raise refuse(parsed, request.draft)
+        type_name = parsed.type_name
+        match = find_version(view, subject, parsed, config, visible, any_type=not request.draft.type_name)
         if match is not None:
             return Decision((), describe_version(view, match))
     raise _missing(view, request.subject, visible, draft.format, type_name)
@@ -88,17 +88,17 @@ class CheckedDraft:
     """
 
     sent: ParsedDraft
-    one: ParsedDraft
+    draft: ParsedDraft
     bar: CompatibilityRequirements
-    only: Kept | None = None
+    only: StoredVersion | None = None
 
 
 def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> Decision[CompatibilityResult]:
     """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
     checked = read_checked(view, command.request, engine)
     subject = command.request.subject
-    told = check_compatibility(view, engine, checked.one, subject, bar=checked.bar, only=checked.only)
-    return Decision((), told)
+    result = check_compatibility(view, engine, checked.draft, subject, bar=checked.bar, only=checked.only)
+    return Decision((), result)
 
 
 def read_checked(view: View, request: Check, engine: SchemaEngine) -> CheckedDraft:
@@ -111,10 +111,10 @@ def read_checked(view: View, request: Check, engine: SchemaEngine) -> CheckedDra
     only = _find_named(view, request, latest)
     refuse_other_formats(view, subject, request.draft, engine)
     sent = _read_strictly(view, request, config, engine, home)
-    one = with_number(complete(sent, extras_of(view, latest), config), partial(next_number, view, subject))
-    said = map(as_finding, inspect(view, engine, subject, one, policy))
-    bar = CompatibilityRequirements(policy, config, (*_other_type(subject, home, one.type_name), *said))
-    return CheckedDraft(sent, one, bar, only)
+    completed = with_number(complete(sent, extras_of(view, latest), config), partial(next_number, view, subject))
+    faults = map(as_finding, inspect(view, engine, subject, completed, policy))
+    bar = CompatibilityRequirements(policy, config, (*_other_type(subject, home, completed.type_name), *faults))
+    return CheckedDraft(sent, completed, bar, only)
 
 
 def _checked_policy(view: View, request: Check, policy: PolicyValue) -> PolicyValue:
@@ -136,16 +136,16 @@ def _checked_policy(view: View, request: Check, policy: PolicyValue) -> PolicyVa
 
 
 def _other_type(subject: Subject, home: VersionRules, type_name: str) -> tuple[Finding, ...]:
-    wrong = type_not_allowed(subject, home, type_name)
-    if wrong is None:
+    not_allowed = type_not_allowed(subject, home, type_name)
+    if not_allowed is None:
         return ()
-    reason = wrong.reason
+    reason = not_allowed.reason
     return (
         Finding(reason.rule, reason.path, reason.message, writer=reason.old, reader=reason.new, remedy=reason.allowed),
     )
 
 
-def _find_named(view: View, request: Check, latest: Kept | None) -> Kept | None:
+def _find_named(view: View, request: Check, latest: StoredVersion | None) -> StoredVersion | None:
     """The one version to compare with; None where the policy says with which."""
     if request.version is None or (request.version == LATEST and latest is None):
         return None
@@ -169,10 +169,10 @@ def _read_strictly(view: View, request: Check, config: Config, engine: SchemaEng
     if not draft.text:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
     strict, normalize = config.validate_new_schemas is not False, bool(request.normalize) or bool(config.normalize)
-    one = read(view, request.subject, draft, engine, visible="live", strict=strict, normalize=normalize, rules=home)
-    if isinstance(one, InvalidText):
-        raise refuse(one, draft)
-    wrong = internal_names(one) if config.validate_fields else None
-    if wrong is not None:
-        raise refuse(wrong, draft)
-    return one
+    parsed = read(view, request.subject, draft, engine, visible="live", strict=strict, normalize=normalize, rules=home)
+    if isinstance(parsed, InvalidText):
+        raise refuse(parsed, draft)
+    invalid = internal_names(parsed) if config.validate_fields else None
+    if invalid is not None:
+        raise refuse(invalid, draft)
+    return parsed

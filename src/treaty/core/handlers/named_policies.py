@@ -43,42 +43,42 @@ def create_policy(view: View, command: Command[CreatePolicy], engine: SchemaEngi
     request = command.request
     _refuse_bad_name(request.name)
     packages = _refuse_bad_value(view, request.policy, engine)
-    there = policy_named(view, request.name)
-    if there is None:
+    stored = policy_named(view, request.name)
+    if stored is None:
         _refuse_many(view)
         value = NamedPolicy(request.policy, packages)
         row = make_row(POLICY, PolicyKey(request.name), value)
         return Decision((row,), PolicyStored(_describe(request.name, value), created=True))
-    if there.policy != request.policy:
+    if stored.policy != request.policy:
         raise NotPermitted.of(
             "POLICY_EXISTS",
             f"There is a policy {request.name} already, with another value",
             path="/policy",
-            old=format_policy(there.policy),
+            old=format_policy(stored.policy),
             new=format_policy(request.policy),
             allowed="another name, or a change of the policy",
         )
-    return Decision((), PolicyStored(_describe(request.name, there)))
+    return Decision((), PolicyStored(_describe(request.name, stored)))
 
 
 def change_policy(view: View, command: Command[ChangePolicy], engine: SchemaEngine) -> Decision[PolicyStored]:
     """Replace a policy, if it is the expected one, and if it can be at everything that follows it."""
     request = command.request
     packages = _refuse_bad_value(view, request.policy, engine)
-    there = _find(view, request.name)
-    if request.previous is not None and request.previous != there.policy:
+    stored = _find(view, request.name)
+    if request.previous is not None and request.previous != stored.policy:
         raise PreviousLevelDiffers.of(
             "POLICY_PREVIOUS",
             f"The policy {request.name} is not the expected one",
             path="/previous",
-            old=format_policy(there.policy),
+            old=format_policy(stored.policy),
             new=format_policy(request.previous),
             allowed="read the policy and decide again",
         )
-    if request.policy == there.policy:
-        return Decision((), PolicyStored(_describe(request.name, there)))
+    if request.policy == stored.policy:
+        return Decision((), PolicyStored(_describe(request.name, stored)))
     _refuse_missing_versions(view, request)
-    value = NamedPolicy(request.policy, packages, there.extra)
+    value = NamedPolicy(request.policy, packages, stored.extra)
     row = make_row(POLICY, PolicyKey(request.name), value)
     return Decision((row,), PolicyStored(_describe(request.name, value)))
 
@@ -86,9 +86,9 @@ def change_policy(view: View, command: Command[ChangePolicy], engine: SchemaEngi
 def delete_policy(view: View, command: Command[DeletePolicy], engine: SchemaEngine) -> Decision[PolicyDeleted]:
     """Delete a policy that nothing uses."""
     name = command.request.name
-    there = _find(view, name)
+    stored = _find(view, name)
     refuse_if_used(view, POLICY, PolicyKey(name), GoingRows())
-    return Decision((make_tombstone(POLICY, PolicyKey(name)),), PolicyDeleted(_describe(name, there)))
+    return Decision((make_tombstone(POLICY, PolicyKey(name)),), PolicyDeleted(_describe(name, stored)))
 
 
 def get_policy(view: View, command: Command[GetPolicy], engine: SchemaEngine) -> Decision[PolicyFound]:
@@ -104,20 +104,20 @@ def list_policies(view: View, command: Command[ListPolicies], engine: SchemaEngi
     keys = base.walk(POLICY, after((request.after,)) if request.after else low, high)
     page = islice(keys, max(0, min(request.limit, limits.POLICIES_PAGE)))
     rows = ((key.name, base.get(POLICY, key)) for key in page)
-    found = tuple(_describe(name, value) for name, value in rows if value is not None)
-    return Decision((), Policies(found, found[-1].name if found else request.after))
+    described = tuple(_describe(name, value) for name, value in rows if value is not None)
+    return Decision((), Policies(described, described[-1].name if described else request.after))
 
 
 def format_policy(policy: PolicyValue) -> str:
     """Return a policy for messages: its level and what goes with it."""
     level = in_words(Level(policy.backward, policy.forward, policy.deny))
-    said = {
+    members = {
         "level": level,
         "partition": policy.partition,
         "strictness": policy.strictness,
         "validators": ", ".join(policy.validators),
     }
-    return "; ".join(f"{name} {value}" for name, value in said.items() if value)
+    return "; ".join(f"{name} {value}" for name, value in members.items() if value)
 
 
 def _describe(name: str, value: NamedPolicy) -> PolicyFound:
@@ -125,13 +125,13 @@ def _describe(name: str, value: NamedPolicy) -> PolicyFound:
 
 
 def _find(view: View, name: str) -> NamedPolicy:
-    there = policy_named(view, name)
-    if there is None:
+    stored = policy_named(view, name)
+    if stored is None:
         message = f"There is no policy {name[:100]}"
         raise SettingNotFound.of(
             "POLICY_NOT_FOUND", message, path="/name", new=name[:100], allowed="a policy that is listed"
         )
-    return there
+    return stored
 
 
 def _refuse_bad_name(name: str) -> None:

@@ -226,14 +226,14 @@ def refuse_bad_following(view: View, scope: Scope, change: Config, at: str) -> N
         "strictness": change.policy,
         "validators": change.validators,
     }
-    others = [one for one, value in beside.items() if value not in {None, getattr(followed, one)}]
-    if others:
+    differing = [one for one, value in beside.items() if value not in {None, getattr(followed, one)}]
+    if differing:
         raise InvalidSetting.of(
             "POLICY_FOLLOWED",
-            f"Invalid policy. The {others[0]} beside the policy {name} is not the one of it",
+            f"Invalid policy. The {differing[0]} beside the policy {name} is not the one of it",
             path=at,
-            old=str(getattr(followed, others[0])),
-            new=str(beside[others[0]]),
+            old=str(getattr(followed, differing[0])),
+            new=str(beside[differing[0]]),
             allowed="the name alone, or a policy without a name",
         )
     refuse_missing_version(view, scope, followed.level, at)
@@ -290,13 +290,15 @@ def created_config(
 
 
 def _refuse_other_members(chosen: Config, at: str) -> None:
-    others = [one.name for one in fields(Config) if one.name not in MEMBERS and getattr(chosen, one.name) is not None]
-    if others:
+    unsupported = [
+        one.name for one in fields(Config) if one.name not in MEMBERS and getattr(chosen, one.name) is not None
+    ]
+    if unsupported:
         raise InvalidSetting.of(
             "CREATE_WITH_MEMBER",
-            f"Invalid policy. A subject can't be made with {others[0]}",
+            f"Invalid policy. A subject can't be made with {unsupported[0]}",
             path=at,
-            new=", ".join(others),
+            new=", ".join(unsupported),
             allowed=", ".join(MEMBERS),
         )
 
@@ -316,11 +318,11 @@ def _refuse_other_config(subject: Subject, old: Config, chosen: Config, at: str)
 def _format_config(config: Config) -> str:
     """The members of a policy that a config names, in words."""
     level = config.exact_level or LEVELS.get(config.level or "")  # nobody has looked yet whether it is a word
-    said = {
+    members = {
         "level": config.level if level is None else in_words(level),
         "partition": partition_of(config.group, config.partition),
         "strictness": config.policy,
         "validators": None if config.validators is None else ", ".join(config.validators),
         "follows": config.follows,
     }
-    return "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+    return "; ".join(f"{name} {value}" for name, value in members.items() if value is not None)

@@ -13,7 +13,7 @@ from treaty.core.handlers.drafts.extras import describe_tags
 from treaty.core.handlers.uses import is_used, referrers, version_keys_of, versions_of
 from treaty.core.handlers.versions import (
     STATES,
-    Kept,
+    StoredVersion,
     as_sent,
     describe_version,
     has_version,
@@ -40,13 +40,13 @@ def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaE
     """Return a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
-    told = _describe_schema(view, key, request.subject)
+    answer = _describe_schema(view, key, request.subject)
     if request.find_tags:
-        told = replace(told, tags=describe_tags(view, key.context, key.id, engine, request.find_tags))
+        answer = replace(answer, tags=describe_tags(view, key.context, key.id, engine, request.find_tags))
     if request.max_id:
         highest = view.get(COUNTER, ids_key(key.context))
-        told = replace(told, max_id=highest.highest if highest else 0)
-    return Decision((), told)
+        answer = replace(answer, max_id=highest.highest if highest else 0)
+    return Decision((), answer)
 
 
 def _schema_key(view: View, schema_id: int, subject: Subject | None) -> SchemaKey:
@@ -87,7 +87,7 @@ def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> ans
     )
 
 
-def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
+def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> StoredVersion | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
     heads: list[Key] = [(key.context, subject.name), ()] if subject is not None and subject.name else [()]
     candidates = (versions_of(view, key, (state,), head) for head in heads for state in STATES["all"])
@@ -119,10 +119,10 @@ def get_version(
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
-    told = describe_version(view, select(view, subject, request.version, visible))
+    answer = describe_version(view, select(view, subject, request.version, visible))
     if request.find_tags:
-        told = replace(told, tags=describe_tags(view, subject.context, told.schema_id, engine, request.find_tags))
-    return Decision((), told)
+        answer = replace(answer, tags=describe_tags(view, subject.context, answer.schema_id, engine, request.find_tags))
+    return Decision((), answer)
 
 
 def get_pin(view: View, command: Command[GetPin], engine: SchemaEngine) -> Decision[PinFound]:
@@ -130,14 +130,14 @@ def get_pin(view: View, command: Command[GetPin], engine: SchemaEngine) -> Decis
     request = command.request
     subject = at_home(view, request.subject, "live")
     if request.schema_id < 0:
-        one = select(view, subject, request.version, "live")
+        stored = select(view, subject, request.version, "live")
     else:
-        found = with_schema(view, subject, request.schema_id, STATES["live"])
-        newest = max(found, key=lambda kept: (kept[1].number, kept[0].ordinal), default=None)
+        candidates = with_schema(view, subject, request.schema_id, STATES["live"])
+        newest = max(candidates, key=lambda kept: (kept[1].number, kept[0].ordinal), default=None)
         if newest is None:
             raise _no_such_pin(view, subject, request.schema_id)
-        one = newest
-    return Decision((), PinFound(one[0].generation, describe_version(view, one)))
+        stored = newest
+    return Decision((), PinFound(stored[0].generation, describe_version(view, stored)))
 
 
 def _no_such_pin(view: View, subject: Subject, schema_id: int) -> NotFound:
@@ -169,12 +169,12 @@ def find_version(
     visible: requests.Visible = "all" if request.deleted else "live"
     if not has_version(view, request.subject, visible):
         raise no_subject(request.subject)
-    wanted = set(request.properties)
-    for one in newest_first(view, request.subject, visible):
+    properties = set(request.properties)
+    for stored in newest_first(view, request.subject, visible):
         yield
-        told = describe_version(view, one)
-        if told.metadata is not None and wanted <= set(told.metadata.properties):
-            return Decision((), told)
+        answer = describe_version(view, stored)
+        if answer.metadata is not None and properties <= set(answer.metadata.properties):
+            return Decision((), answer)
     message = f"no version of {request.subject} has these properties in its metadata"
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", message, subject=str(request.subject))
 
@@ -198,9 +198,9 @@ def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine)
     key = yield from _find_used(view, request.schema_id, request.subject)
     uses: list[tuple[str, int]] = []
     base, reads = without_filter(view)
-    for use, one in versions_of(base, key, STATES[request.visible]):
+    for use, version in versions_of(base, key, STATES[request.visible]):
         if reads(use):
-            uses.append((str(subject_of_key(use)), one.number))
+            uses.append((str(subject_of_key(use)), version.number))
         yield
     return Decision((), answers.Uses(tuple(sorted(uses))))
 
@@ -224,8 +224,8 @@ def referenced_by(
 ) -> Decision[answers.SchemaIds]:
     """List the ids of schemas that refer to a version."""
     request = command.request
-    one = select(view, request.subject, request.version, "all")
-    ids = sorted({key.id for key in referrers(view, one[0], "all" if request.deleted else "live")})
+    stored = select(view, request.subject, request.version, "all")
+    ids = sorted({key.id for key in referrers(view, stored[0], "all" if request.deleted else "live")})
     return Decision((), answers.SchemaIds(tuple(ids)))
 
 
@@ -255,5 +255,5 @@ def _may_hear(view: View, access: Access | None, outcome: Outcome) -> bool:
     subject = dict(outcome.members).get("subject")
     if subject is None:
         return access.sees_private
-    known = subject_of(subject)
-    return access.may("read", known, private=True) if outcome.private else may_read(base, access, known)
+    home = subject_of(subject)
+    return access.may("read", home, private=True) if outcome.private else may_read(base, access, home)

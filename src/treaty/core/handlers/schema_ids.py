@@ -21,7 +21,7 @@ from treaty.core.handlers.uses import (
     remove_versions,
     with_hidden,
 )
-from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
+from treaty.core.handlers.versions import StoredVersion, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.names import Subject
@@ -114,11 +114,11 @@ def new_version(
     imported: bool,
     policy: PolicyValue,
     names: NewNames,
-    made: ConfigValue | None = None,
+    config: ConfigValue | None = None,
 ) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
 
-    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this
+    `config` is the config row that the subject is made with; it has then no row of its own yet, or one that this
     completes.
     """
     request = command.request
@@ -153,7 +153,7 @@ def new_version(
     named = name_rows(view, key, version, names, going)
     rows = (
         *home,
-        *own_config_rows(view, request.subject, made),
+        *own_config_rows(view, request.subject, config),
         *schema_rows,
         *vanishing,
         *other_rows(remove_versions(view, removed, spare_schema=schema_id), named),
@@ -163,8 +163,8 @@ def new_version(
         make_row(COUNTER, types, Counter(type_version)),
         *named,
     )
-    told = all_names(view, request, names, ordinal)
-    return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, told), created=True))
+    all_given = all_names(view, request, names, ordinal)
+    return Decision(rows, RegisteredVersion(describe_new(request, new, version, ordinal, all_given), created=True))
 
 
 def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
@@ -175,8 +175,8 @@ def other_rows(rows: list[Row], named: tuple[Row, ...]) -> list[Row]:
 
 def all_names(view: View, request: Register, names: NewNames, ordinal: int) -> Pairs:
     """Return all names that a new version gets, sorted."""
-    there = view.get(SUBJECT, request.subject) or request.create_with
-    counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in there.schemes else ()
+    home = view.get(SUBJECT, request.subject) or request.create_with
+    counted = ((SEQUENCE, str(ordinal + 1)),) if SEQUENCE in home.schemes else ()
     return tuple(sorted((*names.computed, *names.given, *counted)))
 
 
@@ -252,17 +252,17 @@ def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple
                 return same.id, ()
         refuse_new_schema(view, request.subject)
         schema_id = next_id(view, context)
-        given = replace(counter, highest=schema_id)
-        return schema_id, (make_row(SCHEMA, SchemaKey(context, schema_id), value), make_row(COUNTER, key, given))
+        raised = replace(counter, highest=schema_id)
+        return schema_id, (make_row(SCHEMA, SchemaKey(context, schema_id), value), make_row(COUNTER, key, raised))
     chosen = SchemaKey(context, request.schema_id)
-    there = view.get(SCHEMA, chosen)
-    if there is not None:
-        if there.guid != new.guid:
+    stored = view.get(SCHEMA, chosen)
+    if stored is not None:
+        if stored.guid != new.guid:
             raise NotPermitted.of(
                 "ID_TAKEN",
                 f"Overwrite new schema with id {request.schema_id} in context {context} is not permitted.",
                 subject=str(request.subject),
-                old=there.guid if _may_be_read(view, command, chosen) else "",
+                old=stored.guid if _may_be_read(view, command, chosen) else "",
                 new=new.guid,
                 allowed="another id, or the schema that has this one",
             )
@@ -282,16 +282,16 @@ def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> b
 
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers neither the format nor what stands at a reference, which may be another schema after a purge."""
-    there = view.get(SCHEMA, key)
-    if there is None or there.imports != value.imports:
+    stored = view.get(SCHEMA, key)
+    if stored is None or stored.imports != value.imports:
         return False
-    return (there.format, there.references) == (value.format, value.references)
+    return (stored.format, stored.references) == (value.format, value.references)
 
 
-def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) -> list[Kept]:
+def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) -> list[StoredVersion]:
     """The version whose place an imported one takes, because it has its number, and those that go with it."""
-    there = version_with_number(view, subject, number, "all")
-    if there is None:
+    stored = version_with_number(view, subject, number, "all")
+    if stored is None:
         return []
     for used in new.used:
         if (subject.sibling(used.subject), used.version) == (subject, number):
@@ -305,7 +305,7 @@ def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) 
                 new=f"a reference {used.name!r} to version {number} of {subject}",
                 allowed="another version number, or a reference to another version",
             )
-    going = with_hidden(view, there)
+    going = with_hidden(view, stored)
     for key, _ in going:
         refuse_if_used(view, VERSION, key, GoingRows())
     refuse_if_pinned(view, going)
@@ -313,7 +313,9 @@ def _find_replaced(view: View, subject: Subject, number: int, new: ParsedDraft) 
     return going
 
 
-def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, removed: list[Kept]) -> list[Row]:
+def _vanishing(
+    view: View, subject: Subject, schema_id: int, new: ParsedDraft, removed: list[StoredVersion]
+) -> list[Row]:
     """Softly deleted versions of the same schema, type and (where identity is exact) bytes become hidden, unless
     something still refers to them. A draft without a type has that of its subject here.
     """
@@ -338,11 +340,11 @@ def make_home(
     if view.get(CONTEXT, ContextKey(subject.context)) is None:
         refuse_new_context(view)
         rows.append(make_row(CONTEXT, ContextKey(subject.context), Context()))
-    there = view.get(SUBJECT, subject)
-    if there is not None:
-        return tuple(rows), there.generation
+    row = view.get(SUBJECT, subject)
+    if row is not None:
+        return tuple(rows), row.generation
     refuse_new_subject(view, subject)
-    made = SubjectValue(
+    value = SubjectValue(
         generation=view.sequence + 1,
         origin=creation.origin,
         types=creation.types,
@@ -354,7 +356,7 @@ def make_home(
         packages=packages,
         label_policy=label_policy,
     )
-    return (*rows, make_row(SUBJECT, subject, made)), made.generation
+    return (*rows, make_row(SUBJECT, subject, value)), value.generation
 
 
 def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:

@@ -104,11 +104,11 @@ def config_row(scope: Scope, value: ConfigValue) -> Row:
 
 def package_of(view: View, scope: Scope, validator: str) -> str:
     """Return the package that offers a validator in force at a scope, as the config that names it says; "" if none does."""
-    for one in (scope, Scope(scope.context), ROOT, ALL):
-        own = own_value(view, one)
-        said = {} if own is None else dict(own.packages)
-        if validator in said:
-            return said[validator]
+    for level in (scope, Scope(scope.context), ROOT, ALL):
+        own = own_value(view, level)
+        packages = {} if own is None else dict(own.packages)
+        if validator in packages:
+            return packages[validator]
     return ""
 
 
@@ -153,12 +153,12 @@ def config_in_force(view: View, scope: Scope, own: ConfigValue | None = None) ->
         root = own_value(view, ROOT) or UNSET
         gaps = {name: getattr(root, name) for name in _FILLED if getattr(own, name) is None}
         own = replace(own, **gaps) if any(value is not None for value in gaps.values()) else own
-    found = own
-    if found is None and scope.context != EVERYWHERE:
-        found = own_value(view, Scope(scope.context))
-    if found is None:
-        found = own_value(view, ALL) or UNSET
-    return config_of(found if found.level is not None else _at_level(found, _level_below(view, scope)))
+    chosen = own
+    if chosen is None and scope.context != EVERYWHERE:
+        chosen = own_value(view, Scope(scope.context))
+    if chosen is None:
+        chosen = own_value(view, ALL) or UNSET
+    return config_of(chosen if chosen.level is not None else _at_level(chosen, _level_below(view, scope)))
 
 
 @lru_cache(1_000)  # most subjects have no config, and every registration asks
@@ -169,8 +169,8 @@ def _at_level(value: ConfigValue, level: Level) -> ConfigValue:
 def _level_below(view: View, scope: Scope) -> Level:
     """The level for a config that leaves it out: the next scope's that has one, else the default."""
     chain = (Scope(scope.context), ALL) if scope.context != EVERYWHERE else (ALL,)
-    for one in chain:
-        value = own_value(view, one)
+    for level in chain:
+        value = own_value(view, level)
         if value is not None and value.level is not None:
             return value.level
     return LEVELS[DEFAULT_LEVEL]
@@ -241,11 +241,11 @@ def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] =
     level = exact_level(change.level, change.exact_level)
     if change.exact_level is None and new.level is not None and change.level == word_of(new.level):
         level = new.level
-    given = dict(
+    values = dict(
         zip(_SAME, _read_same(change), strict=True),
         level=level, partition=partition_of(change.group, change.partition), strictness=change.policy,
     )  # fmt: skip
-    news = {name: value for name, value in given.items() if value is not None}
+    news = {name: value for name, value in values.items() if value is not None}
     cleared = dict.fromkeys(_STORED.get(name, name) for name in clear)
     members = {} if new is UNSET else dict(zip(_MEMBERS, _read_members(new), strict=True))
     new = ConfigValue(**(members | news | cleared))

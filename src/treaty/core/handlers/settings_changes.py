@@ -78,9 +78,9 @@ def refuse_unknown_members(clear: tuple[str, ...]) -> None:
     """Raise `InvalidSetting` for a member to forget that no config has."""
     unknown = min(set(clear) - _MEMBERS, default=None)
     if unknown is not None:
-        shown, allowed = unknown[:100], ", ".join(sorted(_MEMBERS))
-        message = f"a config has no member {shown!r}"
-        raise InvalidSetting.of("CONFIG_MEMBER", message, path="/clear", new=shown, allowed=allowed)
+        name, allowed = unknown[:100], ", ".join(sorted(_MEMBERS))
+        message = f"a config has no member {name!r}"
+        raise InvalidSetting.of("CONFIG_MEMBER", message, path="/clear", new=name, allowed=allowed)
 
 
 def delete_config(view: View, command: Command[DeleteConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
@@ -202,8 +202,10 @@ def _refuse_bad_scope(scope: Scope) -> None:
     name = scope.name or ""
     is_context = scope.context == EVERYWHERE or (scope.context.startswith(".") and ":" not in scope.context)
     if not is_context or not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
-        shown = _format_scope(scope)
-        raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
+        full_name = _format_scope(scope)
+        raise InvalidSubject.of(
+            "SUBJECT_NAME", f"The specified subject '{full_name}' is not a valid.", subject=full_name
+        )
 
 
 def _no_setting(scope: Scope) -> SettingNotFound:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from treaty.core.access.private_subjects import is_private
-from treaty.core.handlers.versions import STATES, Kept, rows_of, schema_row, subject_of_key, with_schema
+from treaty.core.handlers.versions import STATES, StoredVersion, rows_of, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, NotPermitted, Reason, Referenced, Refusal, SchemaPinned, SubjectAssociated
 from treaty.core.requests import Visible
@@ -78,7 +78,7 @@ def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: GoingRows) ->
         raise use.refusal(view, key, user, going)
 
 
-def refuse_if_encoded(view: View, versions: Iterable[Kept]) -> None:
+def refuse_if_encoded(view: View, versions: Iterable[StoredVersion]) -> None:
     """Raise the refusal of the first user whose version goes by force alone."""
     for key, _ in versions:
         for use, user in users_of(view, t.VERSION, key, "needs force", GoingRows()):
@@ -86,7 +86,7 @@ def refuse_if_encoded(view: View, versions: Iterable[Kept]) -> None:
             raise use.refusal(view, key, user, GoingRows())
 
 
-def refuse_if_pinned(view: View, versions: Iterable[Kept]) -> None:
+def refuse_if_pinned(view: View, versions: Iterable[StoredVersion]) -> None:
     """Raise the refusal of the sources that pin the first pinned one of versions that go for good."""
     for key, _ in versions:
         for use, user in users_of(view, t.VERSION, key, "warns", GoingRows()):
@@ -175,7 +175,7 @@ def _encoded_error(view: View, key: t.VersionKey, user: t.EncodingKey, _going: G
 
 def versions_of(
     view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES, head: Key = ()
-) -> Iterator[Kept]:
+) -> Iterator[StoredVersion]:
     """Return the versions in one of these states that have a schema, by key, one by one; with `head` those alone whose
     key begins with it.
     """
@@ -187,8 +187,8 @@ def version_keys_of(
     view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES, head: Key = ()
 ) -> Iterator[t.VersionKey]:
     """Return the keys of these versions."""
-    found = [view.find(t.VERSION_BY_SCHEMA, (state, *schema), head) for state in states]
-    return found[0] if len(found) == 1 else merge(*found)
+    walks = [view.find(t.VERSION_BY_SCHEMA, (state, *schema), head) for state in states]
+    return walks[0] if len(walks) == 1 else merge(*walks)
 
 
 def is_used(view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES) -> bool:
@@ -331,26 +331,26 @@ USES: tuple[Use, ...] = (
 # ------------------------------------------------------------------------------------------------------- rows that go
 
 
-def with_hidden(view: View, one: Kept) -> list[Kept]:
+def with_hidden(view: View, stored: StoredVersion) -> list[StoredVersion]:
     """Return a version, and what goes with it: the hidden versions of the same schema in its subject, and its former
     texts.
     """
-    key, version = one
+    key, version = stored
     subject = subject_of_key(key)
     same = with_schema(view, subject, version.schema_id, ("hidden",))
     numbered = view.walk(
         t.VERSION_BY_NUMBER, ("hidden", *subject, version.number), ("hidden", *subject, version.number + 1)
     )
     former = [kept for kept in rows_of(view, numbered) if kept[1].revision_of == key.ordinal]
-    return [one, *(kept for kept in same if kept[1].revision_of < 0), *former]
+    return [stored, *(kept for kept in same if kept[1].revision_of < 0), *former]
 
 
 def goes_with_versions(view: View, subject: Subject) -> bool:
     """Return whether a subject goes with its last version, as those made by Confluent's API do; others stay without
     versions until they are removed.
     """
-    there = view.get(t.SUBJECT, subject)
-    return there is not None and there.origin == CONFLUENT
+    row = view.get(t.SUBJECT, subject)
+    return row is not None and row.origin == CONFLUENT
 
 
 def remove_subject(view: View, subject: Subject) -> list[Row]:
@@ -358,16 +358,20 @@ def remove_subject(view: View, subject: Subject) -> list[Row]:
     counter of encoding ids stays, and says whether the subject was private.
     """
     along = users_of(view, t.SUBJECT, subject, "goes along", GoingRows(subjects=frozenset((subject,))))
-    kept, counter = t.encodings_key(subject), view.get(t.COUNTER, t.encodings_key(subject))
+    counter_key, counter = t.encodings_key(subject), view.get(t.COUNTER, t.encodings_key(subject))
     private = counter is not None and is_private(view, subject)
     return [
         make_tombstone(t.SUBJECT, subject),
         *(make_tombstone(use.user, key) for use, key in along),
-        *([make_row(t.COUNTER, kept, replace(counter, private=True))] if counter is not None and private else []),
+        *(
+            [make_row(t.COUNTER, counter_key, replace(counter, private=True))]
+            if counter is not None and private
+            else []
+        ),
     ]
 
 
-def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
+def remove_versions(view: View, versions: list[StoredVersion], *, spare_schema: int = 0) -> list[Row]:
     """Return the tombstones for versions, for what goes along with them, and for rows without further users.
 
     A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.

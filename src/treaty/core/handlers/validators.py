@@ -53,22 +53,22 @@ def refuse_bad_validators(view: View, named: tuple[str, ...] | None, engine: Sch
     if not named:
         return ()
     if len(named) > VALIDATORS or max(map(len, named)) > VALIDATOR_CHARACTERS:
-        limit, most = (
+        limit, allowed = (
             ("VALIDATORS", VALIDATORS) if len(named) > VALIDATORS else ("VALIDATOR_CHARACTERS", VALIDATOR_CHARACTERS)
         )
         raise TooLarge.of(
-            limit, "The policy has too many validators, or too long ones", path=at, allowed=f"at most {most}"
+            limit, "The policy has too many validators, or too long ones", path=at, allowed=f"at most {allowed}"
         )
     calls = tuple(_parse(one, at) for one in named)
     missing = tuple(one.name for one in calls if not _is_here(view, one, engine))
     if missing:
-        known = (*(one for one in sorted(engine.validators) if not one.startswith(LINT)), f"{POLICY}NAME")
+        offered = (*(one for one in sorted(engine.validators) if not one.startswith(LINT)), f"{POLICY}NAME")
         raise InvalidSetting.of(
             "VALIDATOR_MISSING",
             f"Invalid validators. There is no validator {missing[0]} on this node",
             path=at,
             new=", ".join(missing),
-            allowed=", ".join(known),
+            allowed=", ".join(offered),
         )
     for call in calls:
         if call.name.startswith(POLICY):
@@ -105,13 +105,13 @@ def _refuse_bad_policy_call(call: ValidatorCall, at: str) -> None:
     name = call.name.removeprefix(POLICY)
     try:
         level = built_in_level(name, call.parameters)
-        wrong = "it takes no parameters" if level is None and call.parameters else ""
+        problem = "it takes no parameters" if level is None and call.parameters else ""
     except ValueError as error:
-        wrong = str(error)
-    if wrong:
+        problem = str(error)
+    if problem:
         raise InvalidSetting.of(
             "VALIDATOR_PARAMETERS",
-            f"Invalid validators. The parameters of {call.name} can't be: {wrong}",
+            f"Invalid validators. The parameters of {call.name} can't be: {problem}",
             path=at,
             new=f"{call.name}({','.join(call.parameters)})",
             allowed=f"{POLICY}{name}, and for BackwardTill, ForwardTill and both the ordinals of versions in parentheses",
@@ -125,9 +125,9 @@ def _without_policies(named: tuple[str, ...]) -> tuple[str, ...]:
 def _describe(engine: SchemaEngine, named: tuple[str, ...]) -> ValidatorsDescribed:
     if not named:
         return ValidatorsDescribed(parses=False)
-    (told,) = answers(engine, (DescribeValidators(named),))
-    assert isinstance(told, ValidatorsDescribed)
-    return told
+    (answer,) = answers(engine, (DescribeValidators(named),))
+    assert isinstance(answer, ValidatorsDescribed)
+    return answer
 
 
 # ------------------------------------------------------------------------------------------------- what they find
@@ -154,105 +154,103 @@ def inspect(
     """
     if not policy.validators:
         return ()
-    one = InspectedDraft(view, engine, subject, new, policy)
+    inspected = InspectedDraft(view, engine, subject, new, policy)
     own = _without_policies(policy.validators)
-    found = [*_ask_engine(one, own)] if own else []
+    faults = [*_ask_engine(inspected, own)] if own else []
     for text in policy.validators:
         if text.startswith(POLICY):
-            found += _compare(one, parse_validator(text))
+            faults += _compare(inspected, parse_validator(text))
     order = {name_of_validator(each).removeprefix(LINT): at for at, each in enumerate(policy.validators)}
-    return tuple(sorted(found, key=lambda fault: order.get(fault.rule, len(order))))
+    return tuple(sorted(faults, key=lambda fault: order.get(fault.rule, len(order))))
 
 
-def _ask_engine(one: InspectedDraft, named: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-    _refuse_missing(one, named)
-    described = _describe(one.engine, named)
-    draft = one.new.draft
+def _ask_engine(inspected: InspectedDraft, named: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    _refuse_missing(inspected, named)
+    described = _describe(inspected.engine, named)
+    draft = inspected.new.draft
     if described.faults:
         first = described.faults[0]
-        wrong = f"The parameters of validator {first.rule} of subject {one.subject} can't be: {first.message}"
-        raise _refuse_to_run(one, "VALIDATOR_PARAMETERS", wrong, first.rule, "a policy with other parameters")
-    if described.parses and draft.format not in one.engine.formats:
-        wrong = (
-            f"Subject {one.subject} has validators, and no plug-in for format {draft.format} is installed on this node"
-        )
+        problem = f"The parameters of validator {first.rule} of subject {inspected.subject} can't be: {first.message}"
+        raise _refuse_to_run(inspected, "VALIDATOR_PARAMETERS", problem, first.rule, "a policy with other parameters")
+    if described.parses and draft.format not in inspected.engine.formats:
+        problem = f"Subject {inspected.subject} has validators, and no plug-in for format {draft.format} is installed on this node"
         raise _refuse_to_run(
-            one, "FORMAT_OPAQUE", wrong, draft.format, "a node that has it, or a policy without validators"
+            inspected, "FORMAT_OPAQUE", problem, draft.format, "a node that has it, or a policy without validators"
         )
-    versions = _earlier_versions(one) if described.reads_versions else ()
+    versions = _earlier_versions(inspected) if described.reads_versions else ()
     metadata = (draft.metadata or Metadata()).properties
-    sent = ResolvedSchema(draft.format, draft.text, one.new.meaning.bindings)
-    (told,) = answers(one.engine, (InspectSchema(sent, named, metadata, versions),))
-    assert isinstance(told, InspectionResult | InvalidText)
-    return told.faults
+    sent = ResolvedSchema(draft.format, draft.text, inspected.new.meaning.bindings)
+    (answer,) = answers(inspected.engine, (InspectSchema(sent, named, metadata, versions),))
+    assert isinstance(answer, InspectionResult | InvalidText)
+    return answer.faults
 
 
-def _refuse_missing(one: InspectedDraft, named: tuple[str, ...]) -> None:
-    missing = [name for name in map(name_of_validator, named) if name not in one.engine.validators]
+def _refuse_missing(inspected: InspectedDraft, named: tuple[str, ...]) -> None:
+    missing = [name for name in map(name_of_validator, named) if name not in inspected.engine.validators]
     if missing:
-        package = package_of(one.view, Scope(*one.subject), missing[0])
-        wrong = f"Validator {missing[0]} of subject {one.subject} is not installed on this node"
+        package = package_of(inspected.view, Scope(*inspected.subject), missing[0])
+        problem = f"Validator {missing[0]} of subject {inspected.subject} is not installed on this node"
         what = f"the package {package}" if package else "it"
         more = f"; the package {package} is missing" if package else ""
         raise _refuse_to_run(
-            one,
+            inspected,
             "VALIDATOR_MISSING",
-            wrong + more,
+            problem + more,
             ", ".join(missing),
             f"a node that has {what}, or a policy without it",
         )
 
 
-def _refuse_to_run(one: InspectedDraft, rule: str, wrong: str, new: str, allowed: str) -> NotPermitted:
-    named, subject = ", ".join(one.policy.validators), str(one.subject)
-    return NotPermitted.of(rule, wrong, subject=subject, old=named, new=new, allowed=allowed)
+def _refuse_to_run(inspected: InspectedDraft, rule: str, problem: str, new: str, allowed: str) -> NotPermitted:
+    named, subject = ", ".join(inspected.policy.validators), str(inspected.subject)
+    return NotPermitted.of(rule, problem, subject=subject, old=named, new=new, allowed=allowed)
 
 
-def _earlier_versions(one: InspectedDraft) -> tuple[EarlierVersion, ...]:
+def _earlier_versions(inspected: InspectedDraft) -> tuple[EarlierVersion, ...]:
     """The versions in a range of the policy, the newest first. Raises `TooLarge` past the limits."""
-    found: list[EarlierVersion] = []
+    earlier: list[EarlierVersion] = []
     characters = 0
-    for each in compared_with(one.view, one.policy, one.new, one.subject):
-        key, version = each.version
-        schema = schema_row(one.view, key.context, version.schema_id)
+    for compared in compared_with(inspected.view, inspected.policy, inspected.new, inspected.subject):
+        key, version = compared.version
+        schema = schema_row(inspected.view, key.context, version.schema_id)
         characters += len(schema.text)
-        if len(found) == VALIDATED_VERSIONS or characters > VALIDATED_CHARACTERS:
-            limit = "VALIDATED_VERSIONS" if len(found) == VALIDATED_VERSIONS else "VALIDATED_CHARACTERS"
+        if len(earlier) == VALIDATED_VERSIONS or characters > VALIDATED_CHARACTERS:
+            limit = "VALIDATED_VERSIONS" if len(earlier) == VALIDATED_VERSIONS else "VALIDATED_CHARACTERS"
             raise TooLarge.of(
                 limit,
-                f"The validators of subject {one.subject} would look at more earlier versions than the limit {limit} allows",
-                subject=str(one.subject),
+                f"The validators of subject {inspected.subject} would look at more earlier versions than the limit {limit} allows",
+                subject=str(inspected.subject),
                 allowed=f"{VALIDATED_VERSIONS} versions of {VALIDATED_CHARACTERS} characters; use a level that is not transitive",
             )
         metadata = (schema.metadata or Metadata()).properties
-        found.append(EarlierVersion(version.number, resolve_schema(one.view, key.context, schema), metadata))
-    return tuple(found)
+        earlier.append(EarlierVersion(version.number, resolve_schema(inspected.view, key.context, schema), metadata))
+    return tuple(earlier)
 
 
-def _compare(one: InspectedDraft, call: ValidatorCall) -> list[Diagnostic]:
+def _compare(draft: InspectedDraft, call: ValidatorCall) -> list[Diagnostic]:
     """What the comparison by another policy finds, and the validators of a named one."""
-    other = _other_policy(one, call)
+    other = _other_policy(draft, call)
     bar = CompatibilityRequirements(other, Config())
-    verdict = check_compatibility(one.view, one.engine, one.new, one.subject, bar=bar)
+    verdict = check_compatibility(draft.view, draft.engine, draft.new, draft.subject, bar=bar)
     compared = [
         Diagnostic(call.name, each.path, f"{each.rule}: {each.message(reader='new', writer='old')}", each.remedy)
         for each in verdict.findings
     ]
-    inspected = inspect(one.view, one.engine, one.subject, one.new, other)
+    inspected = inspect(draft.view, draft.engine, draft.subject, draft.new, other)
     return [*compared, *(replace(each, rule=call.name, message=f"{each.rule}: {each.message}") for each in inspected)]
 
 
-def _other_policy(one: InspectedDraft, call: ValidatorCall) -> PolicyValue:
+def _other_policy(inspected: InspectedDraft, call: ValidatorCall) -> PolicyValue:
     """The policy that a validator names. A built-in one has the partition and the strictness of the subject's policy."""
     name = call.name.removeprefix(POLICY)
     level = built_in_level(name, call.parameters)
     if level is not None:
-        return replace(one.policy, backward=level.backward, forward=level.forward, deny=level.deny, validators=())
-    named = policy_named(one.view, name)
+        return replace(inspected.policy, backward=level.backward, forward=level.forward, deny=level.deny, validators=())
+    named = policy_named(inspected.view, name)
     if named is None:
-        wrong = f"There is no policy {name}, by which a validator of subject {one.subject} compares"
-        raise _refuse_to_run(one, "VALIDATOR_MISSING", wrong, call.name, "a policy without this validator")
-    return replace(named.policy, partition=BY_TYPE) if one.new.rules.types == "many" else named.policy
+        problem = f"There is no policy {name}, by which a validator of subject {inspected.subject} compares"
+        raise _refuse_to_run(inspected, "VALIDATOR_MISSING", problem, call.name, "a policy without this validator")
+    return replace(named.policy, partition=BY_TYPE) if inspected.new.rules.types == "many" else named.policy
 
 
 def as_finding(fault: Diagnostic) -> Finding:
@@ -268,10 +266,10 @@ def refuse_faults(subject: Subject, new: ParsedDraft, faults: tuple[Diagnostic, 
     if not faults:
         return
     first = faults[0]
-    told = "; ".join(f"{one.rule}: {one}" for one in faults)
+    message = "; ".join(f"{one.rule}: {one}" for one in faults)
     reason = Reason(
         first.rule,
-        f"Invalid schema of type {new.draft.format}, details: the validators of subject {subject} demand more: {told}",
+        f"Invalid schema of type {new.draft.format}, details: the validators of subject {subject} demand more: {message}",
         path=first.path,
         allowed=first.expected,
         subject=str(subject),

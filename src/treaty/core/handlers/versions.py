@@ -34,7 +34,7 @@ from treaty.core.state.state_tables import (
 from treaty.core.state.values import Schema, StoredReference, Version
 from treaty.core.state.view import View, subject_span
 
-Kept = tuple[VersionKey, Version]
+StoredVersion = tuple[VersionKey, Version]
 """A version with its key (context, subject, generation, ordinal)."""
 
 STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
@@ -43,32 +43,32 @@ TOLD_NUMBERS = 10
 """The most version numbers in the error about a missing one: the highest."""
 
 
-def stored_versions(view: View, subject: Subject) -> list[Kept]:
+def stored_versions(view: View, subject: Subject) -> list[StoredVersion]:
     """Return every version row of a subject, hidden ones too, by ordinal."""
     rows = ((key, view.get(VERSION, key)) for key in view.find(VERSION_BY_SUBJECT, subject))
     return [(key, value) for key, value in rows if value is not None]
 
 
-def visible_versions(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
+def visible_versions(view: View, subject: Subject, visible: Visible = "live") -> list[StoredVersion]:
     """Return all versions that may be seen, by number."""
     return [*rows_of(view, _entries(view, subject, visible))]
 
 
-def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Iterator[Kept]:
+def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Iterator[StoredVersion]:
     """Return the versions that may be seen, the highest number first; only those that are taken cost."""
     return rows_of(view, _entries(view, subject, visible, reverse=True))
 
 
-def latest_version(view: View, subject: Subject, visible: Visible = "live") -> Kept | None:
+def latest_version(view: View, subject: Subject, visible: Visible = "live") -> StoredVersion | None:
     """Return the version with the highest number that may be seen; None where there is none."""
     for entry in _entries(view, subject, visible, reverse=True):
-        one = _version_at(view, entry)
-        if one is not None:
-            return one
+        stored = _version_at(view, entry)
+        if stored is not None:
+            return stored
     return None
 
 
-def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
+def oldest_hidden(view: View, subject: Subject) -> Iterator[StoredVersion]:
     """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by
     one.
     """
@@ -102,27 +102,27 @@ def has_other_formats(view: View, subject: Subject, format_: str) -> bool:
     return any(key is not None and not key.part.startswith(f"{format_}:") for key in ends)
 
 
-def version_with_number(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
+def version_with_number(view: View, subject: Subject, number: int, visible: Visible = "live") -> StoredVersion | None:
     """Return the version with a number, if it may be seen."""
     for state in STATES[visible]:
         for entry in view.walk(VERSION_BY_NUMBER, (state, *subject, number), (state, *subject, number + 1)):
-            one = _version_at(view, entry)
-            if one is not None:
-                return one
+            stored = _version_at(view, entry)
+            if stored is not None:
+                return stored
     return None
 
 
-def with_ordinal(view: View, subject: Subject, ordinal: int) -> Kept | None:
+def with_ordinal(view: View, subject: Subject, ordinal: int) -> StoredVersion | None:
     """Return the version of a subject with an ordinal, whether it may be seen or not; None where there is none."""
-    there = view.get(SUBJECT, subject)
-    if there is None:
+    row = view.get(SUBJECT, subject)
+    if row is None:
         return None
-    key = VersionKey(*subject, there.generation, ordinal)
+    key = VersionKey(*subject, row.generation, ordinal)
     value = view.get(VERSION, key)
     return None if value is None else (key, value)
 
 
-def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
+def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[StoredVersion]:
     """Return the versions of a subject that have a schema and one of these states, state by state, by ordinal."""
     entries = ((state, subject.context, schema_id) for state in states)
     keys = chain.from_iterable(view.find(VERSION_BY_SCHEMA, entry, subject) for entry in entries)
@@ -143,13 +143,13 @@ def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Ite
     return view.walk(VERSION_BY_NUMBER, *subject_span(state, *subject), reverse=reverse)
 
 
-def rows_of(view: View, entries: Iterable[NumberEntry]) -> Iterator[Kept]:
+def rows_of(view: View, entries: Iterable[NumberEntry]) -> Iterator[StoredVersion]:
     """Return the versions of entries of the index of numbers, one by one."""
     rows = (_version_at(view, entry) for entry in entries)
     return (one for one in rows if one is not None)
 
 
-def _version_at(view: View, entry: NumberEntry) -> Kept | None:
+def _version_at(view: View, entry: NumberEntry) -> StoredVersion | None:
     """Return the version of an entry of the index of numbers; None where it can't be read."""
     _, context, name, _, generation, ordinal = entry
     key = VersionKey(context, name, generation, ordinal)
@@ -178,7 +178,7 @@ def subject_of_key(key: VersionKey) -> Subject:
     return Subject(key.context, key.subject)
 
 
-def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept:
+def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> StoredVersion:
     """Return the version with this number (or the latest).
 
     Raises `SubjectNotFound` where no version may be seen, `VersionNotFound` where only this one is missing, and
@@ -194,13 +194,13 @@ def select(view: View, subject: Subject, number: int, visible: Visible = "live")
             new=str(number),
             allowed="1 to 2^31-1, latest",
         )
-    one = (
+    stored = (
         latest_version(view, subject, visible)
         if number == LATEST
         else version_with_number(view, subject, number, visible)
     )
-    if one is not None:
-        return one
+    if stored is not None:
+        return stored
     newest = [_number(entry) for entry in islice(_entries(view, subject, visible, reverse=True), TOLD_NUMBERS)]
     if not newest:
         raise no_subject(subject)
@@ -256,9 +256,9 @@ def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 
 
-def describe_version(view: View, one: Kept, *, data: bool = False, names: bool = False) -> VersionFound:
+def describe_version(view: View, stored: StoredVersion, *, data: bool = False, names: bool = False) -> VersionFound:
     """Return the answer about a version; with `data` its names, and the bytes as sent, where they differ from the text."""
-    key, version = one
+    key, version = stored
     schema = schema_row(view, key.context, version.schema_id)
     return VersionFound(
         subject=str(subject_of_key(key)),

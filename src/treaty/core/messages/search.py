@@ -88,8 +88,8 @@ def parse_terms(text: str) -> tuple[SearchTerm, ...]:
     if len(text) > NAME_LENGTH:
         raise Invalid.of("NAME_LENGTH", "The search is too long", allowed=f"at most {NAME_LENGTH} characters")
     terms = []
-    for found in _TERM.finditer(text):
-        name, value = (found["field"] or "").lower(), found["quoted"] if found["quoted"] is not None else found["word"]
+    for match in _TERM.finditer(text):
+        name, value = (match["field"] or "").lower(), match["quoted"] if match["quoted"] is not None else match["word"]
         if name and name not in TERMS:
             message = f"{name!r} is no term of a search"
             raise Invalid.of("SEARCH_TERM", message, path="/text", new=name, allowed=", ".join(TERMS))

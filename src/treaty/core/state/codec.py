@@ -62,9 +62,9 @@ def _pieces(value: Json) -> Iterator[str]:
             yield dumps(value[at : at + STEP_CHARACTERS])[1:-1]
         yield '"'
     elif isinstance(value, list | tuple):
-        for place, one in enumerate(value):
+        for place, item in enumerate(value):
             yield "," if place else "["
-            yield from _pieces(one)
+            yield from _pieces(item)
         yield "]" if value else "[]"
     elif isinstance(value, dict):
         for place, name in enumerate(sorted(value)):
@@ -85,14 +85,14 @@ class JsonCodec:
 
     def encode(self, value: Any) -> dict[str, Json]:
         """Return the JSON object of a frozen dataclass, without the members that stand at their default."""
-        found: dict[str, Json] = {}
+        members_out: dict[str, Json] = {}
         read, members = self._members.get(type(value)) or self._learn(type(value))
         for (name, default, to_json, _), member in zip(members, read(value), strict=True):
             if member is not default and (
                 default is None or default is MISSING or member != default or type(member) is not type(default)
             ):
-                found[name] = to_json(member) if to_json else member
-        return found
+                members_out[name] = to_json(member) if to_json else member
+        return members_out
 
     def decode(self, kind: type[V], members: Json) -> tuple[V, list[str]]:
         """Build a frozen dataclass from its JSON object; also return the names of members that it does not know."""
@@ -100,8 +100,8 @@ class JsonCodec:
             message = f"expected an object for {kind.__name__}, got {type(members).__name__}"
             raise DecodeError(message)
         arguments: dict[str, Json] = {}
-        _, known = self._members.get(kind) or self._learn(kind)
-        for name, default, _, from_json in known:
+        _, converters = self._members.get(kind) or self._learn(kind)
+        for name, default, _, from_json in converters:
             if name in members:
                 arguments[name] = from_json(members[name])
             elif default is MISSING:
@@ -147,8 +147,8 @@ class JsonCodec:
             for one in fields(cast("Any", kind))
             if one.init and one.name != "extra"
         )
-        found = self._members[kind] = _reader(tuple(name for name, *_ in members)), members
-        return found
+        learned = self._members[kind] = _reader(tuple(name for name, *_ in members)), members
+        return learned
 
     def _sequence(self, hint: Any, where: str) -> tuple[_Encode, _Decode]:
         inside = get_args(hint)
@@ -194,11 +194,11 @@ class JsonCodec:
         """What reads one of several dataclasses: the first one that has all members that are there, and lacks none."""
 
         def from_json(members: Json) -> Any:
-            given = members.keys() if isinstance(members, dict) else {""}
+            names = members.keys() if isinstance(members, dict) else {""}
             for kind in kinds:
-                _, known = self._members.get(kind) or self._learn(kind)
-                needed = {name for name, default, *_ in known if default is MISSING}
-                if needed <= given <= {name for name, *_ in known}:
+                _, converters = self._members.get(kind) or self._learn(kind)
+                needed = {name for name, default, *_ in converters if default is MISSING}
+                if needed <= names <= {name for name, *_ in converters}:
                     return self.decode(kind, members)[0]
             message = f"{where} has not the members of one of {', '.join(kind.__name__ for kind in kinds)}"
             raise DecodeError(message)
@@ -255,8 +255,8 @@ def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: tuple(getattr(value, name) for name in names)
 
 
-def _default(one: Field[Any]) -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default(field_: Field[Any]) -> Any:
+    return field_.default_factory() if field_.default_factory is not MISSING else field_.default
 
 
 def _scalar(kind: type[Any], where: str) -> _Decode:

@@ -255,12 +255,14 @@ def as_root(roots: Mapping[str, int]) -> bytes:
     return (sum(roots.values()) % MODULUS).to_bytes(32, "big")
 
 
-def _prefix(one: Append) -> bytes:
-    return _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, one.identity, one.attempt, one.parent, one.first, len(one.commits))
+def _prefix(append: Append) -> bytes:
+    return _PREFIX.pack(
+        MAGIC, ENVELOPE_FORMAT, append.identity, append.attempt, append.parent, append.first, len(append.commits)
+    )
 
 
-def _commit_form(one: Commit) -> list[object]:
-    return [one.command_id, one.time, [[row.table, row.key, row.value] for row in one.rows]]
+def _commit_form(commit: Commit) -> list[object]:
+    return [commit.command_id, commit.time, [[row.table, row.key, row.value] for row in commit.rows]]
 
 
 def _commit_from(form: list[object], sequence: int) -> Commit:

@@ -39,8 +39,8 @@ def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantVio
     """
     for table in sorted((one for one in TABLES.values() if one.ordered or one.indexes), key=lambda one: one.name):
         quarantine = tables.quarantine
-        known = (key for key in tables.keys(table) if (table.name, key) not in quarantine)
-        lost = [key for key in known if tables.get(table, key) is None]
+        readable = (key for key in tables.keys(table) if (table.name, key) not in quarantine)
+        lost = [key for key in readable if tables.get(table, key) is None]
         for key in lost:
             yield InvariantViolation("INDEX_WRONG", table.name, key, f"a key without a row; {remedy}")
     for index in INDEXES.values():
@@ -76,10 +76,10 @@ def _compare_entries(
     tables: Tables, index: AnyIndex, entries: dict[Key, list[Key]], remedy: str
 ) -> Iterator[InvariantViolation]:
     for entry, keys in entries.items():
-        found = [*_till_unreadable(tables.find(index, entry))]
+        indexed = [*_till_unreadable(tables.find(index, entry))]
         keys.sort()
-        if found != keys:
-            yield InvariantViolation("INDEX_WRONG", index.name, entry, f"{_difference(keys, found)}; {remedy}")
+        if indexed != keys:
+            yield InvariantViolation("INDEX_WRONG", index.name, entry, f"{_difference(keys, indexed)}; {remedy}")
 
 
 def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
@@ -93,10 +93,10 @@ def _compare_counts(tables: Tables, table: AnyTable, remedy: str) -> Iterator[In
         return
     groups = Counter(table.counted(key, value) for key, value in _readable(tables, table))
     for group, count in groups.items():
-        found = tables.count(table, group)
-        if found != count:
+        counted = tables.count(table, group)
+        if counted != count:
             yield InvariantViolation(
-                "COUNT_WRONG", table.name, group, f"it counts {found} rows, there are {count}; {remedy}"
+                "COUNT_WRONG", table.name, group, f"it counts {counted} rows, there are {count}; {remedy}"
             )
 
 
@@ -105,23 +105,23 @@ def _compare_order(
 ) -> Iterator[InvariantViolation]:
     """Compare an order with what it ought to be, up and down. Where a row can't be read no walk is answered."""
     try:
-        found = [*tables.walk(order, *ALL_KEYS)]
-        if found == entries:
-            found = [*tables.walk(order, *ALL_KEYS, reverse=True)][::-1]
+        ordered = [*tables.walk(order, *ALL_KEYS)]
+        if ordered == entries:
+            ordered = [*tables.walk(order, *ALL_KEYS, reverse=True)][::-1]
     except UnreadableRowError:
         return
-    if found != entries:
-        yield InvariantViolation("INDEX_WRONG", order.name, (), f"its order: {_difference(entries, found)}; {remedy}")
+    if ordered != entries:
+        yield InvariantViolation("INDEX_WRONG", order.name, (), f"its order: {_difference(entries, ordered)}; {remedy}")
 
 
-def _difference(right: list[Key], found: list[Key]) -> str:
-    here, there = set(right), set(found)
+def _difference(right: list[Key], actual: list[Key]) -> str:
+    expected_keys, actual_keys = set(right), set(actual)
     parts = [
-        *_part("lacks", (key for key in right if key not in there), len(here - there)),
-        *_part("has too many", (key for key in found if key not in here), len(there - here)),
+        *_part("lacks", (key for key in right if key not in actual_keys), len(expected_keys - actual_keys)),
+        *_part("has too many", (key for key in actual if key not in expected_keys), len(actual_keys - expected_keys)),
     ]
     if not parts:
-        parts = ["has keys twice" if len(found) != len(there) else "has its keys in another order"]
+        parts = ["has keys twice" if len(actual) != len(actual_keys) else "has its keys in another order"]
     return f"it {' and '.join(parts)}"
 
 

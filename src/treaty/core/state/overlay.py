@@ -47,11 +47,11 @@ class Overlay:
             if isinstance(row.value, UnreadableValue):
                 continue  # a row that only a newer version reads: no decision here depends on it
             table, value = TABLES[row.table], row.value
-            mine = self._rows.setdefault(row.table, {})
-            before = mine[row.key] if row.key in mine else self._base.get(table, row.key)
+            own = self._rows.setdefault(row.table, {})
+            before = own[row.key] if row.key in own else self._base.get(table, row.key)
             if before is not None:
                 self._claim(table, row.key, before, held=False)
-            mine[row.key] = value
+            own[row.key] = value
             if value is not None:
                 self._claim(table, row.key, value, held=True)
         self._waiting.clear()
@@ -78,9 +78,9 @@ class Overlay:
         """Return the value of a row, or None where there is no row."""
         if self._waiting:
             self._settle()
-        mine = self._rows.get(table.name)
-        if mine is not None and key in mine:
-            return mine[key]  # type: ignore[return-value]  # rows of a table have its values
+        own = self._rows.get(table.name)
+        if own is not None and key in own:
+            return own[key]  # type: ignore[return-value]  # rows of a table have its values
         return self._base.get(table, key)
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
@@ -91,8 +91,8 @@ class Overlay:
         claims: dict[Any, bool] | None = self._claims.get((index.name, entry))
         if not claims:
             return below
-        mine = sorted(key for key, held in claims.items() if held and key[: len(head)] == head)
-        return merge((key for key in below if key not in claims), mine)
+        claimed = sorted(key for key, held in claims.items() if held and key[: len(head)] == head)
+        return merge((key for key in below if key not in claims), claimed)
 
     def count(self, table: Table[K, V], group: Key) -> int:
         """Return how many readable rows of a table are in a group."""
@@ -104,11 +104,11 @@ class Overlay:
         """Return all keys of a table, in no order."""
         if self._waiting:
             self._settle()
-        mine = self._rows.get(table.name)
-        if not mine:
+        own = self._rows.get(table.name)
+        if not own:
             return self._base.keys(table)
-        kept = [key for key in self._base.keys(table) if key not in mine]
-        return [*kept, *(key for key, value in mine.items() if value is not None)]
+        below = [key for key in self._base.keys(table) if key not in own]
+        return [*below, *(key for key, value in own.items() if value is not None)]
 
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
@@ -117,12 +117,12 @@ class Overlay:
         below, touched = self._base.walk(order, low, high, reverse=reverse), self._touched.get(order.name)
         if not touched:
             return below
-        here = touched[bisect_left(touched, low) : bisect_left(touched, high)]
-        if not here:
+        between = touched[bisect_left(touched, low) : bisect_left(touched, high)]
+        if not between:
             return below
-        other = frozenset(here)
-        mine = [key for key in (reversed(here) if reverse else here) if self._holds(order, key)]
-        return merge((key for key in below if key not in other), mine, reverse=reverse)
+        other = frozenset(between)
+        own = [key for key in (reversed(between) if reverse else between) if self._holds(order, key)]
+        return merge((key for key in below if key not in other), own, reverse=reverse)
 
     def _holds(self, order: AnyTable | AnyIndex, key: Key) -> bool:
         """Whether a key or entry that may be other than below is there."""

@@ -46,11 +46,11 @@ def _value(kind: type) -> dict[str, Any]:
 
 def _members(kind: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    shown = [one for one in fields(kind) if one.name != "extra"]
+    members = [one for one in fields(kind) if one.name != "extra"]
     return {
         "type": "object",
-        "properties": {one.name: _hint(hints[one.name]) for one in shown},
-        "required": [one.name for one in shown if one.default is MISSING and one.default_factory is MISSING],
+        "properties": {one.name: _hint(hints[one.name]) for one in members},
+        "required": [one.name for one in members if one.default is MISSING and one.default_factory is MISSING],
     }
 
 

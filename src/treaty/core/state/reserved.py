@@ -41,34 +41,34 @@ class ReservedIds:
     """How many schemas have one of them."""
 
     def __str__(self) -> str:
-        shown = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in self.ranges)
+        spans = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in self.ranges)
         return (
-            f"context {self.context}: ids {shown} hold the counter of ids up, the highest one below is {self.highest}; "
+            f"context {self.context}: ids {spans} hold the counter of ids up, the highest one below is {self.highest}; "
             f"{self.schemas} schemas have such an id"
         )
 
 
 def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
     """Return the contexts whose counter of ids is held up by ids more than ID_GAP above the rest, by name."""
-    there: defaultdict[str, list[int]] = defaultdict(list)
+    ids_by_context: defaultdict[str, list[int]] = defaultdict(list)
     for key in view.keys(SCHEMA):
-        there[key.context].append(key.id)
-    return tuple(_reserved_by_context(view, there))
+        ids_by_context[key.context].append(key.id)
+    return tuple(_reserved_by_context(view, ids_by_context))
 
 
-def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
+def _reserved_by_context(view: View, ids_by_context: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
     origin, spared = view.get(LOG_ORIGIN, LogOriginKey("origin")), view.get(COUNTER, IDS_SPARED)
     gap = ID_GAP + (origin.gap if origin else 0)  # a restore leaves ids free
     for key in sorted(_id_counters(view)):
         counter, context = view.get(COUNTER, key), key.context
         if counter is None:
             continue
-        ids = sorted(one for one in {*there[context], counter.highest} if not _is_reserved(counter, one))
+        ids = sorted(one for one in {*ids_by_context[context], counter.highest} if not _is_reserved(counter, one))
         below = spared.highest if spared else 0
         far = next((at for at, one in enumerate(ids) if one > _highest_below(ids, at, below) + gap), None)
         if far is not None:
             ranges = tuple(_ranges(ids[far:], gap))
-            schemas = sum(any(low <= one <= high for low, high in ranges) for one in there[context])
+            schemas = sum(any(low <= one <= high for low, high in ranges) for one in ids_by_context[context])
             yield ReservedIds(context, counter.highest, _highest_below(ids, far, 0), ranges, schemas)
 
 
@@ -80,25 +80,25 @@ def _is_reserved(counter: Counter, schema_id: int) -> bool:
     return schema_id > counter.highest and any(low <= schema_id <= high for low, high in counter.reserved)
 
 
-def _highest_below(ids: list[int], at: int, least: int) -> int:
-    return max(ids[at - 1] if at else 0, least)
+def _highest_below(ids: list[int], at: int, minimum: int) -> int:
+    return max(ids[at - 1] if at else 0, minimum)
 
 
 def _ranges(ids: list[int], gap: int) -> Iterator[tuple[int, int]]:
     """Put ids that lie near each other together: what was given between them may be deleted for good by now."""
     low = high = ids[0]
-    for one in ids[1:]:
-        if one > high + gap:
+    for id_ in ids[1:]:
+        if id_ > high + gap:
             yield low, high
-            low = one
-        high = one
+            low = id_
+        high = id_
     yield low, high
 
 
-def healing_row(view: View, found: ReservedIds) -> Row:
+def healing_row(view: View, reserved: ReservedIds) -> Row:
     """Return the row that lowers the counter of a context and keeps what is reserved."""
-    key = ids_key(found.context)
+    key = ids_key(reserved.context)
     counter = view.get(COUNTER, key)
     assert counter is not None
-    ranges = tuple(sorted({*counter.reserved, *found.ranges}))
-    return make_row(COUNTER, key, replace(counter, highest=found.highest, reserved=ranges))
+    ranges = tuple(sorted({*counter.reserved, *reserved.ranges}))
+    return make_row(COUNTER, key, replace(counter, highest=reserved.highest, reserved=ranges))

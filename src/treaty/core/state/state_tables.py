@@ -42,8 +42,8 @@ def _schema_by_lookup_digest(key: SchemaKey, value: values.Schema) -> tuple[tupl
 def _schema_by_target(key: SchemaKey, value: values.Schema) -> tuple[tuple[str, int], ...]:
     if not value.references:
         return ()
-    here = Subject(key.context, "")
-    return tuple(dict.fromkeys((str(here.sibling(used.subject)), used.version) for used in value.references))
+    home = Subject(key.context, "")
+    return tuple(dict.fromkeys((str(home.sibling(used.subject)), used.version) for used in value.references))
 
 
 SCHEMA_BY_GUID = Index("schema.guid", SchemaKey, _schema_by_guid, (0, None))

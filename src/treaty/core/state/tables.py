@@ -35,21 +35,21 @@ _COUNTED = {name: table.counted for name, table in TABLES.items() if table.count
 _NO_ROWS: Mapping[Key, StoredValue] = {}
 
 
-def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> DecodedRow:
-    """Read a row; one that was encoded here is `known`."""
-    found = known.get(row) if known else None
-    if found is not None:
-        return row, found, True
+def read(row: EncodedRow, decoded_here: Mapping[EncodedRow, Row] | None = None) -> DecodedRow:
+    """Read a row; one that was encoded here is `decoded_here`."""
+    row_decoded = decoded_here.get(row) if decoded_here else None
+    if row_decoded is not None:
+        return row, row_decoded, True
     decoded = decode_row(row)
     return row, decoded, gives_back(decoded, row.value)
 
 
-def read_many(rows: Iterable[EncodedRow], known: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
+def read_many(rows: Iterable[EncodedRow], decoded_here: Mapping[EncodedRow, Row]) -> dict[EncodedRow, Row]:
     """Return the decoded rows that are not known, and have all of them know their digests."""
-    found = {row: read(row) for row in rows if row not in known}
+    read_rows = {row: read(row) for row in rows if row not in decoded_here}
     for row in rows:
         row.digest  # noqa: B018 (computed once, and kept in the row)
-    return {row: decoded for row, (_, decoded, is_exact) in found.items() if is_exact}
+    return {row: decoded for row, (_, decoded, is_exact) in read_rows.items() if is_exact}
 
 
 def _has_key_of_table(row: Row) -> bool:
@@ -90,8 +90,8 @@ class DictTables:
         """Let go of rows and of entries of indexes one by one, on any thread: to free them at once would keep other threads
         waiting. Orders, which are lists, go as they are.
         """
-        for kept in (self._tables, self._shares, self._indexes, {"": self._counts}, {"": self._texts}):
-            for rows in kept.values():
+        for store in (self._tables, self._shares, self._indexes, {"": self._counts}, {"": self._texts}):
+            for rows in store.values():
                 while rows:
                     rows.popitem()
 
@@ -131,8 +131,8 @@ class DictTables:
 
     def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as stored in the log, in no order."""
-        for kept in (self._tables, self._unreadable):
-            yield from chain.from_iterable(self._encoded(table, rows) for table, rows in kept.items())
+        for store in (self._tables, self._unreadable):
+            yield from chain.from_iterable(self._encoded(table, rows) for table, rows in store.items())
 
     def _encoded(self, table: str, rows: Mapping[Key, Any]) -> Iterator[EncodedRow]:
         for key, value in rows.items():
@@ -148,8 +148,8 @@ class DictTables:
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
-        found = self.find_readable(index, entry, head)
-        return chain(found, self.refuse_rest(index, entry)) if self._unreadable else found
+        readable = self.find_readable(index, entry, head)
+        return chain(readable, self.refuse_rest(index, entry)) if self._unreadable else readable
 
     def find_readable(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[Any]:
         """Return the same keys, and leave it to `refuse_rest` to say that there may be more."""
@@ -205,20 +205,20 @@ class DictTables:
             self._refuse_unreadable(
                 table, lambda key: may_lie_between([None if at is None else key[at] for at in parts], low, high)
             )
-        kept = self._orders.get(order.name)
-        return iter(()) if kept is None else kept.walk(low, high, reverse=reverse)
+        sorted_keys = self._orders.get(order.name)
+        return iter(()) if sorted_keys is None else sorted_keys.walk(low, high, reverse=reverse)
 
     def apply(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> None:
-        """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        self.put((read(one, known) for one in rows), position)
+        """Put rows in (tombstones take out) and move to `position`; what is in `decoded` is not decoded again."""
+        self.put((read(one, decoded) for one in rows), position)
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
-        some = [read(one, known) for one in rows]
+        some = [read(one, decoded) for one in rows]
         if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
             return False
         self.put(some, position)
@@ -232,8 +232,8 @@ class DictTables:
     def put(self, rows: Iterable[DecodedRow], position: Position) -> None:
         """Put rows in that have been read."""
         for encoded, row, exact in rows:
-            kept = self._tables.get(row.table)
-            old = None if kept is None else kept.get(row.key)
+            stored = self._tables.get(row.table)
+            old = None if stored is None else stored.get(row.key)
             if row.value is None or old is None or isinstance(row.value, UnreadableValue):
                 if old is not None or self._quarantine:
                     self._take_out(row, old)
@@ -311,12 +311,12 @@ class DictTables:
             for entry in entries:
                 self._orders[index.name].remove(entry)
             return
-        found = self._indexes[index.name]
+        keys_by_entry = self._indexes[index.name]
         for entry in entries:
-            keys = found[entry]
+            keys = keys_by_entry[entry]
             del keys[bisect_left(keys, key)]
             if not keys:
-                del found[entry]
+                del keys_by_entry[entry]
                 if index.ordered:
                     self._orders[index.name].remove(entry)
 
@@ -326,13 +326,13 @@ class DictTables:
             for entry in entries:
                 self._orders[index.name].add(entry)
             return
-        found = self._indexes.setdefault(index.name, {})
+        keys_by_entry = self._indexes.setdefault(index.name, {})
         for entry in entries:
-            keys = found.get(entry)
+            keys = keys_by_entry.get(entry)
             if keys is not None:
                 insort(keys, key)
                 continue
-            found[entry] = [key]
+            keys_by_entry[entry] = [key]
             if index.ordered:
                 self._orders[index.name].add(entry)
 

@@ -100,16 +100,16 @@ class Tables(View, Protocol):
         ...
 
     def apply(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> None:
         """Put rows in (tombstones take out) and move to `position`.
 
-        `known` may hold what `decode_row` would return for some of them: a node has just encoded its own.
+        `decoded` may hold what `decode_row` would return for some of them: a node has just encoded its own.
         """
         ...
 
     def advance(
-        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+        self, rows: Iterable[EncodedRow], position: Position, decoded: Mapping[EncodedRow, Row] | None = None
     ) -> bool:
         """Apply rows if all rows then come to the root that `position` states; else return False, without a change."""
         ...

@@ -9,7 +9,7 @@ from treaty.core.handlers.compatibility import CompatibilityRequirements, find_i
 from treaty.core.handlers.drafts.same_versions import find_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.lookup import read_checked
-from treaty.core.handlers.versions import Kept, latest_version, version_with_number
+from treaty.core.handlers.versions import StoredVersion, latest_version, version_with_number
 from treaty.core.messages.differences import ChangeLevel, ChangeResult, CompareVersions
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, STRICTNESS, Level, in_words
@@ -22,9 +22,9 @@ from treaty.core.state.view import View
 class TriedChange:
     """A draft that was tried: what it is, what would come of it, and the version to compare it with, None where there is none."""
 
-    one: ParsedDraft
+    draft: ParsedDraft
     result: ChangeResult
-    against: Kept | None
+    against: StoredVersion | None
 
 
 def try_change(view: View, command: Command[CompareVersions], engine: SchemaEngine) -> TriedChange:
@@ -33,8 +33,8 @@ def try_change(view: View, command: Command[CompareVersions], engine: SchemaEngi
     assert subject is not None
     assert request.new.draft is not None
     checked = read_checked(view, Check(subject, request.new.draft, normalize=request.normalize), engine)
-    one, bar = checked.one, checked.bar
-    result, against = find_incompatible(view, engine, one, subject, bar=bar)
+    draft, bar = checked.draft, checked.bar
+    result, against = find_incompatible(view, engine, draft, subject, bar=bar)
     failing = version_with_number(view, subject, against) if against else None
     same = find_version(view, subject, checked.sent, bar.config, any_type=not request.new.draft.type_name)
     touched = find_touched(view, command.access, subject)
@@ -47,7 +47,7 @@ def try_change(view: View, command: Command[CompareVersions], engine: SchemaEngi
         result.findings,
         against,
         0 if same is None else same[1].number,
-        tuple(_check_levels(view, engine, one, subject, bar)),
+        tuple(_check_levels(view, engine, draft, subject, bar)),
         touched.resources,
         touched.hidden,
         touched.more,
@@ -56,10 +56,10 @@ def try_change(view: View, command: Command[CompareVersions], engine: SchemaEngi
 
 
 def _check_levels(
-    view: View, engine: SchemaEngine, one: ParsedDraft, subject: Subject, bar: CompatibilityRequirements
+    view: View, engine: SchemaEngine, draft: ParsedDraft, subject: Subject, bar: CompatibilityRequirements
 ) -> Iterator[ChangeLevel]:
     """Check a draft by each of Confluent's levels; partition, strictness and validators stay as they are in force."""
     for word, level in LEVELS.items():
         policy = replace(bar.policy, backward=level.backward, forward=level.forward, deny=level.deny)
-        told, against = find_incompatible(view, engine, one, subject, bar=replace(bar, policy=policy))
-        yield ChangeLevel(word, 0 if told.compatible else max(1, len(told.findings)), against)
+        result, against = find_incompatible(view, engine, draft, subject, bar=replace(bar, policy=policy))
+        yield ChangeLevel(word, 0 if result.compatible else max(1, len(result.findings)), against)

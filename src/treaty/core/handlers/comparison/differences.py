@@ -17,7 +17,7 @@ from treaty.core.handlers.drafts.schemas import (
 from treaty.core.handlers.drafts.version_identity import VersionRules
 from treaty.core.handlers.queries import at_home
 from treaty.core.handlers.settings import own_alias
-from treaty.core.handlers.versions import Kept, schema_row, select, subject_of_key
+from treaty.core.handlers.versions import StoredVersion, schema_row, select, subject_of_key
 from treaty.core.messages.differences import ComparedSchema, CompareVersions, ComparisonSide, SchemasCompared
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import Forbidden, Invalid, InvalidSchema, SchemaNotFound
@@ -47,23 +47,27 @@ def compare_versions(view: View, command: Command[CompareVersions], engine: Sche
     request = command.request
     _refuse_bad_sides(request)
     tried = None if request.subject is None else try_change(view, command, engine)
-    new = _of_draft(tried.one) if tried is not None else _resolve_side(view, command, request.new, engine, "/new")
+    new = _of_draft(tried.draft) if tried is not None else _resolve_side(view, command, request.new, engine, "/new")
     old = _old_side(view, command, tried, engine)
     change = None if tried is None else tried.result
     if old is None:
-        told = _describe(engine, new, new)
-        return Decision((), SchemasCompared(replace(new.shown, text=told.new_text), levels=told.levels, change=change))
-    told = _describe(engine, old, new)
-    texts = replace(new.shown, text=told.new_text), replace(old.shown, text=told.old_text)
-    return Decision((), SchemasCompared(*texts, told.differences, told.left_out, told.levels, change))
+        description = _describe(engine, new, new)
+        return Decision(
+            (), SchemasCompared(replace(new.shown, text=description.new_text), levels=description.levels, change=change)
+        )
+    description = _describe(engine, old, new)
+    texts = replace(new.shown, text=description.new_text), replace(old.shown, text=description.old_text)
+    return Decision(
+        (), SchemasCompared(*texts, description.differences, description.left_out, description.levels, change)
+    )
 
 
 def _old_side(
     view: View, command: Command[CompareVersions], tried: TriedChange | None, engine: SchemaEngine
 ) -> ResolvedSide | None:
-    given = command.request.old
-    if given is not None:
-        return _resolve_side(view, command, given, engine, "/old")
+    side = command.request.old
+    if side is not None:
+        return _resolve_side(view, command, side, engine, "/old")
     return None if tried is None or tried.against is None else _of_version(view, tried.against)
 
 
@@ -98,8 +102,8 @@ def _resolve_side(
         if key is None:
             raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {side.guid} not found", path=path, version=side.guid)
         row = schema_row(view, *key)
-        shown = ComparedSchema(row.format, row.text, row.guid, schema_id=key.id)
-        return ResolvedSide(shown, resolve_schema(view, key.context, row))
+        compared = ComparedSchema(row.format, row.text, row.guid, schema_id=key.id)
+        return ResolvedSide(compared, resolve_schema(view, key.context, row))
     assert side.subject is not None
     subject = _follow_alias(view, command, side.subject)
     return _of_version(view, select(view, at_home(view, subject, "live"), side.version))
@@ -117,17 +121,17 @@ def _follow_alias(view: View, command: Command[CompareVersions], named: Subject)
     return target
 
 
-def _of_version(view: View, one: Kept) -> ResolvedSide:
-    key, version = one
+def _of_version(view: View, stored: StoredVersion) -> ResolvedSide:
+    key, version = stored
     row = schema_row(view, key.context, version.schema_id)
     subject = str(subject_of_key(key))
-    shown = ComparedSchema(row.format, row.text, row.guid, subject, version.number, version.schema_id)
-    return ResolvedSide(shown, resolve_schema(view, key.context, row))
+    compared = ComparedSchema(row.format, row.text, row.guid, subject, version.number, version.schema_id)
+    return ResolvedSide(compared, resolve_schema(view, key.context, row))
 
 
-def _of_draft(one: ParsedDraft) -> ResolvedSide:
-    shown = ComparedSchema(one.draft.format, one.parsed.canonical, one.guid)
-    return ResolvedSide(shown, one.meaning, one.draft.text)
+def _of_draft(parsed: ParsedDraft) -> ResolvedSide:
+    compared = ComparedSchema(parsed.draft.format, parsed.parsed.canonical, parsed.guid)
+    return ResolvedSide(compared, parsed.meaning, parsed.draft.text)
 
 
 def _read_draft(view: View, request: CompareVersions, side: ComparisonSide, engine: SchemaEngine) -> ParsedDraft:
@@ -138,10 +142,10 @@ def _read_draft(view: View, request: CompareVersions, side: ComparisonSide, engi
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
     home = request.subject or side.subject or Subject(DEFAULT_CONTEXT, "")
     normalize = bool(request.normalize)
-    one = read(view, home, draft, engine, visible="live", strict=True, normalize=normalize, rules=VersionRules())
-    if isinstance(one, InvalidText):
-        raise refuse(one, draft)
-    return one
+    parsed = read(view, home, draft, engine, visible="live", strict=True, normalize=normalize, rules=VersionRules())
+    if isinstance(parsed, InvalidText):
+        raise refuse(parsed, draft)
+    return parsed
 
 
 def _describe(engine: SchemaEngine, old: ResolvedSide, new: ResolvedSide) -> DifferencesDescribed:
@@ -154,10 +158,10 @@ def _describe(engine: SchemaEngine, old: ResolvedSide, new: ResolvedSide) -> Dif
             new=opaque[0],
             allowed="install the plug-in of the format",
         )
-    (told,) = answers(engine, (DescribeDifferences(old.meaning, new.meaning, new.sent),))
-    if isinstance(told, InvalidText):
-        first = "; ".join(map(str, told.faults))
+    (answer,) = answers(engine, (DescribeDifferences(old.meaning, new.meaning, new.sent),))
+    if isinstance(answer, InvalidText):
+        first = "; ".join(map(str, answer.faults))
         message = f"One of the schemas is not valid and can't be compared: {first}"
         raise Invalid.of("UNREADABLE", message, allowed="another version")
-    assert isinstance(told, DifferencesDescribed)
-    return told
+    assert isinstance(answer, DifferencesDescribed)
+    return answer

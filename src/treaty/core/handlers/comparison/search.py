@@ -24,14 +24,14 @@ def search(view: View, command: Command[Search], engine: SchemaEngine) -> Decisi
     terms = parse_terms(request.text)
     limit = max(1, min(request.limit, SEARCH_PAGE))
     question = FindEntries(terms, command.access, _place(request.after), limit)
-    (found,) = answers(engine, (question,))
-    assert isinstance(found, EntriesFound)
+    (entries,) = answers(engine, (question,))
+    assert isinstance(entries, EntriesFound)
     base = without_filter(view)[0]
-    wanted: Visible = "deleted" if any(one.name == "state" and one.value == "deleted" for one in terms) else "live"
-    hits = tuple(one for one in found.hits if _is_there(base, command.access, one, wanted))
-    gone = len(found.hits) - len(hits)
-    last = str(found.last) if found.last >= 0 else ""
-    results = SearchResults(hits, max(0, found.count - gone), found.more, found.facets, last, found.sequence)
+    visible: Visible = "deleted" if any(one.name == "state" and one.value == "deleted" for one in terms) else "live"
+    hits = tuple(one for one in entries.hits if _is_there(base, command.access, one, visible))
+    gone = len(entries.hits) - len(hits)
+    last = str(entries.last) if entries.last >= 0 else ""
+    results = SearchResults(hits, max(0, entries.count - gone), entries.more, entries.facets, last, entries.sequence)
     return Decision((), results if not gone else replace(results, facets=()))
 
 
@@ -44,9 +44,9 @@ def _place(after: str) -> int:
     raise Invalid.of("SEARCH_AFTER", message, path="/after", new=after[:100], allowed="`last` of the page before")
 
 
-def _is_there(base: View, access: Access | None, hit: SearchHit, wanted: Visible) -> bool:
+def _is_there(base: View, access: Access | None, hit: SearchHit, visible: Visible) -> bool:
     """Return whether the tables have a hit, for who asks."""
     if hit.kind != "subject":
         return access is None or access.may_source("read", key_of_name(hit.name))
     subject = subject_of(hit.name)
-    return may_read(base, access, subject) and version_with_number(base, subject, hit.number, wanted) is not None
+    return may_read(base, access, subject) and version_with_number(base, subject, hit.number, visible) is not None

@@ -38,9 +38,9 @@ def find_touched(view: View, access: Access | None, subject: Subject) -> Touched
     subjects = list(islice(_find_subjects(view, subject), TOUCHED + 1))
     homes = [(subject, 0), *((one.subject, one.depth) for one in subjects)]
     sources, hidden = _find_sources(view, access, homes)
-    found = [TouchedResource(SUBJECT_TOUCHED, str(one.subject), one.needs, one.depth) for one in subjects]
-    found = sorted([*found, *sources], key=lambda one: (one.depth, one.kind, one.name))
-    return TouchedFound(tuple(found[:TOUCHED]), hidden, len(found) > TOUCHED)
+    touched = [TouchedResource(SUBJECT_TOUCHED, str(one.subject), one.needs, one.depth) for one in subjects]
+    touched = sorted([*touched, *sources], key=lambda one: (one.depth, one.kind, one.name))
+    return TouchedFound(tuple(touched[:TOUCHED]), hidden, len(touched) > TOUCHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,15 @@ class ReferringSubject:
 
 def _find_subjects(view: View, start: Subject) -> Iterator[ReferringSubject]:
     """Return the subjects that refer to a subject, directly or through others, each once."""
-    seen, waiting = {start}, deque([(start, 0)])
+    visited, waiting = {start}, deque([(start, 0)])
     while waiting:
         subject, depth = waiting.popleft()
         for key, version in islice(newest_first(view, subject), TOUCHED):
             for schema in referrers(view, key, "live"):
                 for user, _ in versions_of(view, schema, STATES["live"]):
                     home = subject_of_key(user)
-                    if home not in seen:
-                        seen.add(home)
+                    if home not in visited:
+                        visited.add(home)
                         waiting.append((home, depth + 1))
                         yield ReferringSubject(home, f"{subject} version {version.number}", depth + 1)
 

@@ -15,7 +15,7 @@ from treaty.core.handlers.drafts.schemas import (
     resolve_schema,
     with_extras,
 )
-from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.handlers.versions import StoredVersion, schema_row
 from treaty.core.identity import VERSION_PROPERTY, Extras
 from treaty.core.limits import RULE_NAME, RULES, TAGGED
 from treaty.core.names import Subject
@@ -49,7 +49,7 @@ def refuse_bad_rules(rules: RuleSet | None) -> None:
     """Raise `InvalidRules` for the first rule that can't be right, naming it; `Invalid` for a kind or mode that is none."""
     if rules is None:
         return
-    seen: set[str] = set()
+    names: set[str] = set()
     groups = {"migration": rules.migration, "domain": rules.domain, "encoding": rules.encoding}
     if sum(map(len, groups.values())) > RULES:
         raise InvalidRules.of("RULES", f"More than {RULES} rules in one rule set", allowed=f"at most {RULES}")
@@ -58,29 +58,29 @@ def refuse_bad_rules(rules: RuleSet | None) -> None:
             _refuse_unknown_words(rule, f"/ruleSet/{group}Rules/{place}")
     for group, members in groups.items():
         for place, rule in enumerate(members):
-            problem = _name_problem(rule.name, seen) or _rule_problem(rule, group)
+            problem = _name_problem(rule.name, names) or _rule_problem(rule, group)
             if problem:
                 raise InvalidRules.of("RULE_INVALID", problem, path=f"/ruleSet/{group}Rules/{place}", new=rule.name)
-            seen.add(rule.name)
+            names.add(rule.name)
 
 
 def _refuse_unknown_words(rule: Rule, path: str) -> None:
     for member, words in _WORDS.items():
-        given = getattr(rule, member)
-        if given and given not in words:
+        word = getattr(rule, member)
+        if word and word not in words:
             raise Invalid.of(
                 "RULE_WORD",
-                f"The {member} of a rule is '{given}', which is none of {', '.join(words)}",
+                f"The {member} of a rule is '{word}', which is none of {', '.join(words)}",
                 path=f"{path}/{member}",
-                new=given,
+                new=word,
                 allowed=", ".join(words),
             )
 
 
-def _name_problem(name: str, seen: set[str]) -> str:
+def _name_problem(name: str, names: set[str]) -> str:
     if not name:
         return "Missing rule name"
-    if name in seen:
+    if name in names:
         return f"Found rule with duplicate name '{name}'"
     if len(name) > RULE_NAME:
         return "Rule name too long"
@@ -102,7 +102,7 @@ def _rule_problem(rule: Rule, group: str) -> str:
     return ""
 
 
-def extras_of(view: View, latest: Kept | None) -> Extras:
+def extras_of(view: View, latest: StoredVersion | None) -> Extras:
     """Return the metadata and rules of a version, from which a draft without any inherits them."""
     if latest is None:
         return None, None
@@ -116,10 +116,10 @@ def is_completing(config: Config) -> bool:
     return any(one is not None for one in (*metadata, *rules))
 
 
-def complete(one: ParsedDraft, inherited: Extras, config: Config) -> ParsedDraft:
+def complete(parsed: ParsedDraft, inherited: Extras, config: Config) -> ParsedDraft:
     """Return a draft as a registration completes it, with the metadata and rules of `metadata_for` and `rules_for`."""
-    draft, (metadata, rules) = one.draft, inherited
-    return with_extras(one, metadata_for(draft.metadata, metadata, config), rules_for(draft.rules, rules, config))
+    draft, (metadata, rules) = parsed.draft, inherited
+    return with_extras(parsed, metadata_for(draft.metadata, metadata, config), rules_for(draft.rules, rules, config))
 
 
 def metadata_for(sent: Metadata | None, last: Metadata | None, config: Config) -> Metadata | None:
@@ -135,16 +135,16 @@ def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> Rul
     return rules_over(rules_over(config.default_rules, last if sent is None else sent), config.override_rules)
 
 
-def with_number(one: ParsedDraft, number: Callable[[], int], *, asked: bool = False) -> ParsedDraft:
-    """Return a draft whose metadata say the `number` that its version gets: where the sender `asked` for one, or they have
-    such a property already; else `number` is not called.
+def with_number(parsed: ParsedDraft, number: Callable[[], int], *, requested: bool = False) -> ParsedDraft:
+    """Return a draft whose metadata say the `number` that its version gets, where the request asks for it (`requested`) or
+    the metadata have such a property already; else `number` is not called.
     """
-    metadata = one.draft.metadata
-    if not asked and (metadata is None or metadata.get(VERSION_PROPERTY) is None):
-        return one
+    metadata = parsed.draft.metadata
+    if not requested and (metadata is None or metadata.get(VERSION_PROPERTY) is None):
+        return parsed
     metadata = metadata or Metadata()
     properties = {**dict(metadata.properties), VERSION_PROPERTY: str(number())}
-    return with_extras(one, replace(metadata, properties=tuple(sorted(properties.items()))), one.draft.rules)
+    return with_extras(parsed, replace(metadata, properties=tuple(sorted(properties.items()))), parsed.draft.rules)
 
 
 def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | None:
@@ -203,27 +203,27 @@ def retag_draft(
     used = follow(view, subject, draft.references, visible)
     bound = (*resolve_references(view, subject.context, used), *bind_imports(draft.format, draft.imports))
     meaning = ResolvedSchema(draft.format, draft.text, bound)
-    (told,) = answers(engine, (RetagSchema(meaning, add, remove, lenient),))
-    if isinstance(told, InvalidText):
-        raise refuse(told, draft)
-    assert isinstance(told, RetaggedSchema)
-    return replace(draft, text=told.text, data=None)
+    (answer,) = answers(engine, (RetagSchema(meaning, add, remove, lenient),))
+    if isinstance(answer, InvalidText):
+        raise refuse(answer, draft)
+    assert isinstance(answer, RetaggedSchema)
+    return replace(draft, text=answer.text, data=None)
 
 
 def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> tuple[TaggedPath, ...]:
     """Return what in a stored schema has tags; nothing for an unknown format."""
     if schema.format not in engine.formats:
         return ()
-    told: Answer
-    (told,) = answers(engine, (FindTags(resolve_schema(view, context, schema)),))
-    return told.tagged if isinstance(told, TagsFound) else ()
+    answer: Answer
+    (answer,) = answers(engine, (FindTags(resolve_schema(view, context, schema)),))
+    return answer.tagged if isinstance(answer, TagsFound) else ()
 
 
 def describe_tags(
-    view: View, context: str, schema_id: int, engine: SchemaEngine, wanted: tuple[str, ...]
+    view: View, context: str, schema_id: int, engine: SchemaEngine, tags: tuple[str, ...]
 ) -> tuple[TaggedPath, ...]:
     """Return what in a schema has one of the wanted tags, with all its tags; ``*`` wants every tag."""
-    if not wanted:
+    if not tags:
         return ()
-    found = tags_in(view, context, schema_row(view, context, schema_id), engine)
-    return tuple(one for one in found if EVERY_TAG in wanted or not set(wanted).isdisjoint(one.tags))
+    tagged = tags_in(view, context, schema_row(view, context, schema_id), engine)
+    return tuple(one for one in tagged if EVERY_TAG in tags or not set(tags).isdisjoint(one.tags))

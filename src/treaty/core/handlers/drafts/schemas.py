@@ -78,11 +78,11 @@ class ParsedDraft:
 
 def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
     """Ask; all questions that have no answer yet go back together."""
-    known = [(question, engine.ask(question)) for question in questions]
-    missing = tuple(question for question, answer in known if answer is None)
+    answered = [(question, engine.ask(question)) for question in questions]
+    missing = tuple(question for question, answer in answered if answer is None)
     if missing:
         raise UnansweredError(missing)
-    return tuple(answer for _, answer in known if answer is not None)
+    return tuple(answer for _, answer in answered if answer is not None)
 
 
 def read(
@@ -112,16 +112,16 @@ def read(
     normal: Answer = parsed
     if not opaque:
         forms = {normalize, normalize or rules.identity == NORMALISED}  # as it is stored, and as it is compared
-        told = answers(engine, tuple(ParseSchema(sent, strict, form) for form in sorted(forms)))
-        parsed, normal = told[0], told[-1]
-    for one in (parsed, normal):
-        if isinstance(one, InvalidText):
-            return one
+        parses = answers(engine, tuple(ParseSchema(sent, strict, form) for form in sorted(forms)))
+        parsed, normal = parses[0], parses[-1]
+    for answer in (parsed, normal):
+        if isinstance(answer, InvalidText):
+            return answer
     assert isinstance(parsed, ParsedSchema)
     assert isinstance(normal, ParsedSchema)
-    wrong = _check_imports(draft, bound, engine) if strict else None
-    if wrong is not None:
-        return wrong
+    invalid = _check_imports(draft, bound, engine) if strict else None
+    if invalid is not None:
+        return invalid
     canonical = sent if parsed.canonical == draft.text else ResolvedSchema(draft.format, parsed.canonical, bound)
     compared = normal if rules.identity == NORMALISED else None
     name = type_in(rules, draft, parsed)
@@ -131,11 +131,11 @@ def read(
 def _check_imports(draft: Draft, bound: tuple[ResolvedReference, ...], engine: SchemaEngine) -> InvalidText | None:
     """Return the faults of the first file that came with a draft and is not valid; None where all are."""
     files = [(one, tuple(other for other in bound if other is not one)) for one in bound if not one.subject]
-    asked = tuple(ParseSchema(ResolvedSchema(draft.format, one.meaning.text, rest)) for one, rest in files)
-    for (file, _), told in zip(files, answers(engine, asked), strict=True):
-        if isinstance(told, InvalidText):
+    questions = tuple(ParseSchema(ResolvedSchema(draft.format, one.meaning.text, rest)) for one, rest in files)
+    for (file, _), answer in zip(files, answers(engine, questions), strict=True):
+        if isinstance(answer, InvalidText):
             return InvalidText(
-                tuple(replace(one, message=f"the file '{file.name}': {one.message}") for one in told.faults)
+                tuple(replace(one, message=f"the file '{file.name}': {one.message}") for one in answer.faults)
             )
     return None
 
@@ -143,32 +143,38 @@ def _check_imports(draft: Draft, bound: tuple[ResolvedReference, ...], engine: S
 def _refuse_large(draft: Draft, *, opaque: bool) -> None:
     size = opaque_size(draft.text) if opaque else len(draft.text.encode("utf-8", "surrogatepass"))
     size = max(size, len(draft.data or b""), sum(len(path) + len(file) for path, file in draft.imports))
-    limit, most = ("OPAQUE_BYTES", OPAQUE_BYTES) if opaque else ("SCHEMA_BYTES", SCHEMA_BYTES)
-    if size > most:
+    limit, allowed = ("OPAQUE_BYTES", OPAQUE_BYTES) if opaque else ("SCHEMA_BYTES", SCHEMA_BYTES)
+    if size > allowed:
         raise TooLarge.of(
             limit,
             "Register operation failed because schema is too large",
             new=f"{size} bytes",
-            allowed=f"at most {most} bytes",
+            allowed=f"at most {allowed} bytes",
         )
 
 
-def _identify(one: ParsedDraft) -> ParsedDraft:
+def _identify(parsed_draft: ParsedDraft) -> ParsedDraft:
     """Return a draft with its guid, which covers its metadata and rules, and its digests."""
-    draft, used, parsed, normal = one.draft, one.used, one.parsed, one.normal
-    digest = one.lookup_digest or lookup_digest(draft.format, parsed.resolved)
-    identity = one.identity or ("" if normal is None else lookup_digest(draft.format, normal.resolved))
-    opaque = draft.format if one.opaque else ""
+    draft, used, parsed, normal = parsed_draft.draft, parsed_draft.used, parsed_draft.parsed, parsed_draft.normal
+    digest = parsed_draft.lookup_digest or lookup_digest(draft.format, parsed.resolved)
+    identity = parsed_draft.identity or ("" if normal is None else lookup_digest(draft.format, normal.resolved))
+    opaque = draft.format if parsed_draft.opaque else ""
     word = guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules, opaque, imports=draft.imports)
-    beside = (one.rules, one.type_name, identity, normal, one.opaque)  # `replace` would take as long as all the rest
-    return ParsedDraft(draft, used, parsed, one.meaning, word, digest, *beside)
+    beside = (
+        parsed_draft.rules,
+        parsed_draft.type_name,
+        identity,
+        normal,
+        parsed_draft.opaque,
+    )  # `replace` would take as long as all the rest
+    return ParsedDraft(draft, used, parsed, parsed_draft.meaning, word, digest, *beside)
 
 
-def with_extras(one: ParsedDraft, metadata: Metadata | None, rules: RuleSet | None) -> ParsedDraft:
+def with_extras(parsed_draft: ParsedDraft, metadata: Metadata | None, rules: RuleSet | None) -> ParsedDraft:
     """Return the same text with other metadata and rules, which are part of its guid."""
-    if (metadata, rules) == (one.draft.metadata, one.draft.rules):
-        return one
-    return _identify(replace(one, draft=replace(one.draft, metadata=metadata, rules=rules)))
+    if (metadata, rules) == (parsed_draft.draft.metadata, parsed_draft.draft.rules):
+        return parsed_draft
+    return _identify(replace(parsed_draft, draft=replace(parsed_draft.draft, metadata=metadata, rules=rules)))
 
 
 def refuse_unknown_format(draft: Draft, engine: SchemaEngine) -> None:
@@ -214,26 +220,28 @@ def follow(
     return tuple(_follow(view, parent, one, visible) for one in references)
 
 
-def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> StoredReference:
-    for member, given in (("name", one.name), ("subject", one.subject), ("version", one.version)):
-        if not given:
+def _follow(view: View, parent: Subject, reference: Reference, visible: Visible) -> StoredReference:
+    for member, value in (("name", reference.name), ("subject", reference.subject), ("version", reference.version)):
+        if not value:
             raise InvalidSchema.of(
-                "REFERENCE_INCOMPLETE", f"Invalid reference: {member} is missing in {one}", path=f"/references/{member}"
+                "REFERENCE_INCOMPLETE",
+                f"Invalid reference: {member} is missing in {reference}",
+                path=f"/references/{member}",
             )
-    target = parent.sibling(one.subject)
+    target = parent.sibling(reference.subject)
     try:
-        _, version = select(view, target, LATEST if one.version == -1 else one.version, visible)
+        _, version = select(view, target, LATEST if reference.version == -1 else reference.version, visible)
     except (NotFound, InvalidVersion) as absent:
         raise InvalidSchema(
             Reason(
                 "REFERENCE_NOT_FOUND",
-                f'No schema reference found for subject "{one.subject}" and version {one.version}',
-                path=f"/references/{one.name}",
-                new=f"{one.subject} version {one.version}",
+                f'No schema reference found for subject "{reference.subject}" and version {reference.version}',
+                path=f"/references/{reference.name}",
+                new=f"{reference.subject} version {reference.version}",
                 allowed=absent.reason.allowed and f"versions {absent.reason.allowed}",
             )
         ) from None
-    return StoredReference(one.name, one.subject, version.number, version.schema_id)
+    return StoredReference(reference.name, reference.subject, version.number, version.schema_id)
 
 
 Followed = dict[tuple[str, int], tuple[ResolvedSchema, int]]
@@ -251,22 +259,22 @@ def resolve_references(
 
 
 def _resolve_references(
-    view: View, context: str, references: tuple[StoredReference, ...], known: Followed, depth: int
+    view: View, context: str, references: tuple[StoredReference, ...], followed: Followed, depth: int
 ) -> tuple[tuple[ResolvedReference, ...], int]:
     """Return the bindings of references that are `depth` links away, and the links of the longest chain from here."""
     bound, longest = [], 0
-    for one in references:
-        target = Subject(context, "").sibling(one.subject)
-        place = (target.context, one.schema_id)
-        if place not in known:
+    for reference in references:
+        target = Subject(context, "").sibling(reference.subject)
+        place = (target.context, reference.schema_id)
+        if place not in followed:
             _refuse_too_deep(depth)
             schema = schema_row(view, *place)
-            inner, links = _resolve_references(view, target.context, schema.references, known, depth + 1)
+            inner, links = _resolve_references(view, target.context, schema.references, followed, depth + 1)
             bindings = (*inner, *bind_imports(schema.format, schema.imports))
-            known[place] = (ResolvedSchema(schema.format, schema.text, bindings), links)
-        meaning, links = known[place]
+            followed[place] = (ResolvedSchema(schema.format, schema.text, bindings), links)
+        meaning, links = followed[place]
         _refuse_too_deep(depth + links)
-        bound.append(ResolvedReference(one.name, str(target), one.version, meaning))
+        bound.append(ResolvedReference(reference.name, str(target), reference.version, meaning))
         longest = max(longest, links + 1)
     return tuple(bound), longest
 

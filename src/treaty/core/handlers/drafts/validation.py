@@ -26,9 +26,9 @@ def reserved_findings(new: ParsedDraft, latest: Metadata | None) -> tuple[Findin
 
 
 def _given_up(new: ParsedDraft, latest: Metadata | None) -> Iterator[Finding]:
-    kept = frozenset(reserved_names(new.draft.metadata))
+    names = frozenset(reserved_names(new.draft.metadata))
     for name in reserved_names(latest):
-        if name not in kept:
+        if name not in names:
             yield Finding(
                 "RESERVED_FIELD_REMOVED",
                 f"/metadata/properties/{PROPERTY}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from treaty.core.answers import Config
 from treaty.core.handlers.settings import policy_of
-from treaty.core.handlers.versions import Kept, latest_version
+from treaty.core.handlers.versions import StoredVersion, latest_version
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import Subject
 from treaty.core.policy import BY_TYPE
@@ -38,11 +38,11 @@ class VersionRules:
 
 def version_rules(view: View, subject: Subject, creation: SubjectCreation | None = None) -> VersionRules:
     """Return the rules of a subject, or those that it is created with."""
-    there = view.get(SUBJECT, subject) or creation
-    if there is None:
+    row = view.get(SUBJECT, subject) or creation
+    if row is None:
         return VersionRules()
-    latest = latest_version(view, subject) if there.types == "one" else None
-    return VersionRules(there.types, there.identity, None if latest is None else latest[1].type_name)
+    latest = latest_version(view, subject) if row.types == "one" else None
+    return VersionRules(row.types, row.identity, None if latest is None else latest[1].type_name)
 
 
 def policy_for(config: Config, rules: VersionRules) -> PolicyValue:
@@ -102,7 +102,7 @@ def type_not_allowed(subject: Subject, rules: VersionRules, type_name: str) -> T
 # --------------------------------------------------------------------------------------------------------- identity
 
 
-def with_identity(view: View, subject: Subject, digest: str, states: tuple[str, ...]) -> Iterator[Kept]:
+def with_identity(view: View, subject: Subject, digest: str, states: tuple[str, ...]) -> Iterator[StoredVersion]:
     """Return the versions of a subject with a normal form and one of these states, by ordinal."""
     keys = view.find(VERSION_BY_IDENTITY, (subject.context, digest), subject)
     rows = ((key, view.get(VERSION, key)) for key in keys)

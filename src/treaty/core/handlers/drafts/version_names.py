@@ -7,7 +7,7 @@ from treaty.core import limits
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, refuse
-from treaty.core.handlers.versions import Kept, describe_version, no_subject, with_ordinal
+from treaty.core.handlers.versions import StoredVersion, describe_version, no_subject, with_ordinal
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
@@ -54,16 +54,16 @@ def refuse_bad_schemes(schemes: tuple[str, ...], engine: SchemaEngine, at: str) 
             new=str(len(schemes)),
             allowed=f"at most {limits.ID_SCHEMES} id schemes",
         )
-    known = (SEQUENCE, *sorted(engine.id_schemes))
+    installed = (SEQUENCE, *sorted(engine.id_schemes))
     for at_place, scheme in enumerate(schemes):
-        if scheme not in known or scheme in schemes[:at_place]:
-            twice = "twice " if scheme in known else ""
+        if scheme not in installed or scheme in schemes[:at_place]:
+            twice = "twice " if scheme in installed else ""
             raise InvalidSetting.of(
                 "ID_SCHEME",
                 f"A subject can't be created with the id scheme '{_shorten(scheme)}' {twice}".rstrip(),
                 path=at,
                 new=_shorten(scheme),
-                allowed=f"each once: {', '.join(known)}",
+                allowed=f"each once: {', '.join(installed)}",
             )
 
 
@@ -104,8 +104,8 @@ def given_names(view: View, key: VersionKey) -> Pairs:
     """Return the names of a version, (scheme, name), that no scheme of its subject computes."""
     home = view.get(SUBJECT, Subject(key.context, key.subject))
     computed = () if home is None else home.schemes
-    found = ((one.scheme, one.name) for one in view.find(NAME_BY_VERSION, (*key,)))
-    return tuple(sorted(pair for pair in found if pair[0] not in computed))
+    pairs = ((one.scheme, one.name) for one in view.find(NAME_BY_VERSION, (*key,)))
+    return tuple(sorted(pair for pair in pairs if pair[0] not in computed))
 
 
 def _shorten(text: str) -> str:
@@ -114,8 +114,8 @@ def _shorten(text: str) -> str:
 
 def packages_of(schemes: tuple[str, ...], engine: SchemaEngine) -> Pairs:
     """Return those of these schemes that come from another package, with its name."""
-    found = ((scheme, engine.id_schemes.get(scheme, "")) for scheme in schemes)
-    return tuple(one for one in found if one[1])
+    packages = ((scheme, engine.id_schemes.get(scheme, "")) for scheme in schemes)
+    return tuple(one for one in packages if one[1])
 
 
 # ------------------------------------------------------------------------------------------------------ a new version
@@ -126,23 +126,23 @@ def new_names(view: View, subject: Subject, creation: SubjectCreation, new: Pars
 
     Raises `NotPermitted` where a scheme is not installed here: none is skipped for that.
     """
-    there = view.get(SUBJECT, subject) or creation
-    schemes = tuple(one for one in there.schemes if one != SEQUENCE)
+    home = view.get(SUBJECT, subject) or creation
+    schemes = tuple(one for one in home.schemes if one != SEQUENCE)
     if not schemes:
         return ()
     for scheme in schemes:
         if scheme not in engine.id_schemes:
-            package = dict(there.packages).get(scheme, "") if isinstance(there, SubjectValue) else ""
+            package = dict(home.packages).get(scheme, "") if isinstance(home, SubjectValue) else ""
             raise _missing_scheme(subject, scheme, package or "that declares it as an entry point of treaty.id_schemes")
     text = new.parsed.canonical
     sent = new.sent or (opaque_bytes(text) if new.opaque else text.encode("utf-8", "surrogatepass"))
-    (told,) = answers(engine, (NameVersion(new.meaning, sent, str(subject), new.type_name, schemes),))
-    if isinstance(told, InvalidText):
-        raise refuse(told, new.draft)
-    assert isinstance(told, VersionNames)
-    if there.schemes[0] not in {SEQUENCE, *dict(told.names)}:
-        raise _no_id(subject, there.schemes[0], new.draft.format)
-    return told.names
+    (answer,) = answers(engine, (NameVersion(new.meaning, sent, str(subject), new.type_name, schemes),))
+    if isinstance(answer, InvalidText):
+        raise refuse(answer, new.draft)
+    assert isinstance(answer, VersionNames)
+    if home.schemes[0] not in {SEQUENCE, *dict(answer.names)}:
+        raise _no_id(subject, home.schemes[0], new.draft.format)
+    return answer.names
 
 
 def _no_id(subject: Subject, scheme: str, format_: str) -> InvalidSchema:
@@ -180,17 +180,17 @@ def name_rows(
     held = given_names(view, key) if names.given else ()
     if not set(names.given) <= set(held):
         _refuse_many({*held, *names.given})
-    given = [_name_row(view, key, version, one, going, is_given=True) for one in names.given]
+    given_rows = [_name_row(view, key, version, one, going, is_given=True) for one in names.given]
     computed = [_name_row(view, key, version, one, going, is_given=False) for one in names.computed]
-    return tuple(row for row in (*given, *computed) if row is not None)
+    return tuple(row for row in (*given_rows, *computed) if row is not None)
 
 
 def _name_row(
     view: View, key: VersionKey, version: Version, pair: tuple[str, str], going: Container[Key], *, is_given: bool
 ) -> Row | None:
     name = NameKey(*key[:3], *pair)
-    there = view.get(NAME, name)
-    holders = [] if there is None else _holders(view, name, there)
+    stored = view.get(NAME, name)
+    holders = [] if stored is None else _holders(view, name, stored)
     if any(one[0] == key for one in holders):
         return None
     left = [one for one in holders if one[0] not in going and one[1].state != "hidden"]
@@ -206,11 +206,11 @@ def _name_row(
             new=pair[1][:100],
             allowed=f"at most {limits.VERSIONS_PER_NAME} versions with one name",
         )
-    first, *others = sorted((*(one[0].ordinal for one in left), key.ordinal))
-    return make_row(NAME, name, Name(first, tuple(others)))
+    first, *later = sorted((*(one[0].ordinal for one in left), key.ordinal))
+    return make_row(NAME, name, Name(first, tuple(later)))
 
 
-def _holders(view: View, name: NameKey, value: Name) -> list[Kept]:
+def _holders(view: View, name: NameKey, value: Name) -> list[StoredVersion]:
     """The versions that have a name, by ordinal."""
     keys = [VersionKey(*name[:3], ordinal) for ordinal in (value.ordinal, *value.others)]
     rows = ((key, view.get(VERSION, key)) for key in keys)
@@ -233,21 +233,21 @@ def _name_taken(key: VersionKey, pair: tuple[str, str], other: VersionKey) -> Na
 # ------------------------------------------------------------------------------------------------------------- look-up
 
 
-def default_scheme(there: SubjectValue) -> str:
+def default_scheme(home: SubjectValue) -> str:
     """Return the scheme of ids without a scheme: the first of a subject, ``sequence`` where it has none."""
-    if there.order == SCHEMAVER:
+    if home.order == SCHEMAVER:
         return SCHEMAVER
-    return there.schemes[0] if there.schemes else SEQUENCE
+    return home.schemes[0] if home.schemes else SEQUENCE
 
 
-def named_version(view: View, subject: Subject, there: SubjectValue, scheme: str, name: str) -> Kept | None:
+def named_version(view: View, subject: Subject, home: SubjectValue, scheme: str, name: str) -> StoredVersion | None:
     """Return the version with a name: of several the oldest live one, else the oldest; None where there is none."""
     if scheme == SEQUENCE:
         if not (name.isascii() and name.isdecimal()) or name[:1] == "0" or len(name) > len(str(limits.COUNTER)):
             return None
-        one = with_ordinal(view, subject, int(name) - 1)
-        return None if one is None or one[1].state == "purged" else one
-    key = NameKey(*subject, there.generation, scheme, name)
+        stored = with_ordinal(view, subject, int(name) - 1)
+        return None if stored is None or stored[1].state == "purged" else stored
+    key = NameKey(*subject, home.generation, scheme, name)
     value = view.get(NAME, key)
     holders = [] if value is None else _holders(view, key, value)
     return next((one for one in holders if one[1].state == "live"), holders[0] if holders else None)
@@ -256,12 +256,12 @@ def named_version(view: View, subject: Subject, there: SubjectValue, scheme: str
 def get_named_version(view: View, command: Command[GetNamedVersion], engine: SchemaEngine) -> Decision[VersionFound]:
     """Return the version with a name, deleted or not."""
     request = command.request
-    there = view.get(SUBJECT, request.subject)
-    if there is None:
+    home = view.get(SUBJECT, request.subject)
+    if home is None:
         raise no_subject(request.subject)
-    scheme = request.scheme or default_scheme(there)
-    one = named_version(view, request.subject, there, scheme, request.name)
-    if one is None:
+    scheme = request.scheme or default_scheme(home)
+    stored = named_version(view, request.subject, home, scheme, request.name)
+    if stored is None:
         raise VersionNotFound.of(
             "NAME_NOT_FOUND",
             f"Version {request.name[:100]} ({scheme[:100]}) not found.",
@@ -271,4 +271,4 @@ def get_named_version(view: View, command: Command[GetNamedVersion], engine: Sch
             new=request.name[:100],
             allowed=f"the name of a version of this subject by the scheme {scheme[:100]}",
         )
-    return Decision((), describe_version(view, one, data=True))
+    return Decision((), describe_version(view, stored, data=True))

@@ -50,17 +50,17 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_bad_label_policy(subject, command.request.label_policy)
     if settings.policy is not None:
         refuse_bad_creation(view, settings.policy, engine, POLICY)
-    there = view.get(SUBJECT, subject)
-    if there is not None:
-        return Decision((), GroupCreated(describe_group(view, subject, there, None), created=False))
+    existing = view.get(SUBJECT, subject)
+    if existing is not None:
+        return Decision((), GroupCreated(describe_group(view, subject, existing, None), created=False))
     refuse_invisible_name(view, subject, imported=mode_in_force(view, Scope(*subject)) in IMPORTING)
     config = created_config(view, subject, settings.policy, engine, POLICY)
     refuse_if_readonly(view, Scope(*subject))
     request, packages = command.request, packages_of(settings.schemes, engine)
     home, _ = make_home(view, subject, _creation(request), packages, request.label_policy)
-    made = next(row.value for row in home if row.table == SUBJECT.name)
-    assert isinstance(made, SubjectValue)
-    answer = GroupCreated(describe_group(view, subject, made, config), created=True)
+    new_value = next(row.value for row in home if row.table == SUBJECT.name)
+    assert isinstance(new_value, SubjectValue)
+    answer = GroupCreated(describe_group(view, subject, new_value, config), created=True)
     return Decision((*home, *own_config_rows(view, subject, config)), answer)
 
 
@@ -84,19 +84,19 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     if request.properties is not None:
         refuse_bad_properties(request.properties, "/properties")
     refuse_bad_label_policy(subject, request.label_policy)
-    there = subject_row(view, subject)
+    row = subject_row(view, subject)
     change = Config(exact_level=request.level, validators=request.validators, follows=request.follows)
     packages = refuse_bad_policy(view, scope, change, engine)
-    if request.properties is not None and request.properties != there.properties:
+    if request.properties is not None and request.properties != row.properties:
         refuse_format_in_use(view, subject, request.properties)
     _refuse_other_level(view, request)
     refuse_if_readonly(view, scope)
     old = own_value(view, scope)
     new = old if change == Config() else changed_config(view, old, change, packages=packages)
-    value = there if request.properties is None else replace(there, properties=request.properties)
+    value = row if request.properties is None else replace(row, properties=request.properties)
     if request.label_policy is not None:
         value = replace(value, label_policy=request.label_policy)
-    rows = () if value == there else (make_row(SUBJECT, subject, value),)
+    rows = () if value == row else (make_row(SUBJECT, subject, value),)
     if new is not None and new != old:
         rows = (*rows, config_row(scope, new))
     return Decision(rows, GroupCreated(describe_group(view, subject, value, new), created=False))
@@ -135,8 +135,8 @@ def remove_subject(view: View, command: Command[RemoveSubject], engine: SchemaEn
 def _refuse_if_referenced(view: View, subject: Subject, going: GoingRows, access: Access | None) -> None:
     """Raise `Referenced` where schemas of other subjects refer to a version; it names those that the caller may read."""
     versions = (key for key, _ in stored_versions(view, subject))
-    found = (users_of(view, VERSION, key, "refuses", going) for key in versions)
-    first = [key for _, key in islice(chain.from_iterable(found), USERS_NAMED)]
+    users_found = (users_of(view, VERSION, key, "refuses", going) for key in versions)
+    first = [key for _, key in islice(chain.from_iterable(users_found), USERS_NAMED)]
     if not first:
         return
     named = [_format_user(view, key) for key in first if may_read(view, access, subject_of_key(key))]

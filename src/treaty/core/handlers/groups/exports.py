@@ -9,7 +9,7 @@ from treaty.core.access.authorized_view import without_filter
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.drafts.version_names import given_names
-from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version
+from treaty.core.handlers.versions import MissingSchemaError, StoredVersion, describe_version
 from treaty.core.messages.encodings import CodecType
 from treaty.core.messages.groups import GroupSettings
 from treaty.core.messages.transfers import (
@@ -56,18 +56,18 @@ def export_subjects(
     """List subjects with what is kept of them; a pause follows each one that was looked at."""
     request = command.request
     base, reads = without_filter(view)
-    found: list[ExportedSubject] = []
+    exported: list[ExportedSubject] = []
     beyond = None if request.after is None else after(request.after)
     for subject in _with_removed(base, request.prefix, beyond):
-        if len(found) >= min(request.limit, limits.EXPORT_PAGE):
+        if len(exported) >= min(request.limit, limits.EXPORT_PAGE):
             break
         if subject.name.startswith(request.prefix.name) and reads(subject):
             value = base.get(SUBJECT, subject)
-            one = _describe_removed(base, subject) if value is None else _describe_subject(base, subject, value)
-            if value is not None or not one.private or _sees_private(command.access, subject):
-                found.append(one)
+            described = _describe_removed(base, subject) if value is None else _describe_subject(base, subject, value)
+            if value is not None or not described.private or _sees_private(command.access, subject):
+                exported.append(described)
         yield
-    return Decision((), ExportedSubjects(tuple(found)))
+    return Decision((), ExportedSubjects(tuple(exported)))
 
 
 def _subjects(view: View, prefix: Subject, low: Key | None) -> Iterator[Subject]:
@@ -139,45 +139,45 @@ def export_versions(
     """List versions with what is kept of them. One whose schema is missing hides itself, and not the list."""
     request = command.request
     base, reads = without_filter(view)
-    found: list[ExportedVersion] = []
+    page: list[ExportedVersion] = []
     characters = 0
-    for count, one in enumerate(_versions(base, request)):
-        if len(found) >= min(request.limit, limits.EXPORT_PAGE) or characters >= limits.EXPORT_CHARACTERS:
+    for count, stored in enumerate(_versions(base, request)):
+        if len(page) >= min(request.limit, limits.EXPORT_PAGE) or characters >= limits.EXPORT_CHARACTERS:
             break
-        if one is not None and reads(one[0]):
+        if stored is not None and reads(stored[0]):
             try:
-                exported = _describe_version(base, one)
+                exported = _describe_version(base, stored)
             except MissingSchemaError:
                 continue
-            found.append(exported)
+            page.append(exported)
             characters += len(exported.version.text) + len(exported.version.data or b"")
-        if one is None or count % PAUSE_ROWS == 0:
+        if stored is None or count % PAUSE_ROWS == 0:
             yield
-    return Decision((), ExportedVersions(tuple(found)))
+    return Decision((), ExportedVersions(tuple(page)))
 
 
-def _versions(view: View, request: ExportVersions) -> Iterator[Kept | None]:
+def _versions(view: View, request: ExportVersions) -> Iterator[StoredVersion | None]:
     """Versions by subject and ordinal, and a pause before each subject."""
     last, beyond = request.after or (None, -1)
     for subject in _subjects(view, request.prefix, None if last is None else tuple(last)):
         yield None
-        there = view.get(SUBJECT, subject)
-        if there is None or not subject.name.startswith(request.prefix.name):
+        row = view.get(SUBJECT, subject)
+        if row is None or not subject.name.startswith(request.prefix.name):
             continue
         for key in view.find(VERSION_BY_SUBJECT, subject):
-            if key.generation != there.generation or (subject == last and key.ordinal <= beyond):
+            if key.generation != row.generation or (subject == last and key.ordinal <= beyond):
                 continue
             value = view.get(VERSION, key)
             yield (key, value) if value is not None and value.state in KEPT else None
 
 
-def _describe_version(view: View, one: Kept) -> ExportedVersion:
-    key, version = one
+def _describe_version(view: View, stored: StoredVersion) -> ExportedVersion:
+    key, version = stored
     entry = (*key,)
     encodings = ((each.encoding, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, entry))
     state = next(state for state in KEPT if state == version.state)
     return ExportedVersion(
-        describe_version(view, one, data=True),
+        describe_version(view, stored, data=True),
         state,
         version.policy,
         given_names(view, key),

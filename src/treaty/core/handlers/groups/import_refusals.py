@@ -4,7 +4,7 @@ from treaty.core import limits
 from treaty.core.handlers.drafts.same_versions import has_schema
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.settings import IMPORTING, mode_in_force
-from treaty.core.handlers.versions import Kept, version_with_number
+from treaty.core.handlers.versions import StoredVersion, version_with_number
 from treaty.core.messages.groups import ANY_FORMAT
 from treaty.core.messages.transfers import ImportVersion
 from treaty.core.names import Subject
@@ -99,12 +99,12 @@ def refuse_any_format(request: ImportVersion) -> None:
         )
 
 
-def refuse_other_version(view: View, request: ImportVersion, there: Kept, new: ParsedDraft) -> None:
+def refuse_other_version(view: View, request: ImportVersion, stored: StoredVersion, new: ParsedDraft) -> None:
     """Raise `NotPermitted` where another version has the ordinal of the one that is imported."""
-    version = there[1]
+    version = stored[1]
     same = (version.number, version.format, version.type_name) == (request.number, new.draft.format, new.type_name)
     same = same and request.schema_id in {-1, version.schema_id} and request.type_version in {-1, version.type_version}
-    if not same or version.content != new.content or not has_schema(view, there, new):
+    if not same or version.content != new.content or not has_schema(view, stored, new):
         raise NotPermitted.of(
             "ORDINAL_TAKEN",
             f"Subject '{request.subject}' has another version with the ordinal {request.ordinal}",
@@ -131,16 +131,16 @@ def refuse_far_time(request: ImportVersion, now: int) -> None:
 
 def refuse_taken_number(view: View, request: ImportVersion) -> None:
     """Raise `NotPermitted` where another version has the number of the one that is imported."""
-    there = None
+    stored = None
     if request.state != "hidden":
-        there = version_with_number(view, request.subject, request.number, "all")
-    if there is not None:
+        stored = version_with_number(view, request.subject, request.number, "all")
+    if stored is not None:
         raise NotPermitted.of(
             "NUMBER_TAKEN",
             f"Subject '{request.subject}' has another version with the number {request.number}",
             path="/number",
             subject=str(request.subject),
-            old=f"ordinal {there[0].ordinal}",
+            old=f"ordinal {stored[0].ordinal}",
             new=f"ordinal {request.ordinal}",
             allowed="a number that is free",
         )

@@ -27,7 +27,7 @@ from treaty.core.handlers.groups.queries import describe_group, subject_row
 from treaty.core.handlers.schema_ids import all_names, describe_new, make_home, other_rows, schema_of
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import remove_versions
-from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, stored_versions, with_ordinal
+from treaty.core.handlers.versions import StoredVersion, describe_version, no_ordinal, stored_versions, with_ordinal
 from treaty.core.messages.encodings import NO_CODEC, EncodingAssigned
 from treaty.core.messages.groups import GroupCreated
 from treaty.core.messages.transfers import HighestNumbers, ImportEncoding, ImportSubject, ImportVersion
@@ -67,15 +67,15 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
     refuse_bad_settings(settings, engine)
     refuse_bad_label_policy(subject, request.label_policy)
     _refuse_policy(request)
-    there = view.get(SUBJECT, subject)
+    existing = view.get(SUBJECT, subject)
     highest = HighestNumbers(encoding=request.highest.encoding) if request.removed else request.highest
-    generation = view.sequence + 1 if there is None else there.generation
+    generation = view.sequence + 1 if existing is None else existing.generation
     raised = _raise_counters(view, subject, generation, highest, private=request.removed and request.private)
-    if raised or not (there or request.removed):
+    if raised or not (existing or request.removed):
         refuse_unless_importing(view, subject)
-    if request.removed or (there is not None and not raised):
-        shown = there or SubjectValue(view.sequence + 1, settings.origin)
-        return Decision(raised, GroupCreated(describe_group(view, subject, shown, None), created=False))
+    if request.removed or (existing is not None and not raised):
+        value = existing or SubjectValue(view.sequence + 1, settings.origin)
+        return Decision(raised, GroupCreated(describe_group(view, subject, value, None), created=False))
     creation = SubjectCreation(
         origin=settings.origin,
         types=settings.types,
@@ -86,8 +86,8 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
         private=request.private,
     )
     home, _ = make_home(view, subject, creation, packages_of(settings.schemes, engine), request.label_policy)
-    made = next((row.value for row in home if row.table == SUBJECT.name), there)
-    answer = GroupCreated(describe_group(view, subject, made, None), created=there is None)  # type: ignore[arg-type]  # of its table
+    new_value = next((row.value for row in home if row.table == SUBJECT.name), existing)
+    answer = GroupCreated(describe_group(view, subject, new_value, None), created=existing is None)  # type: ignore[arg-type]  # of its table
     return Decision((*home, *raised), answer)
 
 
@@ -106,13 +106,15 @@ def _raise_counters(
     view: View, subject: Subject, generation: int, highest: HighestNumbers, *, private: bool
 ) -> tuple[Row, ...]:
     """Rows of the counters that are behind."""
-    wanted = [(ordinals_key(subject, generation), highest.ordinal), (encodings_key(subject), highest.encoding)]
-    wanted += [(types_key(subject, generation, format_, name), number) for format_, name, number in highest.types]
+    highest_numbers = [(ordinals_key(subject, generation), highest.ordinal), (encodings_key(subject), highest.encoding)]
+    highest_numbers += [
+        (types_key(subject, generation, format_, name), number) for format_, name, number in highest.types
+    ]
     raised: dict[CounterKey, int] = {}
-    for key, number in wanted:
-        there = max(highest_of(view, key), raised.get(key, -1))
-        refuse_far(subject, key.kind, there, number)
-        if number > there:
+    for key, number in highest_numbers:
+        stored = max(highest_of(view, key), raised.get(key, -1))
+        refuse_far(subject, key.kind, stored, number)
+        if number > stored:
             raised[key] = number
     return tuple(make_row(COUNTER, key, Counter(number, private=private)) for key, number in raised.items())
 
@@ -129,9 +131,9 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     refuse_bad_place(request)
     home = subject_row(view, subject)
     draft, new = _read_draft(view, request, engine)
-    there = with_ordinal(view, subject, request.ordinal)
-    if there is not None:
-        return _import_again(view, request, there, new)
+    stored = with_ordinal(view, subject, request.ordinal)
+    if stored is not None:
+        return _import_again(view, request, stored, new)
     refuse_unless_importing(view, subject)
     refuse_far_time(request, command.time)
     refuse_taken_number(view, request)
@@ -163,8 +165,8 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     key = VersionKey(*subject, home.generation, request.ordinal)
     superseding = _superseding_rows(view, key, request)
     rows = (*schema_rows, *_version_rows(view, key, new, version, names), *superseding)
-    told = all_names(view, as_register.request, names, request.ordinal)
-    answer = describe_new(as_register.request, new, version, request.ordinal, told)
+    described_names = all_names(view, as_register.request, names, request.ordinal)
+    answer = describe_new(as_register.request, new, version, request.ordinal, described_names)
     return Decision(rows, RegisteredVersion(answer, created=True))
 
 
@@ -181,13 +183,15 @@ def _read_draft(view: View, request: ImportVersion, engine: SchemaEngine) -> tup
     return draft, new
 
 
-def _import_again(view: View, request: ImportVersion, there: Kept, new: ParsedDraft) -> Decision[RegisteredVersion]:
+def _import_again(
+    view: View, request: ImportVersion, stored: StoredVersion, new: ParsedDraft
+) -> Decision[RegisteredVersion]:
     """Decide about a version that has the ordinal already: the same one may be superseded since."""
-    refuse_other_version(view, request, there, new)
-    rows = _superseding_rows(view, there[0], request)
+    refuse_other_version(view, request, stored, new)
+    rows = _superseding_rows(view, stored[0], request)
     if rows:
         refuse_unless_importing(view, request.subject)
-    return Decision(rows, RegisteredVersion(describe_version(view, there, names=True), created=False))
+    return Decision(rows, RegisteredVersion(describe_version(view, stored, names=True), created=False))
 
 
 def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Version, names: NewNames) -> tuple[Row, ...]:
@@ -237,23 +241,23 @@ def _type_version(view: View, request: ImportVersion, new: ParsedDraft, types: C
     """Return the number among those of the same format and type; one that is given must be free. A former text has that of
     its version, unless a patch changed the type.
     """
-    highest, given = highest_of(view, types), request.type_version
-    if given < 0:
-        given = highest + 1
-    refuse_far(request.subject, types.kind, highest, given)
-    kind = (new.draft.format, new.type_name, given)
-    others = (one for _, one in stored_versions(view, request.subject) if one.revision_of < 0)
-    is_free = given > highest or request.revision_of >= 0
-    if not is_free and any((one.format, one.type_name, one.type_version) == kind for one in others):
+    highest, type_version = highest_of(view, types), request.type_version
+    if type_version < 0:
+        type_version = highest + 1
+    refuse_far(request.subject, types.kind, highest, type_version)
+    kind = (new.draft.format, new.type_name, type_version)
+    neighbours = (one for _, one in stored_versions(view, request.subject) if one.revision_of < 0)
+    is_free = type_version > highest or request.revision_of >= 0
+    if not is_free and any((one.format, one.type_name, one.type_version) == kind for one in neighbours):
         raise NotPermitted.of(
             "TYPE_VERSION_TAKEN",
-            f"Subject '{request.subject}' has another version {given} of the format {kind[0]} and type {kind[1]}",
+            f"Subject '{request.subject}' has another version {type_version} of the format {kind[0]} and type {kind[1]}",
             path="/type_version",
             subject=str(request.subject),
-            new=str(given),
+            new=str(type_version),
             allowed="a number that is free",
         )
-    return given
+    return type_version
 
 
 # -------------------------------------------------------------------------------------------------------- encodings
@@ -273,19 +277,19 @@ def import_encoding(view: View, command: Command[ImportEncoding], engine: Schema
             allowed=f"0 to {limits.COUNTER}",
         )
     subject_row(view, subject)
-    one = with_ordinal(view, subject, request.ordinal)
-    if one is None:
+    stored = with_ordinal(view, subject, request.ordinal)
+    if stored is None:
         raise no_ordinal(subject, request.ordinal)
-    key, version = one
+    key, version = stored
     value = Encoding(version.schema_id, key.generation, key.ordinal, request.codec)
-    there = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))
-    if there == value:
+    existing = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))
+    if existing == value:
         return Decision((), EncodingAssigned(request.encoding_id, created=False))
-    if there is not None:
-        raise _other_encoding(request, f"ordinal {there.ordinal} with the codec '{there.codec}'")
+    if existing is not None:
+        raise _other_encoding(request, f"ordinal {existing.ordinal} with the codec '{existing.codec}'")
     for other in view.find(ENCODING_BY_VERSION, (*key,)):
-        found = view.get(ENCODING, other)
-        if found is not None and found.codec == request.codec:
+        encoding = view.get(ENCODING, other)
+        if encoding is not None and encoding.codec == request.codec:
             raise _other_encoding(request, f"encoding {other.encoding} of the same version and codec")
     if request.codec != NO_CODEC and view.get(CODEC, CodecKey(*subject, request.codec)) is None:
         raise CodecNotFound.of(

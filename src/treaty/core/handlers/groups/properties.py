@@ -80,9 +80,9 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
             new=f"{characters} characters",
             allowed=f"at most {limits.GROUP_PROPERTY_CHARACTERS} characters",
         )
-    seen: set[str] = set()
+    names: set[str] = set()
     for name, value in properties:
-        if name in seen:
+        if name in names:
             raise InvalidSetting.of(
                 "PROPERTY_TWICE",
                 f"The subject would have two properties with the name '{_shorten(name)}'",
@@ -90,7 +90,7 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
                 new=_shorten(name),
                 allowed="each name once",
             )
-        seen.add(name)
+        names.add(name)
         if name == FORMAT:
             _refuse_bad_format(value, at)
         elif name.startswith(RESERVED):
@@ -153,19 +153,19 @@ def refuse_other_format(view: View, subject: Subject, format_: str, creation: Su
 
 def refuse_format_in_use(view: View, subject: Subject, properties: Pairs) -> None:
     """Raise `FormatNotAllowed` where properties limit a subject to a format that one of its live versions has not."""
-    wanted = named_format(properties)
-    if wanted == ANY_FORMAT:
+    format_ = named_format(properties)
+    if format_ == ANY_FORMAT:
         return
     for key, version in newest_first(view, subject):
-        if version.format != wanted:
+        if version.format != format_:
             raise FormatNotAllowed.of(
                 "FORMAT_IN_USE",
-                f"Subject '{subject}' can't be limited to the format {wanted[:100]}: its version {version.number} is of "
+                f"Subject '{subject}' can't be limited to the format {format_[:100]}: its version {version.number} is of "
                 f"the format {version.format}",
                 path=f"/properties/{FORMAT}",
                 subject=str(subject),
                 version=str(version.number),
                 old=f"{version.format} (ordinal {key.ordinal})",
-                new=wanted[:100],
+                new=format_[:100],
                 allowed=f"delete versions of other formats first, or {ANY_FORMAT}",
             )

@@ -8,7 +8,7 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision, PausingWork, finish_work
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
-from treaty.core.handlers.versions import Kept, has_other_formats, latest_version, newest_first, no_subject
+from treaty.core.handlers.versions import StoredVersion, has_other_formats, latest_version, newest_first, no_subject
 from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.names import Subject
 from treaty.core.policy import Level
@@ -32,17 +32,17 @@ def list_groups(view: View, command: Command[ListGroups], engine: SchemaEngine) 
     """List subjects of one context by name; a pause follows each one that was looked at."""
     request = command.request
     base, reads = without_filter(view)
-    found: list[GroupFound] = []
+    groups: list[GroupFound] = []
     last = request.after
     for subject in _subjects(base, request):
-        if len(found) >= min(request.limit, limits.GROUPS_PAGE):
+        if len(groups) >= min(request.limit, limits.GROUPS_PAGE):
             break
         value = base.get(SUBJECT, subject) if reads(subject) else None
         if value is not None:
-            found.append((yield from _describe(base, subject, value)))
+            groups.append((yield from _describe(base, subject, value)))
             last = subject.name
         yield
-    return Decision((), Groups(tuple(found), last))
+    return Decision((), Groups(tuple(groups), last))
 
 
 def _subjects(view: View, request: ListGroups) -> Iterator[Subject]:
@@ -52,10 +52,10 @@ def _subjects(view: View, request: ListGroups) -> Iterator[Subject]:
 
 def subject_row(view: View, subject: Subject) -> SubjectValue:
     """Return the row of a subject. Raises `SubjectNotFound` where it has none."""
-    there = view.get(SUBJECT, subject)
-    if there is None:
+    row = view.get(SUBJECT, subject)
+    if row is None:
         raise no_subject(subject)
-    return there
+    return row
 
 
 def describe_group(view: View, subject: Subject, value: SubjectValue, own: ConfigValue | None) -> GroupFound:
@@ -91,7 +91,7 @@ def level_in_force(view: View, subject: Subject, own: ConfigValue | None) -> Lev
     return Level(policy.backward, policy.forward, policy.deny)
 
 
-def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> PausingWork[str]:
+def _format_of(view: View, subject: Subject, value: SubjectValue, latest: StoredVersion | None) -> PausingWork[str]:
     """Return the format of a subject's property, ``any`` too, else of all its live versions.
 
     Versions are looked at only where some version ever had another format than the latest.
@@ -103,8 +103,8 @@ def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept |
     base, _ = without_filter(view)
     if not has_other_formats(base, subject, format_):
         return format_
-    for count, (_, one) in enumerate(newest_first(view, subject)):
-        if one.format != format_:
+    for count, (_, version) in enumerate(newest_first(view, subject)):
+        if version.format != format_:
             return ANY_FORMAT
         if count % PAUSE_ROWS == 0:
             yield

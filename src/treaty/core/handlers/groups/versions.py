@@ -15,7 +15,7 @@ from treaty.core.handlers.groups.queries import subject_row
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import version_keys_of
 from treaty.core.handlers.versions import (
-    Kept,
+    StoredVersion,
     describe_version,
     has_version,
     latest_version,
@@ -62,10 +62,10 @@ def get_ordinal(view: View, command: Command[GetOrdinal], engine: SchemaEngine) 
     """Return the version with an ordinal, deleted or not."""
     subject, ordinal = command.request.subject, command.request.ordinal
     subject_row(view, subject)
-    one = with_ordinal(view, subject, ordinal)
-    if one is None or one[1].state == "purged":
+    stored = with_ordinal(view, subject, ordinal)
+    if stored is None or stored[1].state == "purged":
         raise no_ordinal(subject, ordinal)
-    return Decision((), describe_version(view, one, data=True))
+    return Decision((), describe_version(view, stored, data=True))
 
 
 def get_typed_version(
@@ -81,9 +81,9 @@ def get_typed_version(
     if request.type_version <= _highest_type_version(view, request, generation):
         ordinals = view.get(COUNTER, ordinals_key(subject, generation))
         for ordinal in range(max(0, request.type_version), 0 if ordinals is None else ordinals.highest + 1):
-            one = with_ordinal(view, subject, ordinal)
-            if one is not None and _is_asked_for(one, request):
-                return Decision((), describe_version(view, one, data=True))
+            stored = with_ordinal(view, subject, ordinal)
+            if stored is not None and _is_asked_for(stored, request):
+                return Decision((), describe_version(view, stored, data=True))
             if ordinal % PAUSE_ROWS == 0:
                 yield
     raise VersionNotFound.of(
@@ -102,10 +102,10 @@ def _highest_type_version(view: View, request: GetTypedVersion, generation: int)
     return -1 if counter is None else counter.highest
 
 
-def _is_asked_for(one: Kept, request: GetTypedVersion) -> bool:
-    version = one[1]
-    found = (version.format, version.type_name, version.type_version)
-    return version.state != "purged" and found == (request.format, request.type_name, request.type_version)
+def _is_asked_for(stored: StoredVersion, request: GetTypedVersion) -> bool:
+    version = stored[1]
+    typed = (version.format, version.type_name, version.type_version)
+    return version.state != "purged" and typed == (request.format, request.type_name, request.type_version)
 
 
 def list_group_versions(
@@ -114,14 +114,14 @@ def list_group_versions(
     """List the live versions of a subject by ordinal, or the newest of each format and type."""
     request = command.request
     subject_row(view, request.subject)
-    listed: list[Kept] = []
-    newest: dict[tuple[str, str], Kept] = {}
-    for one in newest_first(view, request.subject):
-        version = one[1]
+    listed: list[StoredVersion] = []
+    newest: dict[tuple[str, str], StoredVersion] = {}
+    for stored in newest_first(view, request.subject):
+        version = stored[1]
         if not request.type_name or version.type_name == request.type_name:
             kind = (version.format, version.type_name)
-            newest[kind] = max(one, newest.get(kind, one), key=_ordinal)
-            listed.append(one)
+            newest[kind] = max(stored, newest.get(kind, stored), key=_ordinal)
+            listed.append(stored)
         if len(listed) % PAUSE_ROWS == 0:
             yield
     chosen = sorted(newest.values() if request.latest else listed, key=_ordinal)
@@ -132,9 +132,9 @@ def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) 
     """Return the live versions of a subject by ordinal, each with the policy that it passed."""
     subject = command.request.subject
     subject_row(view, subject)
-    live: list[Kept] = []
-    for one in newest_first(view, subject):
-        live.append(one)
+    live: list[StoredVersion] = []
+    for stored in newest_first(view, subject):
+        live.append(stored)
         if len(live) % PAUSE_ROWS == 0:
             yield
     live.sort(key=_ordinal)
@@ -144,17 +144,17 @@ def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) 
     )
 
 
-def _ordinal(one: Kept) -> int:
-    return one[0].ordinal
+def _ordinal(stored: StoredVersion) -> int:
+    return stored[0].ordinal
 
 
-def _describe(view: View, versions: list[Kept]) -> PausingWork[tuple[VersionFound, ...]]:
-    found = []
-    for one in versions:
-        found.append(describe_version(view, one, data=True))
-        if len(found) % PAUSE_ROWS == 0:
+def _describe(view: View, versions: list[StoredVersion]) -> PausingWork[tuple[VersionFound, ...]]:
+    described = []
+    for stored in versions:
+        described.append(describe_version(view, stored, data=True))
+        if len(described) % PAUSE_ROWS == 0:
             yield
-    return tuple(found)
+    return tuple(described)
 
 
 # ----------------------------------------------------------------------------------------------------- same schemas
@@ -164,10 +164,10 @@ def find_same_version(view: View, command: Command[FindSameVersion], engine: Sch
     """Find the newest live version with this schema, as a registration of it would."""
     subject = command.request.subject
     subject_row(view, subject)
-    one, config = _read(view, subject, command.request.draft, engine)
-    match = find_version(view, subject, one, config)
+    draft, config = _read(view, subject, command.request.draft, engine)
+    match = find_version(view, subject, draft, config)
     if match is None:
-        raise SchemaNotFound.in_subject(str(subject), one.draft.format, one.type_name)
+        raise SchemaNotFound.in_subject(str(subject), draft.draft.format, draft.type_name)
     return Decision((), describe_version(view, match, data=True))
 
 
@@ -183,24 +183,24 @@ def find_same_schema(
             subjects.add(subject_of_key(key))
         if count % PAUSE_ROWS == 0:
             yield
-    found = []
+    matches = []
     for subject in sorted(subjects):
         match = find_version(base, subject, *_read(view, subject, draft, engine))
         if match is not None:
-            found.append(describe_version(base, match, data=True))
+            matches.append(describe_version(base, match, data=True))
         yield
-    return Decision((), GroupVersions(tuple(found)))
+    return Decision((), GroupVersions(tuple(matches)))
 
 
 def _candidates(view: View, base: View, context: str, draft: Draft, engine: SchemaEngine) -> Iterator[VersionKey]:
     """Live versions that may be this schema by some identity: as it was sent, and in its normal form."""
     anywhere = Subject(context, "")
     for normalize in (False, True):
-        one = _read_as(view, anywhere, draft, engine, VersionRules(identity=NORMALISED), normalize=normalize)
-        for index, entry in ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)):
+        parsed = _read_as(view, anywhere, draft, engine, VersionRules(identity=NORMALISED), normalize=normalize)
+        for index, entry in ((SCHEMA_BY_GUID, parsed.guid), (SCHEMA_BY_LOOKUP_DIGEST, parsed.lookup_digest)):
             for schema in base.find(index, (context, entry)):
                 yield from version_keys_of(base, schema, ("live",))
-        for key in base.find(VERSION_BY_IDENTITY, (context, one.identity)):
+        for key in base.find(VERSION_BY_IDENTITY, (context, parsed.identity)):
             value = base.get(VERSION, key)
             if value is not None and value.state == "live":
                 yield key
@@ -219,10 +219,10 @@ def _read_as(
     draft = with_text(draft, engine)
     if not draft.text:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
-    one = read(view, subject, draft, engine, visible="all", strict=False, normalize=normalize, rules=rules)
-    if isinstance(one, InvalidText):
-        raise refuse(one, draft)
-    return one
+    parsed = read(view, subject, draft, engine, visible="all", strict=False, normalize=normalize, rules=rules)
+    if isinstance(parsed, InvalidText):
+        raise refuse(parsed, draft)
+    return parsed
 
 
 # ------------------------------------------------------------------------------------------------------ what is read
@@ -232,17 +232,17 @@ def check_reading(view: View, command: Command[CheckReading], engine: SchemaEngi
     """Check whether a reader with this schema can read what writers of the subject may have written."""
     subject = command.request.subject
     subject_row(view, subject)
-    one, config = _read(view, subject, command.request.draft, engine)
-    one = complete(one, extras_of(view, latest_version(view, subject)), config)
+    draft, config = _read(view, subject, command.request.draft, engine)
+    draft = complete(draft, extras_of(view, latest_version(view, subject)), config)
     policy = policy_for(config, version_rules(view, subject))
     compares = policy.deny or policy.backward != NONE or policy.forward != NONE
     if not compares or not has_version(view, subject):
         return Decision((), PASSED)
     wider = () if policy.deny or policy.backward in {NONE, LATEST} else (policy.backward,)
-    told = PASSED
+    result = PASSED
     for backward in (LATEST, *wider):  # a range may begin behind the latest version that is left
         bar = CompatibilityRequirements(replace(policy, backward=backward, forward=NONE, deny=False), Config())
-        told = check_compatibility(view, engine, one, subject, bar=bar)
-        if not told.compatible:
+        result = check_compatibility(view, engine, draft, subject, bar=bar)
+        if not result.compatible:
             break
-    return Decision((), told)
+    return Decision((), result)

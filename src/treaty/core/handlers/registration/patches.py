@@ -7,7 +7,7 @@ from treaty.core.handlers.capacity import make_room
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.schema_ids import next_count, schema_of
 from treaty.core.handlers.uses import remove_versions
-from treaty.core.handlers.versions import Kept
+from treaty.core.handlers.versions import StoredVersion
 from treaty.core.messages.names import SEQUENCE
 from treaty.core.refusals import LabelRefused
 from treaty.core.requests import Register
@@ -28,14 +28,20 @@ from treaty.core.state.view import View
 
 
 def patch_rows(
-    view: View, command: Command[Register], one: Kept, new: ParsedDraft, *, policy: PolicyValue, imported: bool
+    view: View,
+    command: Command[Register],
+    stored: StoredVersion,
+    new: ParsedDraft,
+    *,
+    policy: PolicyValue,
+    imported: bool,
 ) -> tuple[tuple[Row, ...], Version]:
     """Return the rows with which a version gets a new text, and its row then.
 
     Encodings stay with the former text, so that payloads are read as they were written. Raises `LabelRefused` for a
     version whose names are computed from its text.
     """
-    subject, (key, old) = command.request.subject, one
+    subject, (key, old) = command.request.subject, stored
     _refuse_computed_names(view, command.request, old)
     schema_id, schema_rows = schema_of(view, command, new)
     ordinals = ordinals_key(subject, key.generation)
@@ -73,8 +79,8 @@ def patch_rows(
 
 
 def _refuse_computed_names(view: View, request: Register, old: Version) -> None:
-    there = view.get(SUBJECT, request.subject)
-    schemes = [] if there is None else [one for one in there.schemes if one != SEQUENCE]
+    row = view.get(SUBJECT, request.subject)
+    schemes = [] if row is None else [one for one in row.schemes if one != SEQUENCE]
     if schemes:
         raise LabelRefused.of(
             "PATCH_NAMED",

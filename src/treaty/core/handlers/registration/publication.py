@@ -20,7 +20,7 @@ from treaty.core.handlers.schemaver.queries import describe_published
 from treaty.core.handlers.schemaver.supersession import refuse_bad_targets, superseding_rows
 from treaty.core.handlers.schemaver.texts import with_self
 from treaty.core.handlers.settings import own_value, refuse_if_readonly
-from treaty.core.handlers.versions import Kept, as_sent, schema_row
+from treaty.core.handlers.versions import StoredVersion, as_sent, schema_row
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import IGLU, SCHEMAVER, Publish, PublishedSchema, PublishedVersion
 from treaty.core.names import Subject
@@ -43,18 +43,18 @@ def publish(view: View, command: Command[Publish], engine: SchemaEngine) -> Deci
     refuse_bad_subject(subject)
     refuse_bad_rules(request.draft.rules)
     name, label = parse_name(subject), parse_label(request.label, subject)
-    said = with_self(request.draft, subject, name, label)
-    labels = (*request.supersedes, *said.supersedes)
+    described = with_self(request.draft, subject, name, label)
+    labels = (*request.supersedes, *described.supersedes)
     supersedes = tuple(dict.fromkeys(parse_label(one, subject, "/supersedes") for one in labels))
-    there = view.get(SUBJECT, subject)
-    _refuse_other_subject(subject, there, request)
-    live = {} if there is None else live_labels(view, subject)
+    row = view.get(SUBJECT, subject)
+    _refuse_other_subject(subject, row, request)
+    live = {} if row is None else live_labels(view, subject)
     if label in live and not request.patch:
         raise label_exists(subject, label, live)
     refuse_if_readonly(view, Scope(*subject))
-    chosen = POLICY if there is None and own_value(view, Scope(*subject)) is None else None
+    chosen = POLICY if row is None and own_value(view, Scope(*subject)) is None else None
     creation = SubjectCreation(IGLU, order=SCHEMAVER, policy=chosen, private=bool(request.private))
-    draft = with_text(said.draft, engine)
+    draft = with_text(described.draft, engine)
     registered = Register(subject, draft, names=((SCHEMAVER, str(label)),), create_with=creation)
     case = case_of(view, registered, created_config(view, subject, chosen, engine))
     as_register = Command(
@@ -63,40 +63,42 @@ def publish(view: View, command: Command[Publish], engine: SchemaEngine) -> Deci
     if label in live:
         return _patch(view, as_register, case, (live[label], label), engine)
     refuse_bad_targets(subject, label, supersedes, live)
-    done = admit_draft(view, as_register, case, draft, engine, inherited=(None, None), label=label)
-    generation = view.sequence + 1 if there is None else there.generation
-    key = VersionKey(*subject, generation, done.answer.version.ordinal)
+    decision = admit_draft(view, as_register, case, draft, engine, inherited=(None, None), label=label)
+    generation = view.sequence + 1 if row is None else row.generation
+    key = VersionKey(*subject, generation, decision.answer.version.ordinal)
     rows, superseded = superseding_rows(view, key, label, supersedes, live)
-    private = creation.private if there is None else there.private
-    told = PublishedSchema(done.answer.version, str(label), private, tuple(map(str, superseded)))
-    return Decision((*done.rows, *rows), PublishedVersion(told, created=True, warnings=done.answer.warnings))
+    private = creation.private if row is None else row.private
+    published_schema = PublishedSchema(decision.answer.version, str(label), private, tuple(map(str, superseded)))
+    return Decision(
+        (*decision.rows, *rows), PublishedVersion(published_schema, created=True, warnings=decision.answer.warnings)
+    )
 
 
-def _refuse_other_subject(subject: Subject, there: SubjectValue | None, request: Publish) -> None:
-    if there is None:
+def _refuse_other_subject(subject: Subject, row: SubjectValue | None, request: Publish) -> None:
+    if row is None:
         return
-    if there.order != SCHEMAVER:
+    if row.order != SCHEMAVER:
         raise LabelRefused.of(
             "SUBJECT_ORDER",
             f"Versions of subject '{subject}' have no labels of SchemaVer",
             path="/subject",
             subject=str(subject),
             version=request.label,
-            old=there.order,
+            old=row.order,
             new=SCHEMAVER,
             allowed="a subject that was created with the order schemaver, or that does not exist",
         )
-    if request.private not in {None, there.private}:
+    if request.private not in {None, row.private}:
         words = ("public", "private")
         raise LabelRefused.of(
             "VISIBILITY_DIFFERS",
-            f"Subject '{subject}' is {words[there.private]}, and so are all its versions",
+            f"Subject '{subject}' is {words[row.private]}, and so are all its versions",
             path="/private",
             subject=str(subject),
             version=request.label,
-            old=words[there.private],
-            new=words[not there.private],
-            allowed=words[there.private],
+            old=words[row.private],
+            new=words[not row.private],
+            allowed=words[row.private],
         )
 
 
@@ -104,22 +106,22 @@ def _patch(
     view: View,
     command: Command[Register],
     case: RegistrationState,
-    published: tuple[Kept, SchemaVer],
+    published: tuple[StoredVersion, SchemaVer],
     engine: SchemaEngine,
 ) -> Decision[PublishedVersion]:
     """Give a version a new text, if it is another one."""
-    one, label = published
-    new = _read_patch(view, case, command.request.draft, one, engine)
-    before = describe_published(view, one, label)
-    if has_schema(view, one, new):
+    stored, label = published
+    new = _read_patch(view, case, command.request.draft, stored, engine)
+    before = describe_published(view, stored, label)
+    if has_schema(view, stored, new):
         return Decision((), PublishedVersion(before, created=False))
     warnings: tuple[Finding, ...] = ()
     if not case.importing:
         refuse_private_targets(view, case.request, new.used)
         refuse_unfit(view, case, new, engine)
         warnings = label_findings(view, case.request.subject, label, new, engine)
-    rows, version = patch_rows(view, command, one, new, policy=case.policy, imported=case.importing)
-    told = replace(
+    rows, version = patch_rows(view, command, stored, new, policy=case.policy, imported=case.importing)
+    version_found = replace(
         before.version,
         schema_id=version.schema_id,
         guid=new.guid,
@@ -134,11 +136,13 @@ def _patch(
         references=as_sent(new.used),
         data=new.sent,
     )
-    schema = replace(before, version=told, revision=version.revision)
+    schema = replace(before, version=version_found, revision=version.revision)
     return Decision(rows, PublishedVersion(schema, created=False, patched=True, warnings=warnings))
 
 
-def _read_patch(view: View, case: RegistrationState, draft: Draft, one: Kept, engine: SchemaEngine) -> ParsedDraft:
+def _read_patch(
+    view: View, case: RegistrationState, draft: Draft, stored: StoredVersion, engine: SchemaEngine
+) -> ParsedDraft:
     new = read_new(view, case, draft, engine)
-    old = schema_row(view, one[0].context, one[1].schema_id)
+    old = schema_row(view, stored[0].context, stored[1].schema_id)
     return with_extras(new, draft.metadata or old.metadata, draft.rules or old.rules)

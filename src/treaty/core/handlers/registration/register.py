@@ -50,7 +50,7 @@ from treaty.core.handlers.schemaver.label_order import check_order, is_same_labe
 from treaty.core.handlers.schemaver.label_policy import check_label
 from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.validators import inspect, refuse_faults
-from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
+from treaty.core.handlers.versions import StoredVersion, as_sent, describe_version, no_subject, version_with_number
 from treaty.core.identity import Extras
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.limits import ERROR_CHARACTERS
@@ -86,17 +86,17 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
         request = replace(request, draft=draft)
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
-    made = created_config(view, request.subject, request.create_with.policy, engine)
-    case = case_of(view, request, made)
+    config = created_config(view, request.subject, request.create_with.policy, engine)
+    case = case_of(view, request, config)
     refuse_unexpected(case)
     refuse_invisible_name(view, request.subject, imported=case.importing)
-    there, known = _already_there(view, case, engine)
-    if there is not None and is_same_label(view, request, there):
-        return _name_existing(view, case, there)
+    existing, parsed = _already_there(view, case, engine)
+    if existing is not None and is_same_label(view, request, existing):
+        return _name_existing(view, case, existing)
     refuse_by_mode(case)
     refuse_far_time(case, command)
     draft = _with_tags(view, case, _complete_draft(case), engine)
-    return admit_draft(view, command, case, draft, engine, inherited=extras_of(view, case.latest), known=known)
+    return admit_draft(view, command, case, draft, engine, inherited=extras_of(view, case.latest), parsed=parsed)
 
 
 def admit_draft(
@@ -108,17 +108,17 @@ def admit_draft(
     *,
     inherited: Extras,
     label: SchemaVer | None = None,
-    known: ParsedDraft | None = None,
+    parsed: ParsedDraft | None = None,
 ) -> Decision[RegisteredVersion]:
     """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
 
-    `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication, `known` is the
+    `inherited` are metadata and rules of a draft that comes without, `label` is that of a publication, `parsed` is the
     draft of the request as it was read strictly, which no version is.
     """
     request = case.request
     refuse_other_format(view, request.subject, draft.format, request.create_with)
-    is_known = known is not None and known.draft is draft and not (case.importing or draft.references)
-    new = read_new(view, case, draft, engine, known if is_known else None)
+    is_known = parsed is not None and parsed.draft is draft and not (case.importing or draft.references)
+    new = read_new(view, case, draft, engine, parsed if is_known else None)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
         raise other
@@ -132,7 +132,7 @@ def admit_draft(
             return _name_existing(view, case, match)
     if not case.importing:
         new = complete(new, inherited, case.config)
-        new = with_number(new, partial(next_number, view, request.subject), asked=bool(request.number))
+        new = with_number(new, partial(next_number, view, request.subject), requested=bool(request.number))
     chosen = label or label_of_draft(view, request, new.draft.text)
     warnings = () if chosen is None else _check_order(view, case, chosen, published=label is not None)
     if not case.importing and request.force is None:
@@ -147,8 +147,10 @@ def admit_draft(
         request.names if chosen is None else tuple(sorted({*request.names, (SCHEMAVER, str(chosen))})),
         packages_of(request.create_with.schemes, engine),
     )
-    done = new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made, names=names)
-    return replace(done, answer=replace(done.answer, warnings=warnings)) if warnings else done
+    decision = new_version(
+        view, command, new, imported=case.importing, policy=case.policy, config=case.made, names=names
+    )
+    return replace(decision, answer=replace(decision.answer, warnings=warnings)) if warnings else decision
 
 
 def refuse_unfit(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
@@ -172,13 +174,13 @@ def label_findings(
     view: View, subject: Subject, label: SchemaVer, new: ParsedDraft, engine: SchemaEngine, *, forced: bool = False
 ) -> tuple[Finding, ...]:
     """Return what the policy `schemaver` says of a label. Raises `Incompatible` where it refuses what is proven."""
-    there = view.get(SUBJECT, subject)
-    if there is None:
+    row = view.get(SUBJECT, subject)
+    if row is None:
         return ()
-    found = check_label(view, engine, new, label, live_labels(view, subject))
-    if not found.breaks or forced or there.label_policy != "refuse":
-        return found.findings
-    first = next(one for one in found.findings if one.rule == "SCHEMAVER_ADDITION")
+    checked = check_label(view, engine, new, label, live_labels(view, subject))
+    if not checked.breaks or forced or row.label_policy != "refuse":
+        return checked.findings
+    first = next(one for one in checked.findings if one.rule == "SCHEMAVER_ADDITION")
     reason = Reason(
         first.rule,
         first.sentence,
@@ -188,19 +190,19 @@ def label_findings(
         allowed=first.remedy,
         subject=str(subject),
         version=str(label),
-        details=tuple(one.sentence for one in found.findings),
+        details=tuple(one.sentence for one in checked.findings),
     )
-    raise Incompatible(reason, found.findings)
+    raise Incompatible(reason, checked.findings)
 
 
-def _name_existing(view: View, case: RegistrationState, there: Kept) -> Decision[RegisteredVersion]:
+def _name_existing(view: View, case: RegistrationState, stored: StoredVersion) -> Decision[RegisteredVersion]:
     """Answer a version that is there; it gets the names of the request that it lacks."""
-    rows = name_rows(view, *there, NewNames(given=case.request.names))
+    rows = name_rows(view, *stored, NewNames(given=case.request.names))
     if rows:
         refuse_by_mode(case)
-    told = describe_version(view, there, names=True)
-    names = tuple(sorted({*told.names, *case.request.names}))
-    return Decision(rows, RegisteredVersion(replace(told, names=names), created=False))
+    described = describe_version(view, stored, names=True)
+    names = tuple(sorted({*described.names, *case.request.names}))
+    return Decision(rows, RegisteredVersion(replace(described, names=names), created=False))
 
 
 def _is_latest(view: View, case: RegistrationState, forms: tuple[ParsedDraft, ...]) -> bool:
@@ -211,7 +213,9 @@ def _is_latest(view: View, case: RegistrationState, forms: tuple[ParsedDraft, ..
     return any(is_version(view, latest, one) for one in forms)
 
 
-def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> tuple[Kept | None, ParsedDraft | None]:
+def _already_there(
+    view: View, case: RegistrationState, engine: SchemaEngine
+) -> tuple[StoredVersion | None, ParsedDraft | None]:
     """The live version that the draft is; only asked where the config changes nothing of it. And the draft as it was read
     for that, strictly.
 
@@ -228,7 +232,7 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
         return None, None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
-        one = read(
+        draft = read(
             view,
             request.subject,
             request.draft,
@@ -238,20 +242,20 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
             normalize=case.normalize and request.schema_id < 0,
             rules=case.rules,
         )
-        if not isinstance(one, InvalidText):
-            return _find_same(view, case, one), one if strict else None
+        if not isinstance(draft, InvalidText):
+            return _find_same(view, case, draft), draft if strict else None
     return None, None
 
 
-def _find_same(view: View, case: RegistrationState, one: ParsedDraft) -> Kept | None:
+def _find_same(view: View, case: RegistrationState, draft: ParsedDraft) -> StoredVersion | None:
     """The live version that is this schema and that the request speaks of: of the number and the id that it gives."""
     request = case.request
     if request.number > 0:
         match = version_with_number(view, request.subject, request.number)
-        if match is not None and not (has_schema(view, match, one) and has_type(view, match, one)):
+        if match is not None and not (has_schema(view, match, draft) and has_type(view, match, draft)):
             return None
     else:
-        match = find_version(view, request.subject, one, case.config)
+        match = find_version(view, request.subject, draft, case.config)
     if match is None or 0 <= request.schema_id != match[1].schema_id:
         return None
     return match
@@ -289,11 +293,11 @@ def _complete_draft(case: RegistrationState) -> Draft:
 
 
 def read_new(
-    view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine, known: ParsedDraft | None = None
+    view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine, parsed: ParsedDraft | None = None
 ) -> ParsedDraft:
-    """Return a draft as it would be stored; one that is `known` is read already. Raises `InvalidSchema`."""
+    """Return a draft as it would be stored; one that is `parsed` is read already. Raises `InvalidSchema`."""
     strict = not case.importing and case.config.validate_new_schemas is not False
-    new = known or read(
+    new = parsed or read(
         view,
         case.request.subject,
         draft,
@@ -305,9 +309,9 @@ def read_new(
     )
     if isinstance(new, InvalidText):
         raise refuse(new, draft)
-    wrong = internal_names(new) if case.config.validate_fields and not case.importing else None
-    if wrong is not None:
-        raise refuse(wrong, draft)
+    invalid = internal_names(new) if case.config.validate_fields and not case.importing else None
+    if invalid is not None:
+        raise refuse(invalid, draft)
     return new
 
 
@@ -325,9 +329,9 @@ def _describe_incompatible(case: RegistrationState, checked: CompatibilityResult
     where = f" at {first.path}" if first.path else ""
     remedy = f"; allowed: {first.remedy}" if first.remedy else ""
     more = len(checked.findings) - 1
-    others = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
-    told = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
-    return f"the schema is incompatible with {subject}: {first.rule}: {told}{others}"
+    more_findings = f"; and {more} more finding{'s' if more > 1 else ''}" if more else ""
+    message = f"{first.message(reader=reader, writer=writer)}{where}{remedy}"[:ERROR_CHARACTERS]
+    return f"the schema is incompatible with {subject}: {first.rule}: {message}{more_findings}"
 
 
 def _refuse_incompatible(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:

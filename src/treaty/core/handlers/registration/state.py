@@ -8,7 +8,7 @@ from treaty.core.answers import Config
 from treaty.core.command import Command
 from treaty.core.handlers.drafts.version_identity import VersionRules, policy_for, version_rules
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
-from treaty.core.handlers.versions import Kept, latest_version, schema_row
+from treaty.core.handlers.versions import StoredVersion, latest_version, schema_row
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.refusals import NotLatest, NotPermitted
 from treaty.core.requests import Register, Scope
@@ -28,7 +28,7 @@ class RegistrationState:
     config: Config
     mode: str
     policy: PolicyValue
-    latest: Kept | None
+    latest: StoredVersion | None
     """The latest live version."""
     last: Schema | None
     """The schema of the latest live version."""
@@ -48,10 +48,10 @@ class RegistrationState:
         return bool(self.request.normalize) or bool(self.config.normalize)
 
 
-def case_of(view: View, request: Register, made: ConfigValue | None = None) -> RegistrationState:
-    """Return what is known of a registration; `made` is the config row that the subject is made with."""
+def case_of(view: View, request: Register, new_config: ConfigValue | None = None) -> RegistrationState:
+    """Return what is known of a registration; `new_config` is the config row that the subject is made with."""
     scope = Scope(*request.subject)
-    config = config_in_force(view, scope, made)
+    config = config_in_force(view, scope, new_config)
     rules = version_rules(view, request.subject, request.create_with)
     latest = latest_version(view, request.subject)
     return RegistrationState(
@@ -62,7 +62,7 @@ def case_of(view: View, request: Register, made: ConfigValue | None = None) -> R
         latest,
         schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
         rules,
-        made,
+        new_config,
     )
 
 
@@ -89,16 +89,16 @@ def refuse_unexpected(case: RegistrationState) -> None:
 def refuse_private_targets(view: View, request: Register, references: Iterable[StoredReference]) -> None:
     """Raise `NotPermitted` where a schema that everybody may read would refer to a private one, and so name it."""
     home = view.get(SUBJECT, request.subject) or request.create_with
-    for one in () if home.private else references:
-        target = request.subject.sibling(one.subject)
+    for reference in () if home.private else references:
+        target = request.subject.sibling(reference.subject)
         if is_private(view, target):
             raise NotPermitted.of(
                 "REFERENCE_PRIVATE",
                 f"Subject '{request.subject}' is public and cannot refer to the private subject '{target}'",
-                path=f"/references/{one.name}",
+                path=f"/references/{reference.name}",
                 subject=str(request.subject),
                 old="private",
-                new=f"{target} version {one.version}",
+                new=f"{target} version {reference.version}",
                 allowed="a public subject; or a private subject for the schema that refers to it",
             )
 

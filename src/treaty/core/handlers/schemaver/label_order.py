@@ -14,7 +14,7 @@ from treaty.core.handlers.schemaver.labels import (
     parse_label,
 )
 from treaty.core.handlers.schemaver.texts import describes, said_label
-from treaty.core.handlers.versions import Kept
+from treaty.core.handlers.versions import StoredVersion
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
@@ -26,8 +26,8 @@ from treaty.core.state.view import View
 
 def has_labels(view: View, request: Register) -> bool:
     """Return whether the versions of a registration's subject have labels. Raises `Invalid` for a label in any other."""
-    there = view.get(SUBJECT, request.subject) or request.create_with
-    if there.order == SCHEMAVER:
+    home = view.get(SUBJECT, request.subject) or request.create_with
+    if home.order == SCHEMAVER:
         return True
     if SCHEMAVER in dict(request.names):
         raise Invalid.of(
@@ -35,7 +35,7 @@ def has_labels(view: View, request: Register) -> bool:
             f"Versions of subject '{request.subject}' have no labels of SchemaVer",
             path="/names",
             subject=str(request.subject),
-            old=there.order,
+            old=home.order,
             new=dict(request.names)[SCHEMAVER][:100],
             allowed="a subject that was created with the order schemaver, or a name of another scheme",
         )
@@ -49,41 +49,41 @@ def label_of_draft(view: View, request: Register, text: str) -> SchemaVer | None
     """
     if not has_labels(view, request):
         return None
-    subject, given = request.subject, dict(request.names).get(SCHEMAVER)
+    subject, named = request.subject, dict(request.names).get(SCHEMAVER)
     name = iglu_name(subject)
     if name is None or not describes(name):
-        if given is None:
+        if named is None:
             raise _no_label(subject, "", "a name of the scheme schemaver beside the schema")
-        return parse_label(given, subject, "/names")
-    said = said_label(text, name)
-    label = None if said is None else find_label(said)
-    if label is None or (given is not None and given != said):
-        wanted = {**name._asdict(), "version": given or "MODEL-REVISION-ADDITION"}
-        raise _no_label(subject, said or "", f"self in the text: {wanted}")
+        return parse_label(named, subject, "/names")
+    described = said_label(text, name)
+    label = None if described is None else find_label(described)
+    if label is None or (named is not None and named != described):
+        members = {**name._asdict(), "version": named or "MODEL-REVISION-ADDITION"}
+        raise _no_label(subject, described or "", f"self in the text: {members}")
     return label
 
 
-def _no_label(subject: Subject, said: str, allowed: str) -> InvalidSchema:
+def _no_label(subject: Subject, described: str, allowed: str) -> InvalidSchema:
     return InvalidSchema.of(
         "SELF_DIFFERS",
         f"Invalid schema, details: it does not say which version of {subject} it is",
         path="/self",
         subject=str(subject),
-        new=said[:100],
+        new=described[:100],
         allowed=allowed,
     )
 
 
-def is_same_label(view: View, request: Register, there: Kept) -> bool:
+def is_same_label(view: View, request: Register, stored: StoredVersion) -> bool:
     """Return whether a version that is there has the label that a registration gives, if it gives one."""
-    given = dict(request.names).get(SCHEMAVER)
-    return given is None or str(label_of(view, there[0])) == given
+    label = dict(request.names).get(SCHEMAVER)
+    return label is None or str(label_of(view, stored[0])) == label
 
 
 # -------------------------------------------------------------------------------------------------------- refusals
 
 
-def label_exists(subject: Subject, label: SchemaVer, there: Mapping[SchemaVer, Kept]) -> LabelRefused:
+def label_exists(subject: Subject, label: SchemaVer, live: Mapping[SchemaVer, StoredVersion]) -> LabelRefused:
     """Return the refusal of a label that a live version has."""
     return LabelRefused.of(
         "LABEL_EXISTS",
@@ -91,29 +91,29 @@ def label_exists(subject: Subject, label: SchemaVer, there: Mapping[SchemaVer, K
         path="/label",
         subject=str(subject),
         version=str(label),
-        old=f"ordinal {there[label][0].ordinal}",
+        old=f"ordinal {live[label][0].ordinal}",
         new=str(label),
-        allowed=_allowed_labels(label, there),
+        allowed=_allowed_labels(label, live),
     )
 
 
 def check_order(
-    subject: Subject, label: SchemaVer, there: Mapping[SchemaVer, Kept], *, importing: bool
+    subject: Subject, label: SchemaVer, live: Mapping[SchemaVer, StoredVersion], *, importing: bool
 ) -> tuple[Finding, ...]:
     """Raise `LabelRefused` for a label that exists, leaves a gap or comes too late; in mode IMPORT the last two are findings."""
-    if label in there:
-        raise label_exists(subject, label, there)
-    found = []
-    missing, later = gap_before(label, there), overtaken_by(label, there)
+    if label in live:
+        raise label_exists(subject, label, live)
+    problems = []
+    missing, later = gap_before(label, live), overtaken_by(label, live)
     if missing:
         sentence = f"Version {label} of {subject} needs {missing} before it"
-        found.append(("LABEL_PRECEDING_MISSING", sentence, missing))
+        problems.append(("LABEL_PRECEDING_MISSING", sentence, missing))
     if later is not None:
         sentence = f"Version {label} of {subject} comes after {later}, which is of the next revision"
-        found.append(("LABEL_NOT_SEQUENTIAL", sentence, str(later)))
-    allowed = _allowed_labels(label, there)
-    if found and not importing:
-        rule, sentence, old = found[0]
+        problems.append(("LABEL_NOT_SEQUENTIAL", sentence, str(later)))
+    allowed = _allowed_labels(label, live)
+    if problems and not importing:
+        rule, sentence, old = problems[0]
         raise LabelRefused.of(
             rule,
             sentence,
@@ -126,12 +126,12 @@ def check_order(
         )
     return tuple(
         Finding(rule, "", sentence, writer=old, reader=str(label), remedy=f"one of the labels {allowed}")
-        for rule, sentence, old in found
+        for rule, sentence, old in problems
     )
 
 
-def _allowed_labels(label: SchemaVer, there: Mapping[SchemaVer, Kept]) -> str:
-    if not there:
+def _allowed_labels(label: SchemaVer, live: Mapping[SchemaVer, StoredVersion]) -> str:
+    if not live:
         return str(FIRST)
-    models = {one.model for one in there}
-    return ", ".join(map(str, next_labels(there, label.model if label.model in models else max(models))))
+    models = {one.model for one in live}
+    return ", ".join(map(str, next_labels(live, label.model if label.model in models else max(models))))

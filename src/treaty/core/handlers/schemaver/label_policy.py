@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from treaty.core.finding import Finding
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
 from treaty.core.handlers.schemaver.labels import kind_of, next_labels
-from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.handlers.versions import StoredVersion, schema_row
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.limits import WARNINGS
 from treaty.core.policy import STRICTNESS
@@ -41,106 +41,108 @@ class LabelFindings:
 
 
 def check_label(
-    view: View, engine: SchemaEngine, new: ParsedDraft, label: SchemaVer, there: Mapping[SchemaVer, Kept]
+    view: View, engine: SchemaEngine, new: ParsedDraft, label: SchemaVer, live: Mapping[SchemaVer, StoredVersion]
 ) -> LabelFindings:
     """Return what is said of the label of a new version, or of a new text of the version that has it."""
-    own = there.get(label)
-    others = {one: kept for one, kept in there.items() if one != label}
+    own = live.get(label)
+    rest = {one: kept for one, kept in live.items() if one != label}
     patched = () if own is None else _patch_findings(_read_all(view, engine, new, {label: own}))
     if kind_of(label) == "ADDITION":
-        found = _addition_findings(label, _read_all(view, engine, new, _of_model(others, label.model)), there)
+        checked = _addition_findings(label, _read_all(view, engine, new, _of_model(rest, label.model)), live)
     elif own is None:
         model = label.model - (kind_of(label) == "MODEL")
-        found = _smaller_findings(label, _read_all(view, engine, new, _of_model(others, model)), others, model)
+        checked = _smaller_findings(label, _read_all(view, engine, new, _of_model(rest, model)), rest, model)
     else:
-        found = LabelFindings()
-    return LabelFindings((*found.findings, *patched)[:WARNINGS], found.breaks)
+        checked = LabelFindings()
+    return LabelFindings((*checked.findings, *patched)[:WARNINGS], checked.breaks)
 
 
-def _of_model(there: Mapping[SchemaVer, Kept], model: int) -> dict[SchemaVer, Kept]:
-    return {label: kept for label, kept in there.items() if label.model == model}
+def _of_model(live: Mapping[SchemaVer, StoredVersion], model: int) -> dict[SchemaVer, StoredVersion]:
+    return {label: kept for label, kept in live.items() if label.model == model}
 
 
 def _read_all(
-    view: View, engine: SchemaEngine, new: ParsedDraft, there: Mapping[SchemaVer, Kept]
+    view: View, engine: SchemaEngine, new: ParsedDraft, versions: Mapping[SchemaVer, StoredVersion]
 ) -> list[ReadingResult]:
     """Compare a new schema with versions; all questions are asked together."""
-    old = {label: schema_row(view, key.context, version.schema_id) for label, (key, version) in there.items()}
-    known = {
-        label: resolve_schema(view, there[label][0].context, schema)
+    old = {label: schema_row(view, key.context, version.schema_id) for label, (key, version) in versions.items()}
+    meanings = {
+        label: resolve_schema(view, versions[label][0].context, schema)
         for label, schema in old.items()
         if schema.format == new.draft.format and schema.format in engine.formats
     }
-    asked = [
+    questions = [
         CompareSchemas(new.meaning, meaning, policy)
-        for meaning in known.values()
+        for meaning in meanings.values()
         for policy in (STRICTNESS[0], PROVING)
     ]
-    told = iter(answers(engine, tuple(asked)))
-    found = []
+    answered = iter(answers(engine, tuple(questions)))
+    results = []
     for label in old:
-        if label in known:
-            strict, lenient = next(told), next(told)
+        if label in meanings:
+            strict, lenient = next(answered), next(answered)
             findings = strict.findings if isinstance(strict, ComparisonResult) else (_UNREADABLE,)
-            shown = lenient.findings if isinstance(lenient, ComparisonResult) else ()
-            found.append(ReadingResult(label, *_first(findings, shown)))
+            proven = lenient.findings if isinstance(lenient, ComparisonResult) else ()
+            results.append(ReadingResult(label, *_first(findings, proven)))
         else:
-            found.append(ReadingResult(label, _UNREADABLE))
-    return found
+            results.append(ReadingResult(label, _UNREADABLE))
+    return results
 
 
-def _first(findings: tuple[Finding, ...], shown: tuple[Finding, ...]) -> tuple[Finding | None, bool]:
-    proven = next((one for one in shown if one.rule not in UNPROVEN), None)
+def _first(findings: tuple[Finding, ...], proven_findings: tuple[Finding, ...]) -> tuple[Finding | None, bool]:
+    proven = next((one for one in proven_findings if one.rule not in UNPROVEN), None)
     return (proven, True) if proven is not None else (next(iter(findings), None), False)
 
 
 _UNREADABLE = Finding("NOT_COMPARED", "", "The {reader} schema and the {writer} schema can't be compared")
 
 
-def _addition_findings(label: SchemaVer, read: list[ReadingResult], there: Mapping[SchemaVer, Kept]) -> LabelFindings:
+def _addition_findings(
+    label: SchemaVer, read: list[ReadingResult], live: Mapping[SchemaVer, StoredVersion]
+) -> LabelFindings:
     broken = [one for one in read if one.finding is not None]
     if not broken:
         return LabelFindings()
-    _, revision, model = next_labels(there, label.model)
-    wanted = model if all(one.proven for one in read) else revision
-    told = tuple(_broken_finding(label, one, wanted) for one in broken)
-    return LabelFindings(told, any(one.proven for one in broken))
+    _, revision, model = next_labels(live, label.model)
+    remedy = model if all(one.proven for one in read) else revision
+    findings = tuple(_broken_finding(label, one, remedy) for one in broken)
+    return LabelFindings(findings, any(one.proven for one in broken))
 
 
-def _broken_finding(label: SchemaVer, one: ReadingResult, wanted: SchemaVer) -> Finding:
-    found = one.finding
-    assert found is not None
-    shown = "can't read" if one.proven else "is not shown to read"
+def _broken_finding(label: SchemaVer, result: ReadingResult, remedy: SchemaVer) -> Finding:
+    finding = result.finding
+    assert finding is not None
+    verb = "can't read" if result.proven else "is not shown to read"
     return Finding(
-        "SCHEMAVER_ADDITION" if one.proven else "SCHEMAVER_UNPROVEN",
-        found.path,
-        f"The ADDITION {label} {shown} data of {one.label}: {found.message(reader='new', writer='old')}",
-        found.rule,
-        writer=str(one.label),
+        "SCHEMAVER_ADDITION" if result.proven else "SCHEMAVER_UNPROVEN",
+        finding.path,
+        f"The ADDITION {label} {verb} data of {result.label}: {finding.message(reader='new', writer='old')}",
+        finding.rule,
+        writer=str(result.label),
         reader=str(label),
-        remedy=f"the label {wanted}",
+        remedy=f"the label {remedy}",
     )
 
 
 def _smaller_findings(
-    label: SchemaVer, read: list[ReadingResult], there: Mapping[SchemaVer, Kept], model: int
+    label: SchemaVer, read: list[ReadingResult], live: Mapping[SchemaVer, StoredVersion], model: int
 ) -> LabelFindings:
     if not read:
         return LabelFindings()
-    addition, revision, _ = next_labels(there, model)
+    addition, revision, _ = next_labels(live, model)
     readable = [one for one in read if one.finding is None]
     if len(readable) == len(read):
-        wanted, what = addition, f"every version of model {model}"
+        remedy, what = addition, f"every version of model {model}"
     elif readable and kind_of(label) == "MODEL":
-        wanted, what = revision, f"{readable[0].label}"
+        remedy, what = revision, f"{readable[0].label}"
     else:
         return LabelFindings()
     sentence = f"The {kind_of(label)} {label} reads data of {what}, so that a smaller label would do"
-    return LabelFindings((Finding("SCHEMAVER_SMALLER", "", sentence, reader=str(label), remedy=f"the label {wanted}"),))
+    return LabelFindings((Finding("SCHEMAVER_SMALLER", "", sentence, reader=str(label), remedy=f"the label {remedy}"),))
 
 
 def _patch_findings(read: Iterable[ReadingResult]) -> tuple[Finding, ...]:
-    found = ((one, one.finding) for one in read)
+    unreadable = ((one, one.finding) for one in read)
     return tuple(
         Finding(
             "SCHEMAVER_PATCH",
@@ -152,6 +154,6 @@ def _patch_findings(read: Iterable[ReadingResult]) -> tuple[Finding, ...]:
             reader=str(one.label),
             remedy="a label of its own, or a text that reads what was written",
         )
-        for one, finding in found
+        for one, finding in unreadable
         if finding is not None
     )

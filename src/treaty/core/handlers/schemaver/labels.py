@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from treaty.core.handlers.versions import Kept, newest_first
+from treaty.core.handlers.versions import StoredVersion, newest_first
 from treaty.core.iglu_key import IgluKeyError, SchemaVer
 from treaty.core.limits import COUNTER
 from treaty.core.messages.schemaver import SCHEMAVER
@@ -45,8 +45,8 @@ def find_label(text: str) -> SchemaVer | None:
 
 def parse_label(text: str, subject: Subject, path: str = "/label") -> SchemaVer:
     """Return the label that a text is. Raises `InvalidVersion`."""
-    found = find_label(text)
-    if found is None:
+    label = find_label(text)
+    if label is None:
         raise InvalidVersion.of(
             "LABEL_INVALID",
             f"'{text[:100]}' is no label of SchemaVer",
@@ -56,7 +56,7 @@ def parse_label(text: str, subject: Subject, path: str = "/label") -> SchemaVer:
             new=text[:100],
             allowed=f"MODEL-REVISION-ADDITION, whole numbers up to {COUNTER} without leading zeros, the first one from 1 on",
         )
-    return found
+    return label
 
 
 def iglu_name(subject: Subject) -> IgluName | None:
@@ -68,8 +68,8 @@ def iglu_name(subject: Subject) -> IgluName | None:
 
 def parse_name(subject: Subject) -> IgluName:
     """Return the parts of a subject's name. Raises `InvalidSubject`."""
-    found = iglu_name(subject)
-    if found is None:
+    parts = iglu_name(subject)
+    if parts is None:
         raise InvalidSubject.of(
             "SUBJECT_NOT_IGLU",
             f"'{subject}' is no name of a schema of Iglu",
@@ -78,7 +78,7 @@ def parse_name(subject: Subject) -> IgluName:
             new=str(subject)[:100],
             allowed="vendor/name/format in the default context: letters, digits, _ and -, in the vendor dots too",
         )
-    return found
+    return parts
 
 
 # ---------------------------------------------------------------------------------------------------- labels in force
@@ -90,16 +90,16 @@ def label_of(view: View, key: VersionKey) -> SchemaVer | None:
     return next((label for label in map(find_label, names) if label is not None), None)
 
 
-def live_labels(view: View, subject: Subject) -> dict[SchemaVer, Kept]:
+def live_labels(view: View, subject: Subject) -> dict[SchemaVer, StoredVersion]:
     """Return the live versions of a subject that have a label, by label."""
-    found = ((label_of(view, one[0]), one) for one in newest_first(view, subject))
-    return dict(sorted((label, one) for label, one in found if label is not None))
+    labelled = ((label_of(view, one[0]), one) for one in newest_first(view, subject))
+    return dict(sorted((label, one) for label, one in labelled if label is not None))
 
 
 # ---------------------------------------------------------------------------------------------------- what may follow
 
 
-def gap_before(label: SchemaVer, there: Iterable[SchemaVer]) -> str:
+def gap_before(label: SchemaVer, labels: Iterable[SchemaVer]) -> str:
     """Return which label or kind of label is missing before one; empty where none is (Iglu Server's rules).
 
     1-0-0 needs nothing, another first of a model the model before it, the first of a revision the revision before it, an
@@ -108,28 +108,28 @@ def gap_before(label: SchemaVer, there: Iterable[SchemaVer]) -> str:
     if label == FIRST:
         return ""
     if kind_of(label) == "MODEL":
-        return "" if any(one.model == label.model - 1 for one in there) else f"a version of model {label.model - 1}"
+        return "" if any(one.model == label.model - 1 for one in labels) else f"a version of model {label.model - 1}"
     if kind_of(label) == "REVISION":
         before = (label.model, label.revision - 1)
         return (
-            "" if any((one.model, one.revision) == before for one in there) else f"a version {before[0]}-{before[1]}-0"
+            "" if any((one.model, one.revision) == before for one in labels) else f"a version {before[0]}-{before[1]}-0"
         )
-    wanted = replace(label, addition=label.addition - 1)
-    return "" if wanted in there else f"the version {wanted}"
+    preceding = replace(label, addition=label.addition - 1)
+    return "" if preceding in labels else f"the version {preceding}"
 
 
-def overtaken_by(label: SchemaVer, there: Iterable[SchemaVer]) -> SchemaVer | None:
+def overtaken_by(label: SchemaVer, labels: Iterable[SchemaVer]) -> SchemaVer | None:
     """Return a version of the next revision, after which an ADDITION to its own one comes too late; None where none is."""
     if kind_of(label) != "ADDITION":
         return None
-    return min((one for one in there if (one.model, one.revision) == (label.model, label.revision + 1)), default=None)
+    return min((one for one in labels if (one.model, one.revision) == (label.model, label.revision + 1)), default=None)
 
 
-def next_labels(there: Mapping[SchemaVer, Kept], model: int) -> tuple[SchemaVer, SchemaVer, SchemaVer]:
+def next_labels(labels: Mapping[SchemaVer, StoredVersion], model: int) -> tuple[SchemaVer, SchemaVer, SchemaVer]:
     """Return the next ADDITION and REVISION of a model that has versions, and the next MODEL of all."""
-    last = max(one for one in there if one.model == model)
+    last = max(one for one in labels if one.model == model)
     return (
         replace(last, addition=last.addition + 1),
         SchemaVer(model, last.revision + 1, 0),
-        SchemaVer(max(one.model for one in there) + 1, 0, 0),
+        SchemaVer(max(one.model for one in labels) + 1, 0, 0),
     )

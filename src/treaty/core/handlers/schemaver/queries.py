@@ -10,7 +10,7 @@ from treaty.core.handlers.deletion import delete_live, warned_sources
 from treaty.core.handlers.schemaver.labels import find_label, iglu_name, live_labels, parse_label, parse_name
 from treaty.core.handlers.schemaver.supersession import superseded_labels, superseding_label
 from treaty.core.handlers.settings import refuse_if_readonly
-from treaty.core.handlers.versions import Kept, describe_version, no_subject, subject_of_key
+from treaty.core.handlers.versions import StoredVersion, describe_version, no_subject, subject_of_key
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import (
     SCHEMAVER,
@@ -35,25 +35,25 @@ from treaty.core.state.values import StoredDraft
 from treaty.core.state.view import View, span
 
 
-def describe_published(view: View, one: Kept, label: SchemaVer) -> PublishedSchema:
+def describe_published(view: View, stored: StoredVersion, label: SchemaVer) -> PublishedSchema:
     """Return the answer about a version with its label."""
-    key, version = one
-    there = view.get(SUBJECT, subject_of_key(key))
+    key, version = stored
+    home = view.get(SUBJECT, subject_of_key(key))
     by = superseding_label(view, key)
     return PublishedSchema(
-        describe_version(view, one, data=True),
+        describe_version(view, stored, data=True),
         str(label),
-        there is not None and there.private,
+        home is not None and home.private,
         tuple(map(str, superseded_labels(view, key))),
         "" if by is None else str(by),
         version.revision,
     )
 
 
-def _find_published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, Kept]:
+def _find_published(view: View, subject: Subject, text: str) -> tuple[SchemaVer, StoredVersion]:
     label = parse_label(text, subject)
-    there = view.get(SUBJECT, subject)
-    if there is None or there.order != SCHEMAVER:
+    home = view.get(SUBJECT, subject)
+    if home is None or home.order != SCHEMAVER:
         raise no_subject(subject)
     live = live_labels(view, subject)
     if label not in live:
@@ -71,18 +71,18 @@ def _find_published(view: View, subject: Subject, text: str) -> tuple[SchemaVer,
 
 def get_published(view: View, command: Command[GetPublished], engine: SchemaEngine) -> Decision[PublishedSchema]:
     """Return the live version with a label."""
-    label, one = _find_published(view, command.request.subject, command.request.label)
-    return Decision((), describe_published(view, one, label))
+    label, stored = _find_published(view, command.request.subject, command.request.label)
+    return Decision((), describe_published(view, stored, label))
 
 
 def delete_published(view: View, command: Command[DeletePublished], engine: SchemaEngine) -> Decision[PublishedDeleted]:
     """Soft-delete the version with a label; nothing happens where there is none."""
     try:
-        _, one = _find_published(view, command.request.subject, command.request.label)
+        _, stored = _find_published(view, command.request.subject, command.request.label)
     except NotFound:
         return Decision((), PublishedDeleted(deleted=False))
-    warnings = warned_sources(view, command.access, [one])
-    return Decision((delete_live(view, one),), PublishedDeleted(deleted=True, warnings=warnings))
+    warnings = warned_sources(view, command.access, [stored])
+    return Decision((delete_live(view, stored),), PublishedDeleted(deleted=True, warnings=warnings))
 
 
 def list_published(
@@ -91,25 +91,25 @@ def list_published(
     """List live versions by subject and label; a pause follows each subject that was looked at."""
     request = command.request
     base, reads = without_filter(view)
-    most = max(0, min(request.limit, limits.PUBLISHED_PAGE))
-    found: list[PublishedSchema] = []
+    limit = max(0, min(request.limit, limits.PUBLISHED_PAGE))
+    page: list[PublishedSchema] = []
     for subject in _subjects(base, request):
-        if len(found) >= most:
+        if len(page) >= limit:
             break
-        there = base.get(SUBJECT, subject) if _fits(subject, request) and reads(subject) else None
-        if there is not None and there.order == SCHEMAVER:
-            for label, one in live_labels(base, subject).items():
-                if len(found) < most and request.model in {0, label.model} and _is_after(subject, label, request):
-                    found.append(describe_published(base, one, label))
+        home = base.get(SUBJECT, subject) if _fits(subject, request) and reads(subject) else None
+        if home is not None and home.order == SCHEMAVER:
+            for label, stored in live_labels(base, subject).items():
+                if len(page) < limit and request.model in {0, label.model} and _is_after(subject, label, request):
+                    page.append(describe_published(base, stored, label))
         yield
-    return Decision((), PublishedSchemas(tuple(found)))
+    return Decision((), PublishedSchemas(tuple(page)))
 
 
 def _subjects(view: View, request: ListPublished) -> Iterator[Subject]:
     """Subjects whose names begin as the request says, from that of the last version of the page before on."""
     parts = [request.vendor, request.name, request.format]
-    given = parts[: parts.index("")] if "" in parts else parts
-    prefix = "/".join(given) + ("/" if given and len(given) < len(parts) else "")
+    named_parts = parts[: parts.index("")] if "" in parts else parts
+    prefix = "/".join(named_parts) + ("/" if named_parts and len(named_parts) < len(parts) else "")
     low, high = span((DEFAULT_CONTEXT,), prefix)
     if request.after is not None and request.after[0] > prefix:
         low = (DEFAULT_CONTEXT, request.after[0])
@@ -118,8 +118,8 @@ def _subjects(view: View, request: ListPublished) -> Iterator[Subject]:
 
 def _fits(subject: Subject, request: ListPublished) -> bool:
     name = iglu_name(subject)
-    wanted = (request.vendor, request.name, request.format)
-    return name is not None and all(want in {"", part} for want, part in zip(wanted, name, strict=True))
+    parts = (request.vendor, request.name, request.format)
+    return name is not None and all(want in {"", part} for want, part in zip(parts, name, strict=True))
 
 
 def _is_after(subject: Subject, label: SchemaVer, request: ListPublished) -> bool:
@@ -146,10 +146,10 @@ def put_draft(view: View, command: Command[PutDraft], engine: SchemaEngine) -> D
             allowed=f"at most {limits.SCHEMA_BYTES} bytes",
         )
     refuse_if_readonly(view, Scope(*request.subject))
-    there = view.get(DRAFT, key)
-    if request.private or (there is not None and there.private):
+    stored = view.get(DRAFT, key)
+    if request.private or (stored is not None and stored.private):
         refuse_unless_private_creator(command.access, command.principal, request.subject, "put-draft")
-    if there is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
+    if stored is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
         raise TooLarge.of("DRAFTS", f"There are {limits.DRAFTS} drafts", allowed=f"at most {limits.DRAFTS} drafts")
     value = StoredDraft(request.text, request.private, command.time)
     return Decision((make_row(DRAFT, key, value),), _describe_draft(key, value))
@@ -160,8 +160,8 @@ def get_draft(view: View, command: Command[GetDraft], engine: SchemaEngine) -> D
     request = command.request
     key = _draft_key(request.subject, request.number)
     value, access = view.get(DRAFT, key), command.access
-    shown = access is None or access.may("read", request.subject, private=value is not None and value.private)
-    if value is None or not shown:
+    is_visible = access is None or access.may("read", request.subject, private=value is not None and value.private)
+    if value is None or not is_visible:
         raise VersionNotFound.of(
             "DRAFT_NOT_FOUND",
             f"Draft {request.number} of {request.subject} not found.",

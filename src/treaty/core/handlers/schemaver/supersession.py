@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from treaty.core.handlers.schemaver.labels import label_of
-from treaty.core.handlers.versions import Kept
+from treaty.core.handlers.versions import StoredVersion
 from treaty.core.iglu_key import SchemaVer
 from treaty.core.names import Subject
 from treaty.core.refusals import LabelRefused
@@ -15,40 +15,40 @@ from treaty.core.state.view import View
 
 
 def refuse_bad_targets(
-    subject: Subject, label: SchemaVer, targets: Iterable[SchemaVer], there: Mapping[SchemaVer, Kept]
+    subject: Subject, label: SchemaVer, targets: Iterable[SchemaVer], live: Mapping[SchemaVer, StoredVersion]
 ) -> None:
     """Raise `LabelRefused` where a version would supersede one that is missing, or a later one."""
-    for one in targets:
-        if one > label:
+    for target in targets:
+        if target > label:
             raise LabelRefused.of(
                 "SUPERSEDED_HIGHER",
-                f"Version {label} of {subject} can't supersede {one}, which is later",
+                f"Version {label} of {subject} can't supersede {target}, which is later",
                 path="/supersedes",
                 subject=str(subject),
                 version=str(label),
-                new=str(one),
+                new=str(target),
                 allowed=f"labels up to {label}",
             )
-        if one != label and one not in there:
+        if target != label and target not in live:
             raise LabelRefused.of(
                 "SUPERSEDED_MISSING",
-                f"Version {label} of {subject} can't supersede {one}, which does not exist",
+                f"Version {label} of {subject} can't supersede {target}, which does not exist",
                 path="/supersedes",
                 subject=str(subject),
                 version=str(label),
-                new=str(one),
-                allowed=", ".join(map(str, [*there][-10:])) or "none; it is the first version",
+                new=str(target),
+                allowed=", ".join(map(str, [*live][-10:])) or "none; it is the first version",
             )
 
 
 def superseding_rows(
-    view: View, key: VersionKey, label: SchemaVer, targets: Iterable[SchemaVer], there: Mapping[SchemaVer, Kept]
+    view: View, key: VersionKey, label: SchemaVer, targets: Iterable[SchemaVer], live: Mapping[SchemaVer, StoredVersion]
 ) -> tuple[tuple[Row, ...], tuple[SchemaVer, ...]]:
     """Return the rows with which a new version supersedes others and what they supersede, and the labels of all those.
 
     A version that a later one supersedes stays with that one.
     """
-    chosen = {there[one][0].ordinal for one in targets if one != label}
+    chosen = {live[one][0].ordinal for one in targets if one != label}
     chosen |= {one.ordinal for target in chosen for one in view.find(SUPERSEDED_BY, (*key[:3], target))}
     rows: list[Row] = []
     labels: list[SchemaVer] = []

@@ -50,16 +50,16 @@ def with_self(draft: Draft, subject: Subject, name: IgluName, label: SchemaVer) 
     members = _members(draft.text)
     if members is None:
         return SelfDescribing(draft)
-    said = {**name._asdict(), "version": str(label)}
+    described = {**name._asdict(), "version": str(label)}
     bare = "self" not in members
     if not bare:
-        _refuse_other_self(json.loads(members["self"]), said, subject)
+        _refuse_other_self(json.loads(members["self"]), described, subject)
     _refuse_other_meta_schema(members, subject, bare=bare)
     supersedes = _labels_in(members.pop(SUPERSEDES, "[]"), subject)
     members.pop(SUPERSEDED_BY, None)
     head = {
         "$schema": json.dumps(SELF_DESCRIBING),
-        "self": members.get("self", json.dumps(said, separators=(",", ":"))),
+        "self": members.get("self", json.dumps(described, separators=(",", ":"))),
     }
     parts = {**head, **{one: raw for one, raw in members.items() if one not in head}}
     text = "{" + ",".join(f"{json.dumps(one, ensure_ascii=False)}:{raw}" for one, raw in parts.items()) + "}"
@@ -71,37 +71,37 @@ def said_label(text: str, name: IgluName) -> str | None:
     members = _members(text)
     if members is None or "self" not in members:
         return None
-    said = json.loads(members["self"])
-    if not isinstance(said, dict) or any(said.get(part) != value for part, value in name._asdict().items()):
+    described = json.loads(members["self"])
+    if not isinstance(described, dict) or any(described.get(part) != value for part, value in name._asdict().items()):
         return None
-    label = said.get("version")
+    label = described.get("version")
     return label if isinstance(label, str) else None
 
 
 def _members(text: str) -> dict[str, str] | None:
     """Return the members of a JSON object as they are written; None where the text is none."""
     at = _skip(text, 0)
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     try:
         if text[at : at + 1] != "{":
             return None
         at = _skip(text, at + 1)
         if text[at : at + 1] == "}":
-            return found if _skip(text, at + 1) == len(text) else None
+            return members if _skip(text, at + 1) == len(text) else None
         while True:
             if text[at : at + 1] != '"':
                 return None
             key, at = _DECODER.raw_decode(text, at)
             at = _skip(text, at)
-            if text[at : at + 1] != ":" or key in found:
+            if text[at : at + 1] != ":" or key in members:
                 return None
             begin = _skip(text, at + 1)
             _, at = _DECODER.raw_decode(text, begin)
-            found[key] = text[begin:at]
+            members[key] = text[begin:at]
             at = _skip(text, at)
             end = text[at : at + 1]
             if end == "}":
-                return found if _skip(text, at + 1) == len(text) else None
+                return members if _skip(text, at + 1) == len(text) else None
             if end != ",":
                 return None
             at = _skip(text, at + 1)
@@ -115,43 +115,43 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _uri(said: object) -> str:
+def _uri(described: object) -> str:
     """Return a name and label as Iglu writes them."""
-    if not isinstance(said, dict):
-        return str(said)[:100]
-    return "iglu:" + "/".join(str(said.get(part, ""))[:100] for part in ("vendor", "name", "format", "version"))
+    if not isinstance(described, dict):
+        return str(described)[:100]
+    return "iglu:" + "/".join(str(described.get(part, ""))[:100] for part in ("vendor", "name", "format", "version"))
 
 
-def _refuse_other_self(said: object, wanted: dict[str, str], subject: Subject) -> None:
-    if said != wanted:
+def _refuse_other_self(described: object, published: dict[str, str], subject: Subject) -> None:
+    if described != published:
         raise InvalidSchema.of(
             "SELF_DIFFERS",
-            f"Invalid schema of type JSON, details: self says {_uri(said)}, and it is published as {_uri(wanted)}",
+            f"Invalid schema of type JSON, details: self says {_uri(described)}, and it is published as {_uri(published)}",
             path="/self",
             subject=str(subject),
-            old=_uri(said),
-            new=_uri(wanted),
-            allowed=f"no self, or {json.dumps(wanted)}",
+            old=_uri(described),
+            new=_uri(published),
+            allowed=f"no self, or {json.dumps(published)}",
         )
 
 
 def _refuse_other_meta_schema(members: dict[str, str], subject: Subject, *, bare: bool) -> None:
-    said = json.loads(members.get("$schema", "null"))
-    if said == SELF_DESCRIBING or (bare and (said is None or said in DRAFT_4)):
+    meta_schema = json.loads(members.get("$schema", "null"))
+    if meta_schema == SELF_DESCRIBING or (bare and (meta_schema is None or meta_schema in DRAFT_4)):
         return
     raise InvalidSchema.of(
         "META_SCHEMA",
-        f"Invalid schema of type JSON, details: $schema is {json.dumps(said)[:200]}, not Iglu's",
+        f"Invalid schema of type JSON, details: $schema is {json.dumps(meta_schema)[:200]}, not Iglu's",
         path="/$schema",
         subject=str(subject),
-        new=json.dumps(said)[:200],
+        new=json.dumps(meta_schema)[:200],
         allowed=SELF_DESCRIBING + ("" if not bare else f", {DRAFT_4[0]}, or no $schema"),
     )
 
 
 def _labels_in(raw: str, subject: Subject) -> tuple[str, ...]:
-    said = json.loads(raw)
-    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+    labels = json.loads(raw)
+    if not isinstance(labels, list) or not all(isinstance(one, str) for one in labels):
         raise InvalidSchema.of(
             "SUPERSEDES",
             f"Invalid schema of type JSON, details: {SUPERSEDES} is no list of labels",
@@ -160,4 +160,4 @@ def _labels_in(raw: str, subject: Subject) -> tuple[str, ...]:
             new=raw[:200],
             allowed='a list such as ["1-0-0", "1-0-1"]',
         )
-    return tuple(said)
+    return tuple(labels)
