@@ -268,16 +268,15 @@ def test_a_comparison_of_rows_says_where_it_runs(registry: Connection) -> None:
     with pytest.raises(Invalid) as refused:
         Metastore(registry.registry).run("EXPLAIN REPLACE COMPARE TO latest CREATE TABLE t AS SELECT 2 AS k")
     assert refused.value.reason.rule == "COMPARE_ELSEWHERE"
-    assert "treaty sql --planner local --files ROOT" in refused.value.reason.allowed
+    assert "treaty sql --planner local with --files ROOT" in refused.value.reason.allowed
     assert describe(registry) == before
 
 
 def test_a_comparison_of_rows_is_listed_with_counts_columns_and_a_sample() -> None:
     counts = RowCounts(old=5, new=4, equal=1, only_old=2, only_new=1, differing=1)
     row = ComparedRow(ONLY_OLD, (("k", '"a"'), ("n", "1")), times=2)
-    rows = list(
-        list_comparison(ResultComparison((("f", "version 3"),), (), counts, (("n", 1),), ("x",), ("y",), (row,)))
-    )
+    compared = ResultComparison("as batches", (("f", "version 3"),), (), counts, (("n", 1),), ("x",), ("y",), (row,))
+    rows = list(list_comparison(compared))
     assert ("range", "f", "version 3") in rows
     assert [detail for part, _, detail in rows if part == "rows"] == ["5", "4", "1", "2", "1", "1"]
     assert ("column differs", "n", "in 1 row") in rows

@@ -8,8 +8,6 @@ from treaty.core.messages.plans import PlannedSource
 from treaty.core.sources import Source
 from treaty.metastore.sql.values import ComparedRange
 
-BATCHES = "as batches: late rows, and windows that a stream has not closed yet, are in both results"
-"""How the queries of a comparison were run."""
 ONLY_OLD, ONLY_NEW, DIFFERS = "only in the old", "only in the new", "differs"
 RowKind = str
 """`ONLY_OLD`, `ONLY_NEW` or `DIFFERS`."""
@@ -48,10 +46,12 @@ class RowCounts:
 class ResultComparison:
     """How two results differ.
 
-    `ranges` has the name of each source that was read, with what was read of it. `key` has the columns by which rows were found again, and is empty where whole
+    `way` says how the queries were run, as batches or as streams, and why. `ranges` has the name of each source that was read, with what was read of it. `key` has the columns by which rows were found again, and is empty where whole
     rows were counted. `faults` are the columns in which rows differ, with the number of rows. `lost` and `added` are columns of one result alone; they were not compared.
+    `records` has the name of a source with how many records were read and how many were bad, and `late` what streams left out of the old and the new result.
     """
 
+    way: str
     ranges: tuple[tuple[str, str], ...]
     key: tuple[str, ...]
     counts: RowCounts
@@ -60,6 +60,8 @@ class ResultComparison:
     added: tuple[str, ...] = ()
     sample: tuple[ComparedRow, ...] = ()
     notes: tuple[str, ...] = ()
+    records: tuple[tuple[str, str], ...] = ()
+    late: tuple[tuple[str, str], ...] = ()
 
 
 class QueryComparer(Protocol):
@@ -75,8 +77,10 @@ class QueryComparer(Protocol):
 
 def list_comparison(comparison: ResultComparison) -> Iterator[Row]:
     """List the rows of a comparison: what was run, the counts, the columns at fault, and the sample."""
-    yield "compared", "", BATCHES
+    yield "compared", "", comparison.way
     yield from (("range", name, what) for name, what in comparison.ranges)
+    yield from (("records", name, text) for name, text in comparison.records)
+    yield from (("late rows", name, text) for name, text in comparison.late)
     by = f"by {', '.join(comparison.key)}" if comparison.key else "whole rows, as there is no key to find them again by"
     yield "rows found", "", by
     counts = comparison.counts

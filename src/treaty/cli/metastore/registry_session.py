@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treaty.cli.cluster_options import open_destinations
+from treaty.cli.cluster_options import open_destinations, read_clusters
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.connection import open_registry
@@ -37,17 +37,18 @@ class RegistrySession:
         *,
         is_planner: bool = False,
         root: Path | None = None,
+        topics: Sequence[str] = (),
     ) -> None:
         """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`.
 
-        With `is_planner` a JVM of this program plans the queries, and one compares queries whose data is below `root`.
+        With `is_planner` a JVM of this program plans the queries, and one compares queries whose data is below `root` and in the clusters of `topics`.
         """
         self._open = ExitStack()
         destination = self._open.enter_context(closing(open_destinations(clusters, files)))
         connection = self._open.enter_context(open_registry(url, "create"))
         planning = ASK_PLANNERS
         if is_planner:
-            comparer = None if root is None else _open_comparer(connection.registry, root)
+            comparer = _open_comparer(connection.registry, root, topics) if root is not None or topics else None
             planning = PlanningOptions(_start_planner(self._open), comparer=comparer)
         self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
 
@@ -107,20 +108,21 @@ class RegistrySession:
         return replace(parsed, value=confirmed, head=print_statement(confirmed))
 
 
-def _open_comparer(registry: Registry, root: Path) -> QueryComparer:
-    """What compares queries; its JVM starts with the first comparison, and ends with the program."""
+def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str]) -> QueryComparer:
+    """What compares queries; its JVM starts with the first comparison, and ends with the program. Without a root there are topics alone."""
+    clusters = read_clusters(topics)
     with needs_spark():
         from treaty.spark.runner.query_comparison import BatchComparer  # noqa: PLC0415 (these load Spark)
         from treaty.spark.session import session  # noqa: PLC0415
 
     def start() -> Any:
         with needs_jvm():
-            spark = session("treaty sql", verbose=is_verbose())
+            spark = session("treaty sql", kafka=bool(clusters), verbose=is_verbose())
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")
         return spark
 
-    return BatchComparer(start, registry, root)
+    return BatchComparer(start, registry, root, clusters=clusters)
 
 
 def _start_planner(stack: ExitStack) -> Planner:

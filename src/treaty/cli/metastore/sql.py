@@ -146,8 +146,9 @@ def command(
     is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
     reads_files = is_planner or any(READS_TABLE.search(text) for text in scripts)
     sent = None if is_server and reads_files else files
+    root, topics = (files, clusters) if is_planner else (None, ())
     statements = open_session(
-        registry, () if is_server else clusters, sent, is_planner=is_planner, root=files if is_planner else None
+        registry, () if is_server else clusters, sent, is_planner=is_planner, root=root, topics=topics
     )
     session = RecordSession(statements, records)
     try:

@@ -91,10 +91,11 @@ def _open_registry(
     *,
     is_planner: bool = False,
     root: Path | None = None,
+    topics: Sequence[str] = (),
 ) -> StatementSession:
     """Open a session that parses statements itself. It is loaded late: it brings a node and the formats of schemas."""
     kind = import_module("treaty.cli.metastore.registry_session").RegistrySession
-    session: StatementSession = kind(url, clusters, files, is_planner=is_planner, root=root)
+    session: StatementSession = kind(url, clusters, files, is_planner=is_planner, root=root, topics=topics)
     return session
 
 
@@ -105,17 +106,18 @@ def open_session(
     *,
     is_planner: bool = False,
     root: Path | None = None,
+    topics: Sequence[str] = (),
 ) -> StatementSession:
     """Open a session with a registry: a server by its URL, or the registry in a log, with its clusters and root of files.
 
-    With `is_planner` this program plans the queries, and compares those whose data is below `root`. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
+    With `is_planner` this program plans the queries, and compares those whose data is below `root` and in the clusters of `topics`. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
     """
     if not url.startswith(("http://", "https://")):
-        return _open_registry(url, clusters, files, is_planner=is_planner, root=root)
+        return _open_registry(url, clusters, files, is_planner=is_planner, root=root, topics=topics)
     if clusters or files is not None:
         raise click.UsageError("--cluster and --files are options of the server: give them to `treaty serve`")
     if is_planner:
-        return _open_registry(url, is_planner=True, root=root)
+        return _open_registry(url, is_planner=True, root=root, topics=topics)
     try:
         settings = registry_url.read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
     except ValueError as error:

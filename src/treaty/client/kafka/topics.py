@@ -1,6 +1,7 @@
 """Topics: end offsets, cleanup policy, and creation."""
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -62,6 +63,32 @@ def find_end_offsets(cluster: KafkaCluster, topic: str) -> dict[int, int]:
 
 def find_offsets(cluster: KafkaCluster, topic: str) -> dict[int, tuple[int, int]]:
     """Return the first offset and the end offset of each partition. Raises `KafkaClientError` if the topic does not exist."""
+    with _open_consumer(cluster) as (kafka, consumer):
+        return {
+            number: consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)
+            for number in partitions_of(kafka, consumer, cluster, topic)
+        }
+
+
+def find_offsets_at(cluster: KafkaCluster, topic: str, time: int) -> dict[int, int]:
+    """Return of each partition the offset of the first record of a time (ms since the epoch) or later.
+
+    A partition without one has its end offset. Raises `KafkaClientError` if the topic does not exist.
+    """
+    with _open_consumer(cluster) as (kafka, consumer):
+        places = [kafka.TopicPartition(topic, one, time) for one in partitions_of(kafka, consumer, cluster, topic)]
+        found = {one.partition: one.offset for one in consumer.offsets_for_times(places, timeout=ASK)}
+        return {
+            number: offset
+            if offset >= 0
+            else consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)[1]
+            for number, offset in found.items()
+        }
+
+
+@contextmanager
+def _open_consumer(cluster: KafkaCluster) -> Iterator[tuple[ModuleType, Any]]:
+    """A consumer that asks about offsets and reads nothing."""
     kafka = load_library()
     heard = LastBrokerError()
     own: dict[str, object] = {
@@ -74,7 +101,4 @@ def find_offsets(cluster: KafkaCluster, topic: str) -> dict[int, tuple[int, int]
         translate_errors(kafka, cluster.servers, heard),
         closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
     ):
-        return {
-            number: consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)
-            for number in partitions_of(kafka, consumer, cluster, topic)
-        }
+        yield kafka, consumer

@@ -84,6 +84,8 @@ PLAN_SECONDS = 30
 """Seconds for which a planner works on one body; past it its JVM is ended and the statement refused."""
 COMPARE_SECONDS = 600
 """Seconds for which EXPLAIN REPLACE COMPARE runs two queries; past it they are given up."""
+COMPARE_BATCHES = 20
+"""Batches into which the rows of such a comparison are cut where the queries run as streams."""
 COMPARE_ROWS = 20
 """Rows that such a comparison shows of those only in the old result, only in the new one, and of those that differ."""
 ASSERT_SECONDS = 60

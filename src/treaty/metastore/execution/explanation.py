@@ -63,7 +63,7 @@ def _compare(
     if options.comparer is None:
         raise Invalid.of(
             "COMPARE_ELSEWHERE", "COMPARE runs both queries, and here is no Spark with their data", path="/sql", new=created.name,
-            allowed="treaty sql --planner local --files ROOT, with the root of the folders that PATH names",
+            allowed="treaty sql --planner local with --files ROOT, the root of the folders that PATH names, and --cluster NAME=FILE for topics",
         )  # fmt: skip
     source = (yield from request_answer(DescribeSource(created.name))).source
     if source.query is None or not created.body:

@@ -1,16 +1,20 @@
 """Topics that queries read: settings of Java's client, where reading begins, and what can't be read."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
-from treaty.client.kafka.topics import find_end_offsets
+from treaty.client.kafka.topics import find_end_offsets, find_offsets, find_offsets_at
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import QUERY_BATCH_RECORDS
 from treaty.core.sources import Source
 from treaty.metastore.records.destinations import missing_cluster
+from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
 
 PROGRAM = "`treaty runner`"
 SAME = ("client.id", "request.timeout.ms", "sasl.kerberos.service.name", "security.protocol")
@@ -32,6 +36,25 @@ class SourceNotRunnableError(ValueError):
 
 class SourceMissingError(SourceNotRunnableError):
     """The data of a source is not there yet: no folder, no table, no topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOffsets:
+    """Offsets of one partition of a topic that are read again, from `start` to before `end`. Those before `first` were deleted."""
+
+    partition: int
+    start: int
+    end: int
+    first: int
+
+
+PARTITIONS_OF = "partitions_"
+"""Records of a topic are counted by partition under this and the generation of their source."""
+
+
+def count_partitions(recorded: Sequence[RecordedOffsets]) -> tuple[Column, ...]:
+    """Return what is counted of the records of a topic: those of each partition."""
+    return tuple(F.count(F.when(F.col("partition") == one.partition, 1)).alias(f"p{one.partition}") for one in recorded)
 
 
 def find_cluster(source: Source, clusters: Mapping[str, KafkaCluster]) -> KafkaCluster:
@@ -70,17 +93,62 @@ def java_settings(cluster: KafkaCluster) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in settings.items()}
 
 
+def record_offsets(
+    source: Source, clusters: Mapping[str, KafkaCluster], compared: ComparedRange
+) -> tuple[RecordedOffsets, ...]:
+    """Return the offsets that the partitions of a topic have now, of the time of a range.
+
+    Raises `SourceMissingError` where the topic is not there or no broker answers, and `SourceNotRunnableError`.
+    """
+    cluster, topic = find_cluster(source, clusters), source.place
+    try:
+        there = find_offsets(cluster, topic)
+        starts = {number: first for number, (first, _) in there.items()}
+        ends = {number: end for number, (_, end) in there.items()}
+        if compared.start != EARLIEST:
+            starts |= find_offsets_at(cluster, topic, to_milliseconds(compared.start))
+        if compared.end != LATEST:
+            ends |= find_offsets_at(cluster, topic, to_milliseconds(compared.end))
+    except KafkaMissingError as missing:
+        raise SourceNotRunnableError(str(missing)) from missing
+    except KafkaClientError as error:
+        raise SourceMissingError(f"the topic {topic} of {source.name}: {error}") from error
+    return tuple(
+        RecordedOffsets(number, starts[number], max(starts[number], min(ends[number], end)), first)
+        for number, (first, end) in sorted(there.items())
+    )
+
+
 def open_topic(
-    spark: SparkSession, source: Source, clusters: Mapping[str, KafkaCluster], start: str, *, streaming: bool = True
+    spark: SparkSession,
+    source: Source,
+    clusters: Mapping[str, KafkaCluster],
+    start: str,
+    *,
+    streaming: bool = True,
+    recorded: Sequence[RecordedOffsets] = (),
 ) -> DataFrame:
     """Return the records of a topic as a stream, or those that it has now. `start` is where a new query begins: earliest, latest, or a time.
 
-    Raises `SourceMissingError` where the topic is not there or no broker answers, and `SourceNotRunnableError`.
+    With `recorded` these are the records of those offsets, whatever the topic has by now. Raises `SourceMissingError` where the topic is not there or no broker answers, and `SourceNotRunnableError`.
     """
     cluster = find_cluster(source, clusters)
     options = {**java_settings(cluster), "kafka.isolation.level": "read_committed"}
     require_topic(source, cluster)
-    options |= {"subscribe": source.place, "includeHeaders": "true"}
+    options["includeHeaders"] = "true"
+    if recorded:
+        ends = {
+            name: json.dumps(
+                {source.place: {str(one.partition): offset for one, offset in zip(recorded, offsets, strict=True)}}
+            )
+            for name, offsets in (
+                ("startingOffsets", [one.start for one in recorded]),
+                ("endingOffsets", [one.end for one in recorded]),
+            )
+        }
+        options |= {"assign": json.dumps({source.place: [one.partition for one in recorded]}), **ends}
+        return spark.read.format("kafka").options(**options).load()
+    options["subscribe"] = source.place
     if not streaming:
         return spark.read.format("kafka").options(**options).load()
     options |= {**start_options(start), "maxOffsetsPerTrigger": str(QUERY_BATCH_RECORDS)}
@@ -101,8 +169,12 @@ def start_options(start: str) -> dict[str, str]:
     """Return where a new query begins to read a topic, as options of Spark."""
     if start in {"", "earliest", "latest"}:
         return {"startingOffsets": start or "earliest"}
-    moment = int(datetime.fromisoformat(start).timestamp() * 1_000)
-    return {"startingTimestamp": str(moment), "startingOffsetsByTimestampStrategy": "latest"}
+    return {"startingTimestamp": str(to_milliseconds(start)), "startingOffsetsByTimestampStrategy": "latest"}
+
+
+def to_milliseconds(time: str) -> int:
+    """Return a time in ISO 8601 as milliseconds since the epoch."""
+    return int(datetime.fromisoformat(time).timestamp() * 1_000)
 
 
 def refuse_start(source: Source, start: str) -> None:

@@ -1,19 +1,20 @@
-"""Two queries run as batches over the same records, of files or of versions of Delta tables, and their rows compared; nothing is written."""
+"""Two queries run over the same records, of topics, of files or of versions of Delta tables, and their rows compared; nothing is written."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event, Thread
+from types import MappingProxyType
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from treaty.core.column_types import lower_name
-from treaty.core.column_types.tokens import print_name, print_text
+from treaty.core.column_types.tokens import print_name
+from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import COMPARE_SECONDS
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.messages.plans import PlannedSource
@@ -21,18 +22,18 @@ from treaty.core.refusals import Invalid
 from treaty.core.registry import Registry
 from treaty.core.sources import QueryPlan, Source
 from treaty.metastore.compared_results import ResultComparison
-from treaty.metastore.sql.values import EARLIEST, LATEST, ComparedRange
+from treaty.metastore.sql.values import EARLIEST, ComparedRange
 from treaty.plan.errors import PlanError
-from treaty.spark.lake import delta
-from treaty.spark.lake.table import LakeTable, is_missing
 from treaty.spark.planner.leaf_columns import blank_streams
-from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
+from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import RESTRICTED
 from treaty.spark.planner.views import STREAM
-from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
+from treaty.spark.runner.compared_streams import ComparedStreams, ComparedWay, StreamedRows, choose_way
+from treaty.spark.runner.kafka_source import SourceNotRunnableError
+from treaty.spark.runner.recorded_sources import RecordedSource, SourceRecorder
 from treaty.spark.runner.row_differences import FrameDifferences, compare_frames
 from treaty.spark.runner.row_order import ORDER, keep_last, propagate_order
-from treaty.spark.runner.source_frames import SourceOpener, expand_columns
+from treaty.spark.runner.source_frames import SourceOpener
 
 TAG = "treaty-comparison"
 """The tag of the jobs of a comparison, by which they are cancelled."""
@@ -40,89 +41,118 @@ AGAIN_SECONDS = 0.5
 """Seconds after which jobs of a comparison that is given up are cancelled again."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSource:
-    """A source of which both queries read the same: its rows, with all pseudo-columns that either query names, and what was read in words."""
-
-    source: Source
-    rows: DataFrame
-    what: str
-
-    def select(self, words: Sequence[str]) -> DataFrame:
-        """Return the rows with the pseudo-columns that a body names."""
-        names = [one.name for one in (*self.source.columns, *list_pseudo_columns(self.source.columns, words))]
-        named = {lower_name(name) for name in self.rows.columns}
-        order = [ORDER] if ORDER in self.rows.columns else []
-        return self.rows.select(*(print_name(name) for name in names if lower_name(name) in named), *order)
-
-
 class BatchComparer:
     """Compares queries whose data is below a root; it is a `QueryComparer` of the metastore."""
 
     def __init__(
-        self, start: Callable[[], SparkSession], registry: Registry, root: Path, seconds: float = COMPARE_SECONDS
+        self,
+        start: Callable[[], SparkSession],
+        registry: Registry,
+        root: Path | None,
+        seconds: float = COMPARE_SECONDS,
+        *,
+        clusters: Mapping[str, KafkaCluster] = MappingProxyType({}),
     ) -> None:
-        """Start Spark by `start` when it is needed. A comparison that takes longer than `seconds` is given up."""
+        """Start Spark by `start` when it is needed. A comparison that takes longer than `seconds` is given up. `clusters` are those of topics; without a root there are topics alone."""
         self._start = start
         self._registry = registry
         self._root = root
         self._seconds = seconds
+        self._clusters = clusters
 
     def compare(self, old: Source, new: PlannedSource, compared: ComparedRange) -> ResultComparison:
         """Return how the rows of a planned query differ from those of the query of a source, as `QueryComparer` says."""
         assert old.query is not None and new.query is not None  # noqa: PT018 (who asks has looked)
         plans = (old.query.plan, new.query)
-        sources = [self._registry.ask(DescribeSource(name)).answer.source for name in _list_names(plans)]
-        _refuse_sources(sources, compared)
+        sources = {name: self._registry.ask(DescribeSource(name)).answer.source for name in _list_names(plans)}
+        _refuse_sources([*sources.values()], compared, has_root=self._root is not None)
         keys = (_key_of(old.kind, old, old.query.plan), _key_of(new.kind, new, new.query))
-        key = keys[0] if set(map(lower_name, keys[0])) == set(map(lower_name, keys[1])) else ()
+        way = choose_way(plans, sources)
         spark = self._start()
-        with _limit_time(spark, self._seconds, old.name):
-            words = [word for plan in plans for word in list_words(plan.body)]
+        with _limit_time(spark, self._seconds, old.name) as late:
             session = _open_session(spark, new.query)
-            recorded = {lower_name(one.name): self._record(session, one, compared, words) for one in sources}
-            frames = [_run_body(session, plan, recorded, own) for plan, own in zip(plans, keys, strict=True)]
-            differences = compare_frames(frames[0], frames[1], key)
-        ranges = tuple((one.source.name, one.what) for one in recorded.values())
+            is_ordered = way.is_streaming or any(
+                key and not plan.fingerprint.plan for plan, key in zip(plans, keys, strict=True)
+            )
+            opener = SourceOpener(
+                session, self._registry, self._root or Path(), counts_unknown=True, clusters=self._clusters
+            )
+            recorder = SourceRecorder(opener, compared, plans, keeps_order=is_ordered, keeps_arrival=way.is_streaming)
+            recorded: dict[str, RecordedSource] = {}
+            try:
+                for name, source in sources.items():
+                    recorded[name] = recorder.record(source)
+                if way.is_streaming:
+                    return _compare_streams(ComparedQueries(session, plans, keys, recorded), way, late)
+                return _compare_batches(ComparedQueries(session, plans, keys, recorded), way)
+            finally:
+                for one in recorded.values():
+                    one.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedQueries:
+    """The old and the new plan with the keys of their rows, and the sources that they read, by their names in small letters."""
+
+    session: SparkSession
+    plans: tuple[QueryPlan, QueryPlan]
+    keys: tuple[tuple[str, ...], tuple[str, ...]]
+    recorded: Mapping[str, RecordedSource]
+
+    def describe(self, frames: Sequence[DataFrame], way: str, late: Sequence[tuple[str, str]] = ()) -> ResultComparison:
+        """Return how the rows of the two queries differ."""
+        key = self.keys[0] if set(map(lower_name, self.keys[0])) == set(map(lower_name, self.keys[1])) else ()
+        differences = compare_frames(frames[0], frames[1], key)
+        ranges = tuple((one.source.name, text) for one in self.recorded.values() for text in one.ranges)
+        counts = tuple((one.source.name, one.counts) for one in self.recorded.values() if one.counts)
         return ResultComparison(
-            ranges, key, differences.counts, differences.faults, differences.lost, differences.added, differences.sample,
-            tuple(_list_notes(keys, differences)),
+            way, ranges, key, differences.counts, differences.faults, differences.lost, differences.added, differences.sample,
+            tuple(_list_notes(self.keys, differences)), counts, tuple(late),
         )  # fmt: skip
 
-    def _record(
-        self, session: SparkSession, source: Source, compared: ComparedRange, words: Sequence[str]
-    ) -> RecordedSource:
-        """Open a source once for both queries: Spark lists its files now, or a version of its table is named."""
-        properties = dict(source.properties)
-        names = [one.strip().strip("`") for one in properties.get("DEDUPLICATE", "").split(",") if one.strip()]
-        opener = SourceOpener(session, self._registry, self._root, counts_unknown=True, recorded=compared)
-        if source.connector == "delta":
-            folder = opener.folder(source)
-            if is_missing(session, f"{folder}/_delta_log"):
-                raise SourceMissingError(f"the table of {source.name} is not there yet: {source.place}")
-            version, what = _find_version(session, folder, compared.end)
-            rows = session.read.format("delta").option("versionAsOf", version).load(folder)
-            return RecordedSource(source, rows.select(*(F.col(print_name(one.name)) for one in source.columns)), what)
-        named = {*words, *map(lower_name, names)}
-        rows = opener.open(
-            source, streaming=False, columns=expand_columns(self._registry, source), words=named, keeps_order=True
-        )
-        files = f"the files of {source.place} from {compared.start} to {compared.end}"
-        is_deduplicated = bool(names) and source.kind == STREAM
-        return RecordedSource(source, rows.dropDuplicates(names) if is_deduplicated else rows, files)
+
+def _compare_batches(queries: ComparedQueries, way: ComparedWay) -> ResultComparison:
+    frames = [
+        _run_body(queries.session, plan, queries.recorded, key)
+        for plan, key in zip(queries.plans, queries.keys, strict=True)
+    ]
+    return queries.describe(frames, way.words)
+
+
+def _compare_streams(queries: ComparedQueries, way: ComparedWay, late: Event) -> ResultComparison:
+    with TemporaryDirectory(prefix="treaty-compare-", ignore_cleanup_errors=True) as folder:
+        streams = ComparedStreams(queries.session, queries.recorded, Path(folder), late)
+        number = streams.write_batches()
+        results = [
+            (name, streams.run(plan, key, name))
+            for name, plan, key in zip(("old", "new"), queries.plans, queries.keys, strict=True)
+        ]
+        left_out = [(name, _describe_late(result)) for name, result in results]
+        words = f"{way.words}; both ran over the same {number} batches, in the order in which rows came"
+        return queries.describe([result.rows for _, result in results], words, left_out)
+
+
+def _describe_late(result: StreamedRows) -> str:
+    """What of the rows of a stream is in no result."""
+    return f"{result.late:,} left out as they came after the watermark; {result.open:,} still in the state, for windows that are open"
 
 
 def _list_names(plans: Sequence[QueryPlan]) -> dict[str, None]:
     return dict.fromkeys(lower_name(read.source) for plan in plans for read in plan.reads)
 
 
-def _refuse_sources(sources: Sequence[Source], compared: ComparedRange) -> None:
+def _refuse_sources(sources: Sequence[Source], compared: ComparedRange, *, has_root: bool) -> None:
     """Raise `Invalid` for a source of which no range can be read again."""
     for one in sources:
-        if one.connector not in {"files", "delta"}:
+        if one.connector not in {"files", "delta", "kafka"}:
             raise Invalid.of(
-                "COMPARE_SOURCE", f"{one.name} stands over {one.connector}, and COMPARE reads files and Delta tables", path="/sql",
+                "COMPARE_SOURCE", f"{one.name} stands over {one.connector}, and COMPARE reads topics, files and Delta tables", path="/sql",
                 old=one.connector, allowed="the new query beside this one, as a source of another name, and SELECT … FROM TABLE of both",
+            )  # fmt: skip
+        if one.connector != "kafka" and not has_root:
+            raise Invalid.of(
+                "COMPARE_ELSEWHERE", f"{one.name} is at {one.place}, below a root that is not known here", path="/sql", new=one.name,
+                allowed="--files ROOT, with the root of the folders that PATH names",
             )  # fmt: skip
         if one.connector == "delta" and compared.start != EARLIEST:
             raise Invalid.of(
@@ -146,7 +176,7 @@ def _open_session(spark: SparkSession, plan: QueryPlan) -> SparkSession:
 
 
 def _run_body(
-    session: SparkSession, plan: QueryPlan, recorded: dict[str, RecordedSource], key: tuple[str, ...]
+    session: SparkSession, plan: QueryPlan, recorded: Mapping[str, RecordedSource], key: tuple[str, ...]
 ) -> DataFrame:
     """The rows of a body over recorded sources; without state the last one of each key."""
     words = list_words(plan.body)
@@ -160,29 +190,9 @@ def _run_body(
     return keep_last(propagate_order(result), key)
 
 
-def _find_version(session: SparkSession, folder: str, end: str) -> tuple[int, str]:
-    """The version of a Delta table at the end of a range, and its words. Raises `Invalid` where there was none."""
-    table = delta.name(session, LakeTable(folder))
-    forbidden = session.conf.get("spark.sql.runSQLOnFiles")
-    session.conf.set("spark.sql.runSQLOnFiles", "true")  # for this statement of Treaty's own
-    try:
-        history = session.sql(f"DESCRIBE HISTORY {table}")
-        if end != LATEST:
-            moment = datetime.fromisoformat(end).astimezone(UTC)
-            history = history.where(f"timestamp < TIMESTAMP {print_text(moment.isoformat())}")
-        newest = history.agg(F.max("version")).collect()[0][0]
-    finally:
-        session.conf.set("spark.sql.runSQLOnFiles", forbidden or "false")
-    if newest is None:
-        raise Invalid.of(
-            "COMPARE_RANGE", f"the table at {folder} had no version before {end}", path="/sql", new=end, allowed="TO latest"
-        )  # fmt: skip
-    return int(newest), f"version {newest} of the Delta table"
-
-
 @contextmanager
-def _limit_time(spark: SparkSession, seconds: float, name: str) -> Iterator[None]:
-    """Give the jobs of the block up after some seconds. Raises `Invalid` then, and for what Spark, a plan or a source has to say."""
+def _limit_time(spark: SparkSession, seconds: float, name: str) -> Iterator[Event]:
+    """Give the jobs of the block up after some seconds, and set the event that it gets. Raises `Invalid` then, and for what Spark, a plan or a source has to say."""
     context, ended, late = spark.sparkContext, Event(), Event()
 
     def watch() -> None:
@@ -196,7 +206,7 @@ def _limit_time(spark: SparkSession, seconds: float, name: str) -> Iterator[None
     context.addJobTag(TAG)
     watcher.start()
     try:
-        yield
+        yield late
     except (SourceNotRunnableError, PlanError, PySparkException, Py4JError) as error:
         if late.is_set():
             raise _too_costly(name, seconds) from error

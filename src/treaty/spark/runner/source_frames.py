@@ -29,9 +29,12 @@ from treaty.spark.lake.table import is_missing
 from treaty.spark.planner.pseudo_columns import HEADERS, PSEUDO_TYPES, list_pseudo_columns
 from treaty.spark.planner.views import STREAM
 from treaty.spark.runner.kafka_source import (
+    PARTITIONS_OF,
     READ_KEYS,
+    RecordedOffsets,
     SourceMissingError,
     SourceNotRunnableError,
+    count_partitions,
     open_topic,
     refuse_start,
 )
@@ -82,21 +85,16 @@ class SourceOpener:
     """Where a new query begins to read: earliest, latest or a time; empty: earliest."""
     recorded: ComparedRange | None = None
     """Of which time the files are that are read; None: all."""
+    offsets: Sequence[RecordedOffsets] = ()
+    """Which records of a topic are read; empty: all."""
 
     def open(
-        self,
-        source: Source,
-        *,
-        streaming: bool,
-        columns: tuple[SourceColumn, ...],
-        words: Collection[str] = (),
-        keeps_order: bool = False,
+        self, source: Source, *, streaming: bool, columns: tuple[SourceColumn, ...], words: Collection[str] = ()
     ) -> DataFrame:
         """Return the rows of a source, those that can't be decoded left out; of a stream they are counted (`observe`).
 
         `columns` have their types written out. The pseudo-columns that are among `words` come after them. Of a table these are the rows as
-        they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. With `keeps_order` rows that are no stream
-        have `ORDER` too. Raises `SourceNotRunnableError` for a
+        they are now; with `streaming` they are its changes, with the columns `ORDER` and `DELETED`. Raises `SourceNotRunnableError` for a
         connector or a key that is not read here.
         """
         if streaming and source.connector != "kafka":
@@ -107,24 +105,28 @@ class SourceOpener:
                 if streaming and source.kind != STREAM
                 else self._open_delta(source, streaming=streaming)
             )
+        frame = self.mark(source, columns=columns, words=words, streaming=streaming)
+        name = f"{BAD_OF}{source.generation}"
+        counted = frame.observe(name, *count_rows()) if streaming else frame
+        good = counted.where(F.col(BAD).isNull()).drop(BAD)
+        if streaming:
+            return good.drop(DELETED) if source.kind == STREAM else good
+        settled = settle(source, good)
+        return settled.drop(ORDER) if source.kind == STREAM else settled
+
+    def mark(
+        self, source: Source, *, columns: tuple[SourceColumn, ...], words: Collection[str] = (), streaming: bool = False
+    ) -> DataFrame:
+        """Return all records of a topic or of files, with the columns `BAD` (the code of one that can't be decoded), `DELETED` and `ORDER`."""
         records = self._read(source, columns, streaming=streaming)
         pseudo = list_pseudo_columns(source.columns, words)
-        frame = records.frame.select(
+        return records.frame.select(
             *records.columns,
             *(records.pseudo[one.name].alias(one.name) for one in pseudo),
             records.code.alias(BAD),
             records.deleted.alias(DELETED),
             ORDER,
         )
-        name = f"bad_{source.generation}"
-        counted = frame.observe(name, *_count_rows()) if streaming else frame
-        good = counted.where(F.col(BAD).isNull()).drop(BAD)
-        if source.kind == STREAM:
-            return good.drop(DELETED) if streaming or keeps_order else good.drop(DELETED, ORDER)
-        key = tuple(one.name for one in source.columns if one.role == "key")
-        if streaming:
-            return good
-        return keep_last(good, key, keep_order=keeps_order).where(~F.col(DELETED)).drop(DELETED)
 
     def open_bad(self, source: Source, columns: tuple[SourceColumn, ...], bad: Source) -> DataFrame:
         """Return the rows of a source that can't be decoded, as a stream with the columns of `bad`, the stream of its bad rows."""
@@ -231,7 +233,9 @@ class SourceOpener:
 
     def _open_topic(self, source: Source, *, streaming: bool) -> DataFrame:
         """The records of a topic, with their places."""
-        frame = open_topic(self.spark, source, self.clusters, self.start, streaming=streaming)
+        frame = open_topic(self.spark, source, self.clusters, self.start, streaming=streaming, recorded=self.offsets)
+        if self.offsets:
+            frame = frame.observe(f"{PARTITIONS_OF}{source.generation}", *count_partitions(self.offsets))
         places = (F.col("topic").alias(FILE), F.col("offset").alias(PLACE), F.col("partition").alias(PARTITION))
         order = F.struct(F.col("partition").alias("p0"), F.col("offset").alias("p1"))
         return frame.select("key", "value", "headers", "timestamp", *places, order.alias(ORDER))
@@ -267,6 +271,14 @@ class SourceOpener:
         version = run_exchange(self.registry, find_version_with_id(subject, pin.schema_id))
         message: DecodeChoices = {"message": part.full_name} if part.format == "PROTOBUF" and part.full_name else {}
         return make_plan(self.registry, str(subject), reader=version.number, framing=part.framing, **message)
+
+
+def settle(source: Source, records: DataFrame) -> DataFrame:
+    """Return the rows of good records that were marked, with `ORDER`: of a table the last one of each key, unless that deletes it."""
+    if source.kind == STREAM:
+        return records.drop(DELETED)
+    key = tuple(one.name for one in source.columns if one.role == "key")
+    return keep_last(records, key, keep_order=True).where(~F.col(DELETED)).drop(DELETED)
 
 
 def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ...]:
@@ -338,8 +350,8 @@ def _find_code(error: str, *, counts_unknown: bool) -> Column:
     return F.when(code == "UNKNOWN_ID", F.raise_error(text).cast("string")).otherwise(code)
 
 
-def _count_rows() -> tuple[Column, ...]:
-    """What is counted of the rows of a source: all, the bad ones, and these by code."""
+def count_rows() -> tuple[Column, ...]:
+    """Return what is counted of the rows of a source: all, the bad ones, and these by code."""
     by_code = (F.sum((F.col(BAD) == code).cast("int")).alias(f"{BAD_OF}{code}") for code in CODES)
     return F.count(F.lit(1)).alias("rows"), F.count(F.col(BAD)).alias("bad"), *by_code
 

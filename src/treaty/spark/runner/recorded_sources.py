@@ -1,0 +1,199 @@
+"""Sources of which two queries read the same rows: a range of each is recorded, read and decoded once, and what is left out is counted."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from treaty.core.column_types import lower_name
+from treaty.core.column_types.leaf_paths import parse_path
+from treaty.core.column_types.tokens import print_name, print_text
+from treaty.core.limits import COMPARE_BATCHES
+from treaty.core.refusals import Invalid
+from treaty.core.sources import QueryPlan, Source, SourceColumn
+from treaty.metastore.sql.values import LATEST, ComparedRange
+from treaty.spark.lake import delta
+from treaty.spark.lake.table import LakeTable, is_missing
+from treaty.spark.planner.pseudo_columns import list_pseudo_columns, list_words
+from treaty.spark.planner.views import STREAM
+from treaty.spark.runner.kafka_source import PARTITIONS_OF, RecordedOffsets, SourceMissingError, record_offsets
+from treaty.spark.runner.row_order import ORDER
+from treaty.spark.runner.source_frames import BAD, BAD_OF, SourceOpener, count_rows, expand_columns, settle
+
+ARRIVED = "_treaty_arrived"
+"""When a row came: the time of its file in ms, and of a topic the share of its partition, from 0 to `COMPARE_BATCHES` - 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSource:
+    """A source of which both queries read the same.
+
+    `rows` has the columns that either query needs, all pseudo-columns that either names, and `ORDER` and `ARRIVED` where they are asked for. `columns`
+    are all columns of the source, their types written out. `ranges` says what was read, and `counts` how many records and how many bad ones.
+    """
+
+    source: Source
+    columns: tuple[SourceColumn, ...]
+    rows: DataFrame
+    ranges: tuple[str, ...]
+    counts: str = ""
+
+    def select(self, words: Sequence[str], rows: DataFrame | None = None) -> DataFrame:
+        """Return the rows, or others with their columns, with all columns of the source and the pseudo-columns that a body names.
+
+        A column that neither query needs is null.
+        """
+        frame = self.rows if rows is None else rows
+        there = {lower_name(name) for name in frame.columns}
+        own = [
+            F.col(print_name(one.name)) if lower_name(one.name) in there else F.lit(None).cast(one.type).alias(one.name)
+            for one in self.columns
+        ]
+        pseudo = [one.name for one in list_pseudo_columns(self.columns, words) if lower_name(one.name) in there]
+        return frame.select(*own, *pseudo, *([ORDER] if ORDER in frame.columns else []))
+
+    def close(self) -> None:
+        """Forget the rows that were kept."""
+        self.rows.unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecorder:
+    """Records the sources of two planned queries, of a range. `keeps_order` and `keeps_arrival`: whether rows have `ORDER` and `ARRIVED`."""
+
+    opener: SourceOpener
+    compared: ComparedRange
+    plans: Sequence[QueryPlan]
+    keeps_order: bool = False
+    keeps_arrival: bool = False
+
+    def record(self, source: Source) -> RecordedSource:
+        """Return a source with its rows read. Raises `SourceNotRunnableError`, and `Invalid` for a range that there is not."""
+        columns = expand_columns(self.opener.registry, source)
+        if source.connector == "delta":
+            return self._record_table(source, columns)
+        offsets = record_offsets(source, self.opener.clusters, self.compared) if source.connector == "kafka" else ()
+        opener = replace(self.opener, recorded=self.compared, offsets=offsets)
+        properties = dict(source.properties)
+        names = list_deduplicated(source)
+        words = {word for plan in self.plans for word in list_words(plan.body)}
+        words |= {*list_words(properties.get("WATERMARK", "")), *map(lower_name, names)}
+        marked = opener.mark(source, columns=columns, words=words).observe(
+            f"{BAD_OF}{source.generation}", *count_rows()
+        )
+        rows = settle(source, marked.where(F.col(BAD).isNull()).drop(BAD))
+        if names and source.kind == STREAM and not self.keeps_arrival:
+            rows = rows.dropDuplicates(names)
+        if self.keeps_arrival:
+            rows = rows.withColumn(ARRIVED, _share_of(offsets) if offsets else F.unix_millis(F.col(f"{ORDER}.p0")))
+        pseudo = [one.name for one in list_pseudo_columns(source.columns, words)]
+        kept = [*_list_needed(source, self.plans, words), *pseudo]
+        more = [name for name, keeps in ((ORDER, self.keeps_order), (ARRIVED, self.keeps_arrival)) if keeps]
+        kept_rows = rows.select(*map(print_name, kept), *more).persist()
+        observed = _run_observed(kept_rows)
+        counted = observed.get(f"{PARTITIONS_OF}{source.generation}", {})
+        ranges = tuple(_describe_offsets(source, offsets, counted)) or (
+            f"the files of {source.place} from {self.compared.start} to {self.compared.end}",
+        )
+        counts = _describe_counts(observed.get(f"{BAD_OF}{source.generation}", {}))
+        return RecordedSource(source, columns, kept_rows, ranges, counts)
+
+    def _record_table(self, source: Source, columns: tuple[SourceColumn, ...]) -> RecordedSource:
+        """A version of a Delta table, which both queries read for themselves: it can't change."""
+        session, folder = self.opener.spark, self.opener.folder(source)
+        if is_missing(session, f"{folder}/_delta_log"):
+            raise SourceMissingError(f"the table of {source.name} is not there yet: {source.place}")
+        version, what = _find_version(session, folder, self.compared.end)
+        rows = session.read.format("delta").option("versionAsOf", version).load(folder)
+        arrived = [F.unix_millis("_metadata.file_modification_time").alias(ARRIVED)] if self.keeps_arrival else []
+        named = (F.col(print_name(one.name)) for one in source.columns)
+        return RecordedSource(source, columns, rows.select(*named, *arrived), (what,))
+
+
+def list_deduplicated(source: Source) -> list[str]:
+    """Return the columns of DEDUPLICATE."""
+    words = dict(source.properties).get("DEDUPLICATE", "").split(",")
+    return [one.strip().strip("`") for one in words if one.strip()]
+
+
+def _list_needed(source: Source, plans: Sequence[QueryPlan], words: Collection[str]) -> list[str]:
+    """The columns that a body reads or names, and those that are never null, whose nulls a plan need not look at."""
+    reads = (read for plan in plans for read in plan.reads if lower_name(read.source) == lower_name(source.name))
+    read = {lower_name(parse_path(path)[0]) for one in reads for path in one.columns}
+    return [
+        one.name
+        for one in source.columns
+        if not one.nullable or one.role == "key" or lower_name(one.name) in read or one.name.lower() in words
+    ]
+
+
+def _share_of(offsets: Sequence[RecordedOffsets]) -> Column:
+    """The share of its partition that a record of a topic is in."""
+    partition, offset = F.col(f"{ORDER}.p0"), F.col(f"{ORDER}.p1")
+    shares = [
+        (partition == one.partition, F.floor((offset - one.start) * COMPARE_BATCHES / (one.end - one.start)))
+        for one in offsets
+        if one.end > one.start
+    ]
+    return reduce(lambda rest, one: F.when(one[0], one[1]).otherwise(rest), shares, F.lit(0)).cast("long")
+
+
+def _run_observed(rows: DataFrame) -> Mapping[str, Mapping[str, Any]]:
+    """Read the rows that are to be kept, and return what was counted of them."""
+    counted = rows.agg(F.count(F.lit(1)))
+    counted.collect()
+    metrics = counted._jdf.queryExecution().observedMetrics()  # noqa: SLF001 (pyspark shows them of streams alone)
+    names = metrics.keysIterator()
+    observed: dict[str, Mapping[str, Any]] = {}
+    while names.hasNext():
+        name = names.next()
+        observed[name] = json.loads(metrics.apply(name).json())
+    return observed
+
+
+def _describe_offsets(source: Source, offsets: Sequence[RecordedOffsets], counted: Mapping[str, Any]) -> Iterator[str]:
+    """What was read of each partition, and what is not there any more."""
+    for one in offsets:
+        records = int(counted.get(f"p{one.partition}") or 0)
+        text = f"the topic {source.place}, partition {one.partition}: offsets {one.start} to before {one.end}, {records:,} records"
+        if gone := one.end - one.start - records:
+            text = f"{text}; {gone:,} offsets have no record: compacted away, or of transactions"
+        if one.start == one.first > 0:
+            text = f"{text}; records before offset {one.first} were deleted"
+        yield text
+
+
+def _describe_counts(counted: Mapping[str, Any]) -> str:
+    rows, bad = (int(counted.get(name) or 0) for name in ("rows", "bad"))
+    codes = [
+        f"{number:,} {name.removeprefix(BAD_OF)}"
+        for name, number in counted.items()
+        if name.startswith(BAD_OF) and number
+    ]
+    left = f", {bad:,} of them bad and left out of both: {', '.join(codes)}" if bad else ", none of them bad"
+    return f"{rows:,} record{'s' * (rows != 1)}{left}"
+
+
+def _find_version(session: SparkSession, folder: str, end: str) -> tuple[int, str]:
+    """The version of a Delta table at the end of a range, and its words. Raises `Invalid` where there was none."""
+    table = delta.name(session, LakeTable(folder))
+    forbidden = session.conf.get("spark.sql.runSQLOnFiles")
+    session.conf.set("spark.sql.runSQLOnFiles", "true")  # for this statement of Treaty's own
+    try:
+        history = session.sql(f"DESCRIBE HISTORY {table}")
+        if end != LATEST:
+            moment = datetime.fromisoformat(end).astimezone(UTC)
+            history = history.where(f"timestamp < TIMESTAMP {print_text(moment.isoformat())}")
+        newest = history.agg(F.max("version")).collect()[0][0]
+    finally:
+        session.conf.set("spark.sql.runSQLOnFiles", forbidden or "false")
+    if newest is None:
+        raise Invalid.of(
+            "COMPARE_RANGE", f"the table at {folder} had no version before {end}", path="/sql", new=end, allowed="TO latest"
+        )  # fmt: skip
+    return int(newest), f"version {newest} of the Delta table"
