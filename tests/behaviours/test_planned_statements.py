@@ -176,6 +176,17 @@ def test_a_planner_of_this_process_plans_without_a_row(one: Connection) -> None:
         metastore.run("CREATE STREAM x AS SELECT 1")
 
 
+def test_planners_of_the_registry_are_asked_before_the_one_of_this_process(one: Connection) -> None:
+    planner = SelectPlanner()
+    metastore = Metastore(one.registry, planning=PlanningOptions(planner, ask_seconds=1))
+    (alone,) = metastore.run(QUERY)
+    assert (alone.message, planner.planned) == ("Stream late created", 1)
+    assert one.ask(ListPlanningJobs(taken=True)).answer.jobs == ()
+    with PlannerThread(one.registry) as other:
+        (asked,) = metastore.run(QUERY.replace("late", "later"))
+    assert (asked.message, planner.planned, other.planner.planned) == ("Stream later created", 1, 1)
+
+
 def test_a_node_that_waits_hears_of_the_plan_at_once(one: Connection) -> None:
     outcome, heard = ask_for(one), list[str]()
     waiting = threading.Thread(target=lambda: heard.append(one.ask(GetPlan("late", outcome.command, 15)).answer.state))

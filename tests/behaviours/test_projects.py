@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import run_exchange
 from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
 from treaty.core.refusals import Refusal
 from treaty.core.sources import QueryPlan, SourceRead
-from treaty.metastore import Metastore
+from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.pages import list_sources
 from treaty.metastore.project import ProjectChoices, apply_plan, make_plan, parse_project, read_project_files
 from treaty.metastore.project.application import InterruptedProjectError, RefusedProjectError
@@ -272,6 +273,36 @@ def test_queries_without_a_planner_wait_and_so_does_what_needs_them(metastore: M
 
 
 # --------------------------------------------------------------------------------------------- what others change
+
+
+def test_queries_over_what_the_same_plan_creates_are_planned_before_anything_is_written(metastore: Metastore) -> None:
+    texts = (
+        "CREATE STREAM a AS SELECT carrier FROM STREAM b",
+        "CREATE STREAM b AS SELECT id, carrier FROM STREAM flights",
+        "CREATE STREAM flights (id name, carrier STRING) WITH (KAFKA_TOPIC = 'f', VALUE_FORMAT = 'AVRO')",
+        "CREATE TYPE name AS STRING",
+    )
+    metastore.planning = PlanningOptions(planner := SelectPlanner())
+    plan = plan_of(metastore, *texts, "CREATE STREAM c AS SELECT 1 + 1 FROM STREAM a")
+    assert (rules_of(plan), [step.name for step in plan.refused]) == (["QUERY_REFUSED"], ["c"])
+    plan = plan_of(metastore, *texts)
+    assert [(step.name, step.notes) for step in plan.steps[2:]] == [
+        ("b", ("planned by hand",)),
+        ("a", ("planned by hand",)),
+    ]
+    assert names_of(metastore) == []
+    apply_plan(metastore, plan)
+    assert names_of(metastore) == ["a", "b", "flights"]
+    assert planner.planned == 7
+    assert apply(metastore, *texts) == ["unchanged name", "unchanged flights", "unchanged b", "unchanged a"]
+
+
+def test_queries_over_what_the_same_plan_creates_wait_for_no_planner_of_the_registry(metastore: Metastore) -> None:
+    plan = plan_of(metastore, "CREATE STREAM late AS SELECT carrier FROM STREAM flights", STREAM.format("flights"))
+    assert [(step.name, step.is_checked, step.refusal) for step in plan.steps] == [
+        ("flights", True, None),
+        ("late", False, None),
+    ]
 
 
 def test_a_plan_is_not_carried_out_on_other_rows_than_it_was_made_on(metastore: Metastore) -> None:

@@ -184,11 +184,12 @@ def test_a_history_keeps_the_newest_statements_and_a_damaged_line_is_passed_over
 
 def test_what_remains_after_ctrl_c_depends_on_the_statement() -> None:
     query = "CREATE STREAM s AS\n  SELECT * FROM t"
-    assert (describe_wait(query), describe_wait("SHOW STREAMS")) == (
+    assert (describe_wait(query, planner="registry"), describe_wait("SHOW STREAMS")) == (
         "waiting for a planner; `treaty planner` starts one, where none runs",
         "running",
     )
-    assert describe_wait(query, is_planner=True) == "planning"
+    assert [describe_wait(query, planner=choice) for choice in ("auto", "local")] == ["planning", "planning"]
+    assert describe_wait("EXPLAIN SELECT v FROM STREAM t", planner="local") == "planning"
     assert "once it is planned" in describe_rest(query)
     assert "may still carry out" in describe_rest("DROP STREAM s")
     assert "nothing remains" in describe_rest("SHOW STREAMS")
@@ -206,7 +207,7 @@ def test_who_waits_for_a_planner_learns_it_once_where_there_is_no_terminal(
 ) -> None:
     monkeypatch.setattr(wait_notice, "FIRST_SECONDS", 0.01)
     said, end = "", time.monotonic() + 30
-    with wait_notice.show_wait("CREATE STREAM s AS SELECT v FROM STREAM t"):
+    with wait_notice.show_wait("CREATE STREAM s AS SELECT v FROM STREAM t", planner="registry"):
         while not said and time.monotonic() < end:
             said = capsys.readouterr().err
     assert said == "waiting for a planner; `treaty planner` starts one, where none runs\n"

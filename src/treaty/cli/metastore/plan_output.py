@@ -58,7 +58,8 @@ def _locate(step: PlannedStep, path: str) -> LocatedFinding:
     assert step.refusal is not None, "the step is refused"
     reason = step.refusal
     facts = {"old": reason.old, "new": reason.new, "remedy": reason.allowed}
-    sentence = f"{reason.message}; {reason.allowed}" if reason.allowed else reason.message
+    is_said = reason.allowed in reason.message  # as errors of a text have it, and those without a remedy
+    sentence = reason.message if is_said else f"{reason.message}; {reason.allowed}"
     file = locate_file(path, step.file) or f"{step.kind} {step.name}"
     return LocatedFinding(file, reason.rule, sentence, step.line, 1 if step.line else 0, facts)
 

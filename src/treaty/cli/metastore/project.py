@@ -3,18 +3,27 @@
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from treaty.cli.metastore.plan_output import DONE, list_members, say_plan, say_problems
+from treaty.cli.metastore.planner_choice import AUTO, PlannerChoice, open_planning
+from treaty.cli.metastore.wait_notice import WaitNotice, show_wait
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.findings import OutputOptions
 from treaty.cli.terminal.options import parse_pairs
+from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.metastore import Metastore
-from treaty.metastore.project.application import InterruptedProjectError, apply_plan, make_plan
+from treaty.metastore.project.application import (
+    InterruptedProjectError,
+    ReportStep,
+    apply_plan,
+    list_ready_steps,
+    make_plan,
+)
 from treaty.metastore.project.files import InvalidProjectError, read_project_files
 from treaty.metastore.project.objects import SqlProject, parse_project
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan
@@ -22,6 +31,8 @@ from treaty.metastore.project.settings import read_project_settings
 from treaty.metastore.project.steps import ProjectChoices
 
 FINE, REFUSED, UNUSABLE, CHANGES = 0, 1, 2, 3
+NO_STEP = PlannedStep("unchanged", "", "")
+"""What follows the last step of a plan."""
 SCHEMA_SUFFIXES = (".avsc", ".proto")
 """Suffixes of files that are schemas for sure."""
 
@@ -35,6 +46,7 @@ class ProjectOptions:
     prune: bool = False
     dry_run: bool = False
     yes: bool = False
+    planner: PlannerChoice = AUTO
 
     @property
     def is_default(self) -> bool:
@@ -88,10 +100,14 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
     project, choices = read_project(path, options)
     for warning in project.warnings:
         screen.say(f"warning: {warning}", "yellow", err=True)
-    with connection.open_registry(registry, "empty" if options.dry_run else "create") as target:
-        metastore = Metastore(target.registry)
+    with (
+        connection.open_registry(registry, "empty" if options.dry_run else "create") as target,
+        open_planning(options.planner, registry) as planning,
+    ):
+        metastore = Metastore(target.registry, planning=planning)
         try:
-            plan = make_plan(metastore, project, choices)
+            with show_wait(_text_of_queries(project), planner=options.planner):
+                plan = make_plan(metastore, project, choices)
         except InvalidProjectError as wrong:
             raise InvalidFilesError(wrong) from wrong
         if output.is_json:
@@ -99,6 +115,11 @@ def apply_sql(path: str, registry: str, output: OutputOptions, options: ProjectO
         else:
             code = _apply_as_text(metastore, plan, path, output, options)
     sys.exit(code)
+
+
+def _text_of_queries(project: SqlProject) -> str:
+    """Return the text of a statement with a query; empty where no statement has one."""
+    return next((described.text for described in project.objects if getattr(described.statement, "body", "")), "")
 
 
 def _find_code(plan: ProjectPlan, options: ProjectOptions) -> int:
@@ -122,7 +143,7 @@ def _apply_as_text(
     def report(step: PlannedStep) -> None:
         screen.say(f"{DONE[step.action]}: {step.kind.lower()} {step.name}")
 
-    _apply_steps(metastore, plan, report)
+    _apply_steps(metastore, plan, options, report)
     screen.say(f"Applied: {screen.format_count(len(plan.changes), 'statement')}.", "green")
     return code
 
@@ -132,16 +153,34 @@ def _apply_as_json(metastore: Metastore, plan: ProjectPlan, path: str, options: 
     applied = 0
     if code == FINE and plan.changes:
         connection.confirm("Apply this plan?", yes=options.yes)
-        applied = len(_apply_steps(metastore, plan, lambda _: None))
+        applied = len(_apply_steps(metastore, plan, options, lambda _: None))
     screen.say_json({**list_members(plan, path), "dry_run": options.dry_run, "applied": applied})
     return code
 
 
-def _apply_steps(metastore: Metastore, plan: ProjectPlan, report: Any) -> tuple[Any, ...]:
+def _apply_steps(
+    metastore: Metastore, plan: ProjectPlan, options: ProjectOptions, report: ReportStep
+) -> tuple[StatementResult, ...]:
+    """Carry out a plan; a step that takes long shows what it waits for. Ctrl-C says what stays."""
+    steps = list_ready_steps(plan)
+    notice = WaitNotice(next(steps, NO_STEP).text, planner=options.planner)
+
+    def report_step(step: PlannedStep) -> None:
+        nonlocal notice
+        notice.stop()
+        report(step)
+        notice = WaitNotice(next(steps, NO_STEP).text, planner=options.planner)
+
     try:
-        return apply_plan(metastore, plan, report)
+        return apply_plan(metastore, plan, report_step)
     except InterruptedProjectError as stopped:
         raise StoppedApplyError(stopped) from stopped
+    except KeyboardInterrupt:
+        notice.stop()
+        click.echo("What was applied stays. `treaty apply` again continues, and shows first what is left.", err=True)
+        raise
+    finally:
+        notice.stop()
 
 
 def _refuse_schema_files(path: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from treaty.cli.cluster_options import open_destinations, read_clusters
+from treaty.cli.metastore.planner_choice import AUTO, LOCAL, PlannerChoice, open_planning
 from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.statement_session import ConfirmDrop
 from treaty.cli.registry.connection import open_registry
@@ -15,8 +16,6 @@ from treaty.core.messages.metastore import DropSource, SourcesDropped
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.metastore.compared_results import QueryComparer
-from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions
-from treaty.metastore.execution.planner import Planner
 from treaty.metastore.execution.results import diagnostic_bodies, place_body, result_body
 from treaty.metastore.metastore import Metastore, parse_statements, run_parsed, run_parsed_atomic, with_warnings
 from treaty.metastore.sql.printer import print_statement
@@ -35,21 +34,20 @@ class RegistrySession:
         clusters: Sequence[str] = (),
         files: Path | None = None,
         *,
-        is_planner: bool = False,
+        planner: PlannerChoice = AUTO,
         root: Path | None = None,
         topics: Sequence[str] = (),
     ) -> None:
         """Open the registry; a missing SQLite file becomes a new one. Records go to these clusters, and below the folder `files`.
 
-        With `is_planner` a JVM of this program plans the queries, and one compares queries whose data is below `root` and in the clusters of `topics`.
+        `planner` says what plans queries; with `local` a JVM of this program also compares queries whose data is below `root` and in the clusters of `topics`.
         """
         self._open = ExitStack()
         destination = self._open.enter_context(closing(open_destinations(clusters, files)))
         connection = self._open.enter_context(open_registry(url, "create"))
-        planning = ASK_PLANNERS
-        if is_planner:
-            comparer = _open_comparer(connection.registry, root, topics) if root is not None or topics else None
-            planning = PlanningOptions(_start_planner(self._open), comparer=comparer)
+        planning = self._open.enter_context(open_planning(planner, url))
+        if planner == LOCAL and (root is not None or topics):  # it loads Spark at once
+            planning = replace(planning, comparer=_open_comparer(connection.registry, root, topics))
         self._metastore = Metastore(connection.registry, destination=destination, planning=planning)
 
     def run(
@@ -123,11 +121,3 @@ def _open_comparer(registry: Registry, root: Path | None, topics: Sequence[str])
         return spark
 
     return BatchComparer(start, registry, root, clusters=clusters)
-
-
-def _start_planner(stack: ExitStack) -> Planner:
-    """A planner whose JVM starts with the first query, and ends with the stack."""
-    with needs_spark():
-        from treaty.spark.planner.service.statements import StatementPlanner  # noqa: PLC0415 (these load Spark)
-        from treaty.spark.planner.service.supervisor import PlannerProcess  # noqa: PLC0415
-    return StatementPlanner(stack.enter_context(closing(PlannerProcess(verbose=is_verbose()))))

@@ -153,7 +153,7 @@ class SqlShell:
         skipped = len(self._state.settings)
         results: list[StatementResultBody] = []
         try:
-            with show_wait(text, is_planner=options.is_planner) as notice:
+            with show_wait(text, planner=options.planner) as notice:
                 confirm = partial(options.confirm, before=notice.stop)
                 done = self._session.run(prefix + text, self._state.variables, confirm, dry_run=options.dry_run)
                 for place, result in enumerate(done):

@@ -12,6 +12,14 @@ import click
 import msgspec
 
 from treaty.cli.cluster_options import add_cluster_options
+from treaty.cli.metastore.planner_choice import (
+    AUTO,
+    LOCAL,
+    PlannerChoice,
+    add_planner_option,
+    is_server,
+    read_planner_choice,
+)
 from treaty.cli.metastore.result_printer import say_result
 from treaty.cli.metastore.statement_session import open_session
 from treaty.cli.metastore.topics.record_session import RecordSession, RecordSettings, StartPlace
@@ -32,8 +40,8 @@ class SqlOptions:
     yes: bool = False
     atomic: bool = False
     as_json: bool = False
-    is_planner: bool = False
-    """Whether this program plans the queries."""
+    planner: PlannerChoice = AUTO
+    """What plans queries."""
 
     def confirm(self, names: Sequence[str], before: Callable[[], None] = lambda: None) -> None:
         """Show what a CASCADE drops and ask for it, unless --yes; `before` takes a line that is drawn away."""
@@ -44,12 +52,7 @@ class SqlOptions:
         click.confirm("Drop them?", abort=True, err=True)
 
 
-_PLANNER = "treaty.sql.planner"
 _ATOMIC = "treaty.sql.atomic"
-
-
-def _set_planner(context: click.Context, _option: click.Parameter, value: str) -> None:
-    context.meta[_PLANNER] = value
 
 
 def _set_atomic(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click calls it so)
@@ -82,8 +85,7 @@ class SqlCommand(click.Command):
     help="A file of statements. Repeatable; - is standard input.",
 )
 @click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Replaces ${NAME}. Repeatable.")
-@click.option("--planner", type=click.Choice(["registry", "local"]), default="registry", show_default=True, expose_value=False, callback=_set_planner,
-              help="What plans queries: any planner of the registry, or a JVM that this command starts and ends.")  # fmt: skip
+@add_planner_option
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
 @click.option(
     "--atomic",
@@ -130,10 +132,8 @@ def command(
       treaty sql --planner local --files /data -f replace.sql
     """  # noqa: D301 - click wants the control character
     atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
-    is_planner = click.get_current_context().meta.get(_PLANNER) == "local"
-    settings = SqlOptions(
-        dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic, is_planner=is_planner
-    )
+    planner = read_planner_choice()
+    settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic, planner=planner)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
     if not scripts and not is_typed:
@@ -143,12 +143,12 @@ def command(
     if atomic:
         scripts = [";\n".join(scripts)]
     records = RecordSettings(registry, clusters, files, start, as_json)
-    is_server = registry.startswith(("http://", "https://"))  # which writes records to clusters of its own
-    reads_files = is_planner or any(READS_TABLE.search(text) for text in scripts)
-    sent = None if is_server and reads_files else files
-    root, topics = (files, clusters) if is_planner else (None, ())
+    has_clusters = is_server(registry)  # of its own, to which it writes records
+    reads_files = planner == LOCAL or any(READS_TABLE.search(text) for text in scripts)
+    sent = None if has_clusters and reads_files else files
+    root, topics = (files, clusters) if planner == LOCAL else (None, ())
     statements = open_session(
-        registry, () if is_server else clusters, sent, is_planner=is_planner, root=root, topics=topics
+        registry, () if has_clusters else clusters, sent, planner=planner, root=root, topics=topics
     )
     session = RecordSession(statements, records)
     try:
@@ -165,7 +165,7 @@ def run_scripts(session: RecordSession, scripts: Sequence[str], settings: SqlOpt
     results: list[StatementResultBody] = []
     try:
         for text in scripts:
-            with show_wait(text, is_planner=settings.is_planner) as notice:
+            with show_wait(text, planner=settings.planner) as notice:
                 confirm = partial(settings.confirm, before=notice.stop)
                 for result in session.run(
                     text, settings.variables, confirm, dry_run=settings.dry_run, atomic=settings.atomic

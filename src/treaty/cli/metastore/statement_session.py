@@ -1,7 +1,7 @@
 """A session of statements with a registry: a server gets their text, a log in this process gets their requests.
 
 A server parses and carries out what it gets, so that the program needs nothing of the metastore and starts in a moment. Its
-parser is loaded for a log, and for CASCADE, which is shown and asked for before it is sent.
+parser is loaded for a log, for CASCADE, which is shown and asked for before it is sent, and for queries that this program may plan.
 """
 
 import os
@@ -13,7 +13,9 @@ from typing import Protocol
 
 import click
 
+from treaty.cli.metastore.planner_choice import AUTO, LOCAL, PlannerChoice, starts_planner
 from treaty.cli.metastore.result_printer import describe_failure
+from treaty.cli.metastore.wait_notice import QUERY
 from treaty.cli.terminal import registry_url
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.protocol.statements import ScriptRefusedError, StatementClient
@@ -49,9 +51,10 @@ class StatementSession(Protocol):
 class ServerSession:
     """Statements of a server."""
 
-    def __init__(self, url: str, settings: ClientSettings) -> None:
-        """Send nothing yet; the second session is opened for CASCADE alone."""
+    def __init__(self, url: str, settings: ClientSettings, planner: PlannerChoice = AUTO) -> None:
+        """Send nothing yet; the second session is opened for CASCADE, and for queries that this program may plan."""
         self._url = url
+        self._planner = planner
         self._client = StatementClient(settings)
         self._registry: StatementSession | None = None
 
@@ -65,9 +68,10 @@ class ServerSession:
         atomic: bool = False,
     ) -> Iterator[StatementResultBody]:
         """Yield the results of a script, which is one request."""
-        if _CASCADE.search(text) and not dry_run:
-            self._registry = self._registry or _open_registry(self._url)
-            yield from self._registry.run(text, variables, confirm, atomic=atomic)
+        is_planned = QUERY.search(text) is not None and starts_planner(self._planner) and not atomic
+        if is_planned or (_CASCADE.search(text) and not dry_run):
+            self._registry = self._registry or _open_registry(self._url, planner=self._planner)
+            yield from self._registry.run(text, variables, confirm, dry_run=dry_run, atomic=atomic)
             return
         try:
             yield from self._client.run(text, dry_run=dry_run, variables=variables, atomic=atomic)
@@ -89,13 +93,13 @@ def _open_registry(
     clusters: Sequence[str] = (),
     files: Path | None = None,
     *,
-    is_planner: bool = False,
+    planner: PlannerChoice = AUTO,
     root: Path | None = None,
     topics: Sequence[str] = (),
 ) -> StatementSession:
     """Open a session that parses statements itself. It is loaded late: it brings a node and the formats of schemas."""
     kind = import_module("treaty.cli.metastore.registry_session").RegistrySession
-    session: StatementSession = kind(url, clusters, files, is_planner=is_planner, root=root, topics=topics)
+    session: StatementSession = kind(url, clusters, files, planner=planner, root=root, topics=topics)
     return session
 
 
@@ -104,23 +108,23 @@ def open_session(
     clusters: Sequence[str] = (),
     files: Path | None = None,
     *,
-    is_planner: bool = False,
+    planner: PlannerChoice = AUTO,
     root: Path | None = None,
     topics: Sequence[str] = (),
 ) -> StatementSession:
     """Open a session with a registry: a server by its URL, or the registry in a log, with its clusters and root of files.
 
-    With `is_planner` this program plans the queries, and compares those whose data is below `root` and in the clusters of `topics`. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
+    `planner` says what plans queries; with `local` this program also compares those whose data is below `root` and in the clusters of `topics`. Raises `click.UsageError` where clusters or files are given for a server, which has its own.
     """
     if not url.startswith(("http://", "https://")):
-        return _open_registry(url, clusters, files, is_planner=is_planner, root=root, topics=topics)
+        return _open_registry(url, clusters, files, planner=planner, root=root, topics=topics)
     if clusters or files is not None:
         raise click.UsageError("--cluster and --files are options of the server: give them to `treaty serve`")
-    if is_planner:
-        return _open_registry(url, is_planner=True, root=root, topics=topics)
+    if planner == LOCAL:
+        return _open_registry(url, planner=planner, root=root, topics=topics)
     try:
         settings = registry_url.read_settings(url, os.environ)  # noqa: TID251 (a command's settings are variables too)
     except ValueError as error:
         raise UnusableError(f"{error}; give the registry with --registry http://host:port", UNREACHABLE) from error
     assert isinstance(settings, ClientSettings), "a URL with http is a server's"
-    return ServerSession(url, settings)
+    return ServerSession(url, settings, planner)

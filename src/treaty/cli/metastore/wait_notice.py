@@ -9,9 +9,14 @@ from contextlib import contextmanager
 
 import click
 
+from treaty.cli.metastore.planner_choice import AUTO, LOCAL, PlannerChoice, describe_planner_wait
+
 FIRST_SECONDS = 1.0
 """Seconds after which the line appears."""
-_QUERY = re.compile(r"\bcreate\b.*\bas\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL)
+QUERY = re.compile(
+    r"\bcreate\b.*\bas\s+(?:select|from|with|\()|\bexplain\s+(?:select|from|with|\()", re.IGNORECASE | re.DOTALL
+)
+"""A text that may have a query, which a planner plans."""
 _COMPARE = re.compile(r"\breplace\s+compare\b", re.IGNORECASE)
 READS = re.compile(r"^\s*print\b|;\s*print\b|\bfrom\s+(?:stream|table)\b", re.IGNORECASE)
 """A text that may read records, which are printed as they come, or rows of a table."""
@@ -25,15 +30,15 @@ _CHANGE = re.compile(
 class WaitNotice:
     """The line, from its beginning until `stop`. A terminal has it with its seconds; elsewhere it comes once, for queries alone."""
 
-    def __init__(self, text: str, *, is_planner: bool = False) -> None:
-        """Begin to wait for a script; with `is_planner` this program plans its queries."""
+    def __init__(self, text: str, *, planner: PlannerChoice = AUTO) -> None:
+        """Begin to wait for a script; `planner` says what plans its queries."""
         self._done = threading.Event()
-        what = describe_wait(text, is_planner=is_planner)
+        what = describe_wait(text, planner=planner)
         if sys.stderr.isatty():
             self._watch = threading.Thread(target=self._count, args=(what,), daemon=True)
         else:
             self._watch = threading.Thread(target=self._say_once, args=(what,), daemon=True)
-        if _QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text)):
+        if QUERY.search(text) or (sys.stderr.isatty() and not READS.search(text)):
             self._watch.start()
 
     def stop(self) -> None:
@@ -59,9 +64,9 @@ class WaitNotice:
 
 
 @contextmanager
-def show_wait(text: str, *, is_planner: bool = False) -> Iterator[WaitNotice]:
+def show_wait(text: str, *, planner: PlannerChoice = AUTO) -> Iterator[WaitNotice]:
     """Show what the block waits for, with its seconds: ``planning, 3 s``. Ctrl-C says what may still happen."""
-    notice = WaitNotice(text, is_planner=is_planner)
+    notice = WaitNotice(text, planner=planner)
     try:
         yield notice
     except (KeyboardInterrupt, click.Abort) as stop:
@@ -73,18 +78,18 @@ def show_wait(text: str, *, is_planner: bool = False) -> Iterator[WaitNotice]:
         notice.stop()
 
 
-def describe_wait(text: str, *, is_planner: bool = False) -> str:
+def describe_wait(text: str, *, planner: PlannerChoice = AUTO) -> str:
     """Return what a script waits for: its plan or a planner, where it has a query, else the registry."""
-    if not _QUERY.search(text):
+    if not QUERY.search(text):
         return "running"
-    if is_planner and _COMPARE.search(text):
+    if planner == LOCAL and _COMPARE.search(text):
         return "planning, and running both queries"
-    return "planning" if is_planner else "waiting for a planner; `treaty planner` starts one, where none runs"
+    return describe_planner_wait(planner)
 
 
 def describe_rest(text: str) -> str:
     """Return what remains of a script after Ctrl-C."""
-    if _QUERY.search(text):
+    if QUERY.search(text):
         return "The source is there once it is planned, or never. SHOW QUERIES says whether it is; DROP takes it away."
     if _CHANGE.search(text):
         return "The registry may still carry out what it has: SHOW STREAMS, TABLES and TYPES say what is there."

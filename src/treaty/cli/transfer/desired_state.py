@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from treaty.assemble import connect
+from treaty.cli.metastore.planner_choice import add_planner_option, read_planner_choice
 from treaty.cli.metastore.project import ProjectOptions, apply_sql
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, registry_url, registry_warnings, screen
@@ -29,10 +30,11 @@ folder = click.argument("folder", metavar="PATH", type=click.Path(exists=True))
 
 def _add_sql_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a project of SQL to a command, which receives them as `options`."""
+    command = add_planner_option(command)
 
     @wraps(command)
     def run(*args: Any, variables: tuple[str, ...], label: str, prune: bool, **rest: Any) -> Any:
-        return command(*args, options=ProjectOptions(variables, label, prune), **rest)
+        return command(*args, options=ProjectOptions(variables, label, prune, planner=read_planner_choice()), **rest)
 
     for option in (
         click.option(
@@ -112,7 +114,8 @@ def apply_(
 
     SQL: PATH is a file or a folder of files that end in .sql, in any order, one stream, table or type each. The plan is
     shown with the difference of each definition, and carried out after a question. A second run changes nothing.
-    --prune drops what was applied under the project's label and is in no file.
+    --prune drops what was applied under the project's label and is in no file. Queries are planned by a JVM that this
+    command starts and ends, where Spark is installed; over a server its own planners come first.
 
     \b
     Example of treaty.toml beside the files of SQL (optional):

@@ -8,6 +8,7 @@ from treaty.core.limits import LONG_POLL_SECONDS, PLANNING_ATTEMPTS, PLANNING_SE
 from treaty.core.messages.metastore import CreateSource, DescribeSource, ExpectedSource, SourceStored
 from treaty.core.messages.plans import GetPlan, PlannedSource, PlanOutcome, RequestPlan, StatementFault, WithdrawPlan
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.distribution import install_command
 from treaty.metastore.compared_results import QueryComparer
 from treaty.metastore.definitions import connector_of, find_existing
 from treaty.metastore.execution.planner import Planner, plan_statement
@@ -23,12 +24,14 @@ POLL_SECONDS = 5
 class PlanningOptions:
     """How a query is planned: by this planner, or (None) by one that takes the job within `seconds`.
 
+    With `ask_seconds` planners of the registry may take the job for as long, before `planner` plans it.
     `comparer` runs the queries of EXPLAIN REPLACE COMPARE, and is None where Spark or the data are not.
     """
 
     planner: Planner | None = None
     seconds: int = PLANNING_SECONDS
     comparer: QueryComparer | None = None
+    ask_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +90,18 @@ def plan_create(
     there = yield from find_existing(statement)
     if there is not None:
         return there, None, ()
-    if options.planner is not None:
-        wanted = CreationOptions(expected, dry_run=dry_run, assess=assess)
-        return (yield from _plan_here(options.planner, statement, text, wanted))
     request = RequestPlan(
         statement.name, text, statement.properties, _topic_of(statement), statement.or_replace, statement.if_not_exists,
         expected, dry_run, options.seconds,
     )  # fmt: skip
-    stored, planned = yield from _wait_for_plan(request)
-    return stored, planned, ()
+    if options.planner is None:
+        return (*(yield from _end_wait(request, (yield from request_answer(request)))), ())
+    if options.ask_seconds:
+        outcome = yield from _offer(request, options.ask_seconds)
+        if outcome is not None:
+            return (*(yield from _end_wait(request, outcome)), ())
+    wanted = CreationOptions(expected, dry_run=dry_run, assess=assess)
+    return (yield from _plan_here(options.planner, statement, text, wanted))
 
 
 def _topic_of(statement: CreateSourceStatement) -> str:
@@ -123,9 +129,23 @@ def _plan_here(
             return stored, PlannedSource(defined.kind, defined.columns, defined.query), notes
 
 
-def _wait_for_plan(request: RequestPlan) -> Exchange[tuple[SourceStored, PlannedSource | None]]:
-    """Let a statement wait for its plan, and return what it came to, in a dry run with the plan. Raises its refusal."""
+def _offer(request: RequestPlan, seconds: int) -> Exchange[PlanOutcome | None]:
+    """Let a statement wait for a planner that takes it; None where none did in these seconds, and it waits no more."""
     outcome: PlanOutcome = yield from request_answer(request)
+    command = outcome.command
+    try:
+        if outcome.state == "waiting":
+            outcome = yield from request_answer(GetPlan(request.name, command, min(seconds, LONG_POLL_SECONDS)))
+        if outcome.state != "waiting" or outcome.planner:
+            return outcome
+        outcome = yield from request_answer(WithdrawPlan(request.name, command))
+    except NotFound:
+        return replace(outcome, state="waiting", command=command)  # its end is asked for, and said, as of any other
+    return None if outcome.state == "expired" else outcome
+
+
+def _end_wait(request: RequestPlan, outcome: PlanOutcome) -> Exchange[tuple[SourceStored, PlannedSource | None]]:
+    """Wait for the plan of a statement, and return what it came to, in a dry run with the plan. Raises its refusal."""
     command = outcome.command
     wait = min(request.seconds, POLL_SECONDS, LONG_POLL_SECONDS)
     try:
@@ -142,7 +162,7 @@ def _wait_for_plan(request: RequestPlan) -> Exchange[tuple[SourceStored, Planned
     reason = (
         "no planner took the statement" if not outcome.planner else f"planner {outcome.planner} did not end in time"
     )
-    message = f"planner unavailable: {reason} within {request.seconds} s, and {request.name} is not created; `treaty planner` plans for all who ask this registry, `treaty sql --planner local` for one command"
+    message = f"planner unavailable: {reason} within {request.seconds} s, and {request.name} is not created; `treaty planner` plans for all who ask this registry, and `treaty sql` and `treaty apply` plan themselves where Spark is installed: {install_command('spark')}"
     raise Unavailable(message)
 
 

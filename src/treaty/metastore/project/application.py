@@ -9,7 +9,7 @@ from treaty.client.exchanges import Exchange
 from treaty.core.limits import PLAN_ATTEMPTS
 from treaty.core.refusals import Conflicting, NotFound, Reason, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.execution.statements import EXPECTING
 from treaty.metastore.metastore import Metastore, run_statement
@@ -73,17 +73,18 @@ def list_ready_steps(plan: ProjectPlan) -> Iterator[PlannedStep]:
     return (step for step in plan.changes if not step.is_waiting)
 
 
-def apply_step(step: PlannedStep) -> Exchange[StatementResult]:
-    """Carry out the statement of a step. Raises what the registry refuses: it decides on the rows as they are now."""
+def apply_step(step: PlannedStep, planning: PlanningOptions = ASK_PLANNERS) -> Exchange[StatementResult]:
+    """Carry out the statement of a step, with `planning` of its query. Raises what the registry refuses: it decides on the rows as they are now."""
     assert step.statement is not None, "a step that changes something has a statement"
     parsed = ParsedStatement(step.statement, 0, len(step.text), step.text)
     expected = step.expected if isinstance(step.statement, EXPECTING) else None
-    return (yield from run_statement(parsed, StatementContext(step.text, expected=expected)))
+    return (yield from run_statement(parsed, StatementContext(step.text, expected=expected, planning=planning)))
 
 
 def make_plan(metastore: Metastore, project: SqlProject, choices: ProjectChoices = PLAIN_CHOICES) -> ProjectPlan:
-    """Return the plan of a project over a metastore; nothing is written."""
-    return run_exchange(metastore.registry, plan_project(project, choices), metastore.call)
+    """Return the plan of a project over a metastore; nothing is written. Queries are planned as those of the metastore are."""
+    planned = replace(choices, planning=metastore.planning)
+    return run_exchange(metastore.registry, plan_project(project, planned), metastore.call)
 
 
 def apply_plan(
@@ -97,7 +98,7 @@ def apply_plan(
     results: list[StatementResult] = []
     for step in list_ready_steps(plan):
         try:
-            results.append(run_exchange(metastore.registry, apply_step(step), metastore.call))
+            results.append(run_exchange(metastore.registry, apply_step(step, metastore.planning), metastore.call))
         except RegistryError as error:
             raise InterruptedProjectError(step, len(results), error) from error
         report(step)

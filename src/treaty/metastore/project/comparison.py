@@ -43,7 +43,7 @@ def find_new_print(
     if row is not None and row.query is None and is_unchanged(statement, row):
         return print_source(row), None, ()
     request, notes = yield from define_source(statement if row is None else pin_sides(statement, row), text)
-    return print_source(_row_of(request)), request, notes
+    return print_source(row_of(request)), request, notes
 
 
 def _complete_query(statement: CreateSourceStatement, row: Source | None) -> CreateSourceStatement:
@@ -117,7 +117,7 @@ def pin_sides(statement: CreateSourceStatement, row: Source) -> CreateSourceStat
     return replace(statement, properties=tuple(properties.items()))
 
 
-def _row_of(request: CreateSource) -> Source:
+def row_of(request: CreateSource) -> Source:
     """Return the row that a command would make, as far as prints show it."""
     defined = request.definition
     return Source(

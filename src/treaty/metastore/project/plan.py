@@ -88,6 +88,6 @@ def describe_refusals(plan: ProjectPlan) -> Iterator[str]:
         assert step.refusal is not None, "the step is refused"
         place = f" ({step.place})" if step.place else ""
         yield f"{step.kind} {step.name}{place}: {step.refusal.rule} {step.refusal.message}"
-        if step.refusal.allowed:
+        if step.refusal.allowed not in step.refusal.message:  # errors of a text have it in both
             yield f"    allowed: {step.refusal.allowed}"
         yield from (f"    {line}" for line in step.differences)

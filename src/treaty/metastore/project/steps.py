@@ -2,27 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from treaty.client.exchanges import Exchange, request_answer
-from treaty.core.column_types import (
-    ColumnTypeError,
-    SqlType,
-    expand_type,
-    list_type_names,
-    parse_column_type,
-    print_column_type,
-)
+from treaty.core.column_types import ColumnTypeError, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.definitions import BAD_SUFFIX
-from treaty.core.messages.metastore import CreateSource, DescribeType, ExpectedSource, TypeFound
+from treaty.core.messages.metastore import CreateSource, ExpectedSource
 from treaty.core.refusals import NotFound, Reason, Refusal, Unavailable
-from treaty.core.requests import Request
-from treaty.core.sources import RUNNING, Source, SourceColumn, StoredType
+from treaty.core.sources import RUNNING, Source, StoredType
 from treaty.core.state.metastore.indexes import reads_of
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.pages import list_sources, list_types
-from treaty.metastore.execution.planned import StatementContext
+from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
+from treaty.metastore.execution.planner import plan_statement
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.metastore import run_statement
 from treaty.metastore.project.comparison import (
@@ -40,6 +33,7 @@ from treaty.metastore.project.drops import DropChoice, plan_drops
 from treaty.metastore.project.objects import ObjectKey, ProjectObject, SqlProject
 from treaty.metastore.project.order import find_needs, order_objects
 from treaty.metastore.project.plan import CHANGE, CREATE, KEEP, WAITING, PlannedStep, ProjectPlan, kind_of_object
+from treaty.metastore.project.planned_rows import PlannedRows
 from treaty.metastore.sql.printer import print_statement
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import (
@@ -52,8 +46,6 @@ from treaty.metastore.sql.statements import (
     SetPropertiesStatement,
     SqlStatement,
 )
-
-A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +61,8 @@ class ProjectChoices:
     prune: bool = False
     strict: bool = False
     queries: Literal["check", "later", "now"] = "check"
+    planning: PlanningOptions = ASK_PLANNERS
+    """What plans the queries that are checked."""
 
 
 @dataclass(slots=True)
@@ -79,18 +73,10 @@ class _MetastoreRows:
     sources: Mapping[str, Source]
     types: Mapping[str, StoredType]
     needs: Mapping[ObjectKey, set[ObjectKey]]
+    planned: PlannedRows
     coming: set[ObjectKey] = field(default_factory=set)
     """Objects that a step creates or changes."""
     waiting: set[ObjectKey] = field(default_factory=set)
-    planned_types: dict[str, StoredType] = field(default_factory=dict)
-
-    def expand(self, kind: SqlType) -> SqlType:
-        """Return a type with the names of planned types and of those that are there written out."""
-        return expand_type(kind, self._find_definition)
-
-    def _find_definition(self, key: str) -> SqlType | None:
-        row = self.planned_types.get(key) or self.types.get(key)
-        return None if row is None else parse_column_type(row.definition)
 
     def list_readers(self, key: str) -> tuple[str, ...]:
         """Return the names of the sources whose queries read a source."""
@@ -111,7 +97,7 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
     ordered = order_objects(project.objects)
     sources = {key_of_name(source.name): source for source in (yield from list_sources())}
     types = {key_of_name(type_.name): type_ for type_ in (yield from list_types())}
-    rows = _MetastoreRows(choices, sources, types, find_needs(project.objects))
+    rows = _MetastoreRows(choices, sources, types, find_needs(project.objects), PlannedRows(types))
     steps: list[PlannedStep] = []
     for described in ordered:
         if isinstance(described.statement, CreateTypeStatement):
@@ -136,7 +122,7 @@ def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: Create
     if row is not None and is_same_type(statement, row):
         return [_keep_step(step)]
     definition = print_column_type(statement.type)
-    rows.planned_types[key] = StoredType(statement.name, definition, 0, comment=statement.comment)
+    rows.planned.planned_types[key] = StoredType(statement.name, definition, 0, comment=statement.comment)
     rows.coming.add(described.key)
     refusal = _refuse_type(rows, statement)
     if row is None:
@@ -162,7 +148,7 @@ def _plan_type(rows: _MetastoreRows, described: ProjectObject, statement: Create
 
 def _refuse_type(rows: _MetastoreRows, statement: CreateTypeStatement) -> Reason | None:
     try:
-        rows.expand(statement.type)
+        rows.planned.expand(statement.type)
     except ColumnTypeError as wrong:
         allowed = ", ".join(wrong.expected) or wrong.hint
         return Reason(wrong.code, wrong.message, path="/definition", new=statement.name, allowed=allowed)
@@ -191,7 +177,7 @@ def _plan_source(
     if row is not None and not missing and is_same_query(labelled, row):
         return [_keep_step(step), *settings]
     try:
-        new, request, notes = yield from _with_planned_types(rows, find_new_print(labelled, described.text, row))
+        new, request, notes = yield from rows.planned.answer(find_new_print(labelled, described.text, row))
     except (Refusal, Unavailable) as refused:
         return [_refuse_step(rows, described, step, refused), *settings]
     if new == old and not missing:
@@ -241,23 +227,37 @@ def _check(
     if rows.needs[described.key] & rows.waiting:
         return _waiting_for_others(rows, described, step)
     try:
+        if request is None and rows.needs[described.key] & rows.coming:
+            return (yield from _check_over_planned(rows, step))
         if request is not None:
-            dry = replace(_written_out(rows, request), replace=step.action == CHANGE, expected=step.expected)
+            rows.planned.add_source(request)
+            dry = replace(rows.planned.write_out(request), replace=step.action == CHANGE, expected=step.expected)
             stored = yield from request_answer(replace(dry, if_not_exists=False, dry_run=True))
             notes = stored.notes
         else:
-            notes = yield from _check_query(step)
+            notes = yield from _check_query(step, rows.choices.planning)
     except (Refusal, Unavailable) as refused:
         return _refuse_step(rows, described, step, refused)
     return replace(step, notes=(*step.notes, *notes))
 
 
-def _check_query(step: PlannedStep) -> Exchange[tuple[str, ...]]:
+def _check_query(step: PlannedStep, planning: PlanningOptions) -> Exchange[tuple[str, ...]]:
     """Let a statement with a query be planned and carried out dry; return the notes about it."""
     assert step.statement is not None, "a step with a query has a statement"
     parsed = ParsedStatement(step.statement, 0, len(step.text), step.text)
-    result = yield from run_statement(parsed, StatementContext(step.text, dry_run=True, expected=step.expected))
+    context = StatementContext(step.text, dry_run=True, expected=step.expected, planning=planning)
+    result = yield from run_statement(parsed, context)
     return result.warnings
+
+
+def _check_over_planned(rows: _MetastoreRows, step: PlannedStep) -> Exchange[PlannedStep]:
+    """Let the planner of this process plan a query over what earlier steps create or change; others have to see it first."""
+    planner, statement = rows.choices.planning.planner, step.statement
+    if planner is None or not isinstance(statement, CreateSourceStatement):
+        return replace(step, is_checked=False)
+    request, notes = yield from rows.planned.answer(plan_statement(planner, statement, step.text))
+    rows.planned.add_source(request)
+    return replace(step, notes=(*step.notes, *notes), is_checked=False)
 
 
 def _refuse_step(
@@ -347,45 +347,3 @@ def _plan_settings(described: ProjectObject, row: Source | None) -> list[Planned
 def _step(described: ProjectObject, action: str, old: str, new: str) -> PlannedStep:
     lines = list_differences(old, new)
     return PlannedStep(action, kind_of_object(described), described.name, described.file, described.line, lines)
-
-
-def _written_out(rows: _MetastoreRows, request: CreateSource) -> CreateSource:
-    """Return a command whose columns name no planned types: the registry does not have them yet."""
-    if not rows.planned_types:
-        return request
-
-    def write_out(column: SourceColumn) -> SourceColumn:
-        kind = parse_column_type(column.type)
-        is_planned = any(name in rows.planned_types for name in list_type_names(kind))
-        return replace(column, type=print_column_type(rows.expand(kind))) if is_planned else column
-
-    defined = request.definition
-    left = tuple(one for one in request.types if key_of_name(one.name) not in rows.planned_types)
-    return replace(request, definition=replace(defined, columns=tuple(map(write_out, defined.columns))), types=left)
-
-
-def _with_planned_types(rows: _MetastoreRows, exchange: Exchange[A]) -> Exchange[A]:
-    """Run an exchange to which planned types are there already."""
-    try:
-        request: Request[Any] = next(exchange)
-        while True:
-            planned = _find_planned(rows, request)
-            if planned is not None:
-                request = exchange.send(planned)
-                continue
-            try:
-                answer = yield request
-            except (Refusal, Unavailable) as refused:
-                request = exchange.throw(refused)
-            else:
-                request = exchange.send(answer)
-    except StopIteration as done:
-        value: A = done.value
-        return value
-
-
-def _find_planned(rows: _MetastoreRows, request: Request[Any]) -> TypeFound | None:
-    if not isinstance(request, DescribeType):
-        return None
-    row = rows.planned_types.get(key_of_name(request.name))
-    return None if row is None else TypeFound(row, print_column_type(rows.expand(parse_column_type(row.definition))))
