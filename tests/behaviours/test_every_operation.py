@@ -28,6 +28,7 @@ from treaty.core.messages import scripts as batch
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
 from treaty.core.messages.deleted_topics import LeaseTopics, ListDeletedTopics
+from treaty.core.messages.kept_files import KeptFiles, ListKeptFiles
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
@@ -304,6 +305,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     m.GetDestination: (lambda it: it.ask(m.GetDestination("Clicks")).answer.source.place, "clicks"),
     m.ListSources: (lambda it: [one.name for one in it.ask(m.ListSources(queries=True)).answer.sources], ["counts"]),
     ListQueries: (lambda it: [one.source.name for one in it.ask(ListQueries()).answer.queries], ["counts"]),
+    ListKeptFiles: (lambda it: it.ask(ListKeptFiles((1_000_000,), (), ("nowhere",))).answer, KeptFiles()),
     m.ChangeSource: (lambda it: it.ask(m.ChangeSource("clicks", properties=(("RETENTION", "1"),))).answer.revision, 2),
     m.SetSourceState: (lambda it: it.ask(m.SetSourceState("counts", "PAUSED")).answer.replaced, True),
     m.ListDependents: (
@@ -348,7 +350,7 @@ WITHOUT_CONFLUENT = {
     p.CreatePolicy, p.ChangePolicy, p.GetPolicy, p.ListPolicies, p.DeletePolicy, n.GetPin, d.CompareVersions,
     m.CreateSource, m.ChangeSource, m.SetSourceState, m.DropSource, m.UndropSource, m.DescribeSource, m.GetDestination, m.ListSources, m.ListDropped,
     m.ListDependents, m.CreateType, m.DropType, m.DescribeType, m.ListTypes,
-    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries, LeaseTopics, ListDeletedTopics,
+    w.RequestPlan, w.ListPlanningJobs, w.TakePlanningJob, w.FinishPlanningJob, w.GetPlan, w.WithdrawPlan, ListQueries, ListKeptFiles, LeaseTopics, ListDeletedTopics,
     r.AcquireRunner, r.ReleaseRunner, r.AssignQueries,
     batch.RunScript, batch.PreviewScript,
 }  # fmt: skip

@@ -10,14 +10,15 @@ from treaty.spark.runner.service.heartbeat import (
     file_of,
     has_process_ended,
 )
+from treaty.spark.runner.service.shared_files import LocalFiles
 
 
 def test_a_runner_is_stale_by_the_clock_of_who_looks(tmp_path: Path) -> None:
     now = [1_000.0]
-    watch = HeartbeatWatch(tmp_path, lambda: now[0])
-    beat = RunnerHeartbeat(tmp_path, "a b/c", {"holder": "h1"})
+    watch = HeartbeatWatch(LocalFiles(tmp_path), lambda: now[0])
+    beat = RunnerHeartbeat(LocalFiles(tmp_path), "a b/c", {"holder": "h1"})
     beat.close()  # from here on its file is written by hand
-    file = file_of(tmp_path, "a b/c")
+    file = tmp_path / file_of("a b/c")
     assert not file.exists()
     assert not watch.is_stale("a b/c", "h1")
     for count in range(3):
@@ -36,7 +37,7 @@ def test_a_runner_stops_before_others_take_its_parts() -> None:
 
 
 def test_a_process_of_this_machine_that_has_ended_is_known_at_once(tmp_path: Path) -> None:
-    beat = RunnerHeartbeat(tmp_path, "a", {"holder": "h1"})
+    beat = RunnerHeartbeat(LocalFiles(tmp_path), "a", {"holder": "h1"})
     try:
         assert not has_process_ended({"place": "elsewhere", "process": 1})
         assert not has_process_ended(None)

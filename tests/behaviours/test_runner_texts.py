@@ -1,12 +1,16 @@
 """What a runner says of its queries: why one ended, the way out of a state, commands that a shell takes, where it is asked."""
 
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
 
 from treaty.cli.metastore.queries.watch import read_status
 from treaty.core.refusals import NotPermitted, Unavailable
+from treaty.metastore.sql.script import parse_script
+from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.service.failures import ATTEMPTS, describe_failure
 from treaty.spark.runner.service.http_status import find_public_host
 from treaty.spark.runner.service.states import FAILED, PAUSED, RETRYING, STATES, WAITING
@@ -54,3 +58,45 @@ def test_a_runner_that_listens_everywhere_is_asked_by_the_name_of_its_machine() 
 def test_what_is_no_runner_is_told_from_one(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"no runner|Expecting value"):
         read_status(body)
+
+
+STATE_ROWS = re.compile(r"^\| `([A-Z]+)` \| (.+?) \| (.+?) \| `(.+)` \|$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_has_a_meaning_a_way_out_and_one_command(name: str) -> None:
+    """The page has the same words, and the command is one of this program, whose statements are parsed."""
+    state = STATES[name]
+    page = Path(__file__).parents[2] / "docs" / "howto" / "run-queries.md"
+    rows = {found[0]: found[1:] for found in STATE_ROWS.findall(page.read_text("utf-8"))}
+    assert rows[name] == (state.meaning, state.way_out, state.print_command("delays"))
+    assert rows.keys() == STATES.keys()
+    program, verb, *words = shlex.split(state.print_command("delays"))
+    assert program == "treaty"
+    if verb == "sql":
+        assert not parse_script(words[-1]).diagnostics
+    else:
+        assert [verb, *words] == ["query", "watch"]
+
+
+FAILURES: dict[str, tuple[BaseException, int, str, str]] = {
+    "a folder that is not there": (SourceMissingError("no folder"), 1, WAITING, ""),
+    "a registry that is away": (Unavailable("away"), 1, WAITING, ""),
+    "a table that is being made": (PySparkException("[DELTA_TABLE_NOT_FOUND] no table"), 1, WAITING, ""),
+    "a source that is not run here": (SourceNotRunnableError("on iceberg"), 1, FAILED, ""),
+    "a batch that failed": (PySparkException("a disk is full"), 50, RETRYING, ""),
+    "a row, at first": (PySparkException("[DIVIDE_BY_ZERO] x. SQLSTATE: 22012"), 1, RETRYING, ""),
+    "a row, again": (PySparkException("[DIVIDE_BY_ZERO] x. SQLSTATE: 22012"), ATTEMPTS, FAILED, "try_cast"),
+    "a body": (PySparkException("[UNRESOLVED_COLUMN] x. SQLSTATE: 42703"), ATTEMPTS, FAILED, "another body"),
+    "a checkpoint of another body": (PySparkException("STREAMING_STATEFUL_OPERATOR_NOT_MATCH"), 1, FAILED, "create it"),
+    "an unknown id": (PySparkException(RAISED.format("7")), 1, RETRYING, ""),
+}  # fmt: skip
+"""What ends a query, at which attempt, with the state that follows and a word of the remedy."""
+
+
+@pytest.mark.parametrize("cause", FAILURES)
+def test_what_ends_a_query_leads_to_a_state_with_a_reason(cause: str) -> None:
+    error, attempts, state, remedy = FAILURES[cause]
+    failure = describe_failure(error, attempts)
+    assert (failure.state, remedy in failure.remedy) == (state, True)
+    assert failure.reason

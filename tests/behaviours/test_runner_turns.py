@@ -11,11 +11,12 @@ from treaty import connect
 from treaty.client.connection import Connection
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.messages.runners import ReleaseRunner
-from treaty.core.refusals import NotLatest
+from treaty.core.refusals import NotLatest, NotPermitted
 from treaty.metastore import Metastore, PlanningOptions
 from treaty.metastore.execution.assignment import PartKey
 from treaty.spark.runner.service.heartbeat import STALE_SECONDS, HeartbeatWatch
 from treaty.spark.runner.service.lease import LeaseLostError, OwnLease, RunnerPlace, acquire_lease
+from treaty.spark.runner.service.shared_files import LocalFiles
 from treaty.spark.runner.service.wanted import read_snapshot
 
 QUERIES = 5
@@ -42,9 +43,11 @@ def there() -> Iterator[Connection]:
 
 
 def start(there: Connection, root: Path, name: str, clock: Clock) -> OwnLease:
-    lease = acquire_lease(there.registry, RunnerPlace(name, root, f"http://{name}"), Event(), lambda _: None)
+    lease = acquire_lease(
+        there.registry, RunnerPlace(name, LocalFiles(root), f"http://{name}"), Event(), lambda _: None
+    )
     assert lease is not None
-    lease.watch = HeartbeatWatch(root, clock)
+    lease.watch = HeartbeatWatch(LocalFiles(root), clock)
     return lease
 
 
@@ -111,6 +114,21 @@ def test_a_runner_that_was_silent_takes_its_lease_anew_before_it_runs_anything(
     lease.close()
 
 
+def test_a_runner_of_another_root_is_refused_and_ends_no_lease(there: Connection, tmp_path: Path) -> None:
+    lease = start(there, tmp_path / "shared", "a", Clock())
+    assert len(turn(lease)) == QUERIES
+    for name in ("a", "b"):
+        with pytest.raises(NotPermitted, match=r"Runner a has another root.*http://a") as refused:
+            start(there, tmp_path / "elsewhere", name, Clock())
+        assert refused.value.reason.rule == "RUNNER_ROOT"
+        assert "treaty query release a" in refused.value.reason.allowed
+    assert len(turn(lease)) == QUERIES
+    same = start(there, tmp_path / "shared", "b", Clock())
+    same.close()
+    lease.close()
+    start(there, tmp_path / "elsewhere", "b", Clock()).close()
+
+
 def test_a_second_process_of_a_name_waits_in_reserve(there: Connection, tmp_path: Path) -> None:
     lease = start(there, tmp_path, "a", Clock())
     turn(lease)
@@ -120,7 +138,7 @@ def test_a_second_process_of_a_name_waits_in_reserve(there: Connection, tmp_path
         reasons.append(reason)
         ending.set()
 
-    assert acquire_lease(there.registry, RunnerPlace("a", tmp_path), ending, note) is None
+    assert acquire_lease(there.registry, RunnerPlace("a", LocalFiles(tmp_path)), ending, note) is None
     assert "another --name" in reasons[0]
     lease.close()
     again = start(there, tmp_path, "a", Clock())

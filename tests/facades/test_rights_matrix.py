@@ -157,7 +157,7 @@ ELSEWHERE = {
     "describe-source", "get-destination", "list-sources", "list-dropped", "describe-type", "list-types", "list-dependents",
     "request-plan", "take-planning-job", "finish-planning-job", "withdraw-plan", "get-plan", "list-planning-jobs", "list-queries",
     "lease-topics", "list-deleted-topics",
-    "acquire-runner", "release-runner", "assign-queries",
+    "acquire-runner", "release-runner", "assign-queries", "list-kept-files",
     "run-script", "preview-script",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""

@@ -22,6 +22,7 @@ from treaty.spark.runner.once import OnceRunner, QueryReport
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.runner import QueryRunner, RunnerEvents, RunnerPlace
+from treaty.spark.runner.service.shared_files import LocalFiles
 
 PATIENCE = 300
 """Seconds until a test gives up waiting for what must come; no result depends on it."""
@@ -113,7 +114,7 @@ def running(
     )
     runner = QueryRunner(starter, RunnerEvents(states.append))
     ending = Event()
-    thread = Thread(target=runner.run, args=(RunnerPlace(name, place.root), ending))
+    thread = Thread(target=runner.run, args=(RunnerPlace(name, LocalFiles(place.root)), ending))
     thread.start()
     try:
         yield runner

@@ -1,11 +1,9 @@
 """Runners that are killed with SIGKILL: what their tables hold in the end is every row once."""
 
-import json
 import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,15 +11,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.costs import note_killed
 from tests.real.query_places import FLIGHTS, Place, running, until
-from tests.servers.small import SMALL
+from tests.real.runner_process import print_command, read_until_running, started
 from treaty.assemble import connect
 from treaty.metastore import Metastore
 from treaty.metastore.records.destinations import RecordDestinations
-from treaty.spark.jars import JVM_OPTIONS
 from treaty.spark.planner.bodies import BodyPlanner
-from treaty.spark.session import QUICK_START
 
 pytestmark = pytest.mark.jvm
 FILES, ROWS = 4, 20
@@ -56,30 +51,10 @@ class Flights:
 @contextmanager
 def living(place: Place, url: str) -> Iterator["subprocess.Popen[str]"]:
     """A runner of its own process, from the time when its queries run to its death by SIGKILL."""
-    settings = {**SMALL, "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {QUICK_START}"}
-    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    command = [
-        sys.executable, "-m", "treaty.cli.main", "runner", "--json", "--root", str(place.root), "--files", str(place.root),
-        "--registry", url, "--master", "local[2]", "--memory", "1g", "--name", "other", *words,
-    ]  # fmt: skip
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert process.stdout is not None and process.stderr is not None  # noqa: PT018
-    states: dict[str, str] = {}
-    try:
-        for line in process.stdout:
-            event = json.loads(line)
-            states[event.get("name", "")] = event.get("state", "")
-            if states.get("late") == states.get("delays") == "RUNNING":
-                break
-        else:
-            raise AssertionError(process.stderr.read()[-3000:])
+    with started(print_command(place.root, place.root, url, "--name", "other")) as process:
+        read_until_running(process, "late", "delays")
         yield process
-    finally:
-        note_killed(process.pid)
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def test_three_queries_survive_kills_and_are_taken_over_and_no_row_is_lost_or_twice(

@@ -15,6 +15,9 @@ from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 
 NAMES = ("r1", "r1", "r2", "r3")
 HOLDERS = ("h1", "h2", "h3")
+ROOTS = {"h1": "", "h2": "shared", "h3": "shared"}
+"""The root of each holder; who is at another address may have another one."""
+OTHER_ROOT = "elsewhere"
 
 
 def name_of(ask: SourceAsker) -> str:
@@ -34,7 +37,9 @@ def acquire_runner(ask: SourceAsker) -> Request[Any]:
     """A lease as it is begun, as it is kept, or as it is taken from who is gone."""
     name = ask.chance.choice(NAMES) if ask.often(0.98) else ask.chance.choice(["", "r\n"])
     address = ask.chance.choice(["", "http://r", "http://r:1"]) if ask.often(0.5) else ""
-    return r.AcquireRunner(name, ask.chance.choice(HOLDERS), address, epoch_of(ask, name) if ask.often(0.5) else 0)
+    epoch = epoch_of(ask, name) if ask.often(0.5) else 0
+    holder = ask.chance.choice(HOLDERS)
+    return r.AcquireRunner(name, holder, address, epoch, OTHER_ROOT if address == "http://r:1" else ROOTS[holder])
 
 
 def release_runner(ask: SourceAsker) -> Request[Any]:

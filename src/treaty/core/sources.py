@@ -262,11 +262,12 @@ class TopicLease:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """The lease of a runner: the epoch that fences its predecessors, who holds it, and the address of its status."""
+    """The lease of a runner: the epoch that fences its predecessors, who holds it, the address of its status, and the id of its root."""
 
     epoch: int
     holder: str = ""
     address: str = ""
+    root: str = ""
     extra: Extra = ()
 
 

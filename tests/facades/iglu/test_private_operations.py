@@ -27,6 +27,7 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages import transfers as x
 from treaty.core.messages.api_keys import ListApiKeys
 from treaty.core.messages.deleted_topics import ListDeletedTopics
+from treaty.core.messages.kept_files import ListKeptFiles
 from treaty.core.messages.names import GetNamedVersion, GetPin
 from treaty.core.messages.plans import GetPlan, ListPlanningJobs
 from treaty.core.messages.query_feed import ListQueries
@@ -129,6 +130,7 @@ def queries() -> Iterator[Request[Any]]:
     yield m.GetDestination("opened")
     yield from (m.ListDependents("opened", recursive=True), m.ListDependents("word", "TYPE"))
     yield from (ListPlanningJobs(taken=True), GetPlan("opened", "none"), ListQueries(), ListDeletedTopics())
+    yield ListKeptFiles(places=("a",))  # its numbers are those of commits, which differ
     for schema_id in range(1, 8):
         yield from (q.GetSchema(schema_id), q.UsesOf(schema_id, visible="all"))
 

@@ -68,6 +68,10 @@ RUNNER_NAME = 200
 """Characters of the name of a runner, and of that of its holder."""
 RUNNER_ADDRESS = 1_000
 """Characters of the address at which the status of a runner is served."""
+KEPT_FILES = 1_000
+"""Numbers and places that one question about the files of sources names."""
+CLOCK_MARGIN = 3_600_000
+"""Milliseconds that clocks of nodes may differ: files of dropped sources are kept so much longer than DROP_GRACE."""
 ASSIGNED_PARTS = 500
 """Parts of sources that one command assigns to a runner or takes from it."""
 LONG_POLL_SECONDS = 20

@@ -9,6 +9,7 @@ from treaty.core.handlers.metastore import (
     changes,
     creation,
     drops,
+    kept_files,
     planners,
     planning_jobs,
     queries,
@@ -19,6 +20,7 @@ from treaty.core.handlers.metastore import (
 )
 from treaty.core.handlers.metastore.places import deleted_topics, destinations
 from treaty.core.messages import deleted_topics as t
+from treaty.core.messages import kept_files as k
 from treaty.core.messages import metastore as m
 from treaty.core.messages import plans as p
 from treaty.core.messages import query_feed as f
@@ -102,6 +104,10 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "assign-queries", r.AssignQueries, r.QueriesAssigned, runners.assign_queries, permissions.of_assign_queries,
         ("ASSIGNED_PARTS",), writes=True, answer_name="queries-assigned", is_idempotent=is_always,
+    ),
+    Operation(
+        "list-kept-files", k.ListKeptFiles, k.KeptFiles, kept_files.list_kept_files, permissions.any_source("plan"),
+        ("KEPT_FILES", "DROP_GRACE", "CLOCK_MARGIN"), pauses=True,
     ),
     Operation("describe-source", m.DescribeSource, m.SourceFound, queries.describe_source, permissions.of_source("read")),
     Operation("get-destination", m.GetDestination, m.SourceFound, destinations.get_destination, permissions.of_source("insert")),

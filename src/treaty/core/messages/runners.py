@@ -58,13 +58,15 @@ class AcquireRunner(Request[RunnerLease]):
 
     `holder` is a name of the process, another one for each start. Who has the lease already keeps its epoch and may change its
     `address`, where its status is served. A new holder gets another epoch, the sequence of the commit, and keeps the parts that are
-    assigned to the runner.
+    assigned to the runner. `root` is the id of the folder that runners share: while one has a lease none of another root gets one
+    (empty: it is not compared).
     """
 
     name: str
     holder: str
     address: str = ""
     epoch: int = 0
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)

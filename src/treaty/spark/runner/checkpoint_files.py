@@ -1,9 +1,20 @@
 """Files beside checkpoints, on whatever file system they are: read, written whole, listed and copied."""
 
+import os
+import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from pyspark.sql import SparkSession
+
+from treaty.core.sources import Source
+from treaty.spark.runner.kafka_source import SourceNotRunnableError
+
+CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
+"""The property that names the folder of the checkpoints of a query."""
+_RESERVED = re.compile(r"[0-9]+(\..*)?|bad-[0-9]+(\..*)?|takeovers|records|\.\.|[_.].*")
+"""Names that the folder of checkpoints has for itself, and those that Spark passes over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,15 @@ class CheckpointFiles:
         system.delete(path, False)
         system.rename(draft, path)
 
+    def create(self, name: str, text: str) -> None:
+        """Write a file that is not there yet. Raises `Py4JJavaError` where it is."""
+        path = self._path(name)
+        stream = self._system(path).create(path, False)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
     def list_numbers(self, name: str) -> list[int]:
         """Return the files of a folder whose names are numbers: the batches of a log of Spark."""
         path = self._path(name)
@@ -50,6 +70,29 @@ class CheckpointFiles:
             return []
         names = [str(one.getPath().getName()) for one in system.listStatus(path)]
         return sorted(int(one) for one in names if one.isdigit())
+
+    def list_names(self, name: str) -> list[str]:
+        """Return the names in a folder, in their order; none where there is no folder."""
+        path = self._path(name)
+        system = self._system(path)
+        if not system.exists(path):
+            return []
+        return sorted(str(one.getPath().getName()) for one in system.listStatus(path))
+
+    def is_own(self, name: str) -> bool:
+        """Whether a name is of a file or folder that lies below this folder itself: no way leads out of it, by its words or by a link."""
+        parts = PurePosixPath(name).parts
+        if not parts or name.startswith("/") or ".." in parts or ":" in name:
+            return False
+        path = self._path(name)
+        system = self._system(path)
+        if not system.exists(path):
+            return False
+        root = self._path(".")
+        resolved, top = (str(system.resolvePath(one).toUri().getPath()) for one in (path, root))
+        if str(path.toUri().getScheme() or system.getUri().getScheme()) == "file":
+            resolved, top = os.path.realpath(resolved), os.path.realpath(top)
+        return resolved == f"{top.rstrip('/')}/{'/'.join(parts)}"
 
     def copy(self, name: str, other: str) -> None:
         """Copy a folder with all that is in it."""
@@ -81,3 +124,26 @@ class CheckpointFiles:
 
     def _system(self, path: Any) -> Any:
         return path.getFileSystem(self._settings())
+
+
+def find_checkpoint_root(source: Source, root: str) -> str:
+    """Return the folder of the checkpoints of a source: that of the runner, or the one of CHECKPOINT_ROOT, which lies below it.
+
+    Raises `SourceNotRunnableError` for one that does not, and for a name that the runner needs.
+    """
+    named = dict(source.properties).get(CHECKPOINT_ROOT, "")
+    if not named:
+        return root
+    below = named.removeprefix(f"{root.rstrip('/')}/")
+    remedy = f"name a folder below {root}, or start the runner with a --checkpoints that it is below"
+    if ":" in below or below.startswith("/"):
+        raise SourceNotRunnableError(
+            f"the {CHECKPOINT_ROOT} of {source.name} is {named}, which is not below {root}: {remedy}"
+        )
+    parts = PurePosixPath(below).parts
+    wrong = next((one for one in parts if _RESERVED.fullmatch(one)), None)
+    if wrong is not None or not parts:
+        raise SourceNotRunnableError(
+            f"the {CHECKPOINT_ROOT} of {source.name} has a folder {wrong or below!r}, a name of the runner's own: {remedy}"
+        )
+    return f"{root.rstrip('/')}/{'/'.join(parts)}"

@@ -1,6 +1,7 @@
 """Queries worked off once: what is there is read, written exactly once, and the run ends."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from treaty.core.kafka import KafkaCluster
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.registry import Registry
 from treaty.core.sources import RUNNING, Source
+from treaty.spark.runner.file_records import QueryFileRecord
 from treaty.spark.runner.kafka_source import SourceMissingError
 from treaty.spark.runner.query_end import OUT, work_off
 from treaty.spark.runner.query_start import QueryRun, QueryStarter
@@ -48,6 +50,9 @@ class OnceRunner:
     root: Path
     checkpoints: Path
     clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
+    on_note: Callable[[str, str], None] = lambda _name, _text: None
+    on_removed: Callable[[QueryFileRecord], None] = lambda _: None
+    """Gets what was removed since no source needs it; a run of all queries looks for that at its end."""
 
     def run(self, on_report: Callable[[QueryReport], None], names: tuple[str, ...] = ()) -> bool:
         """Run all queries whose desired state is RUNNING, or those named, each after those that it reads; return whether none failed.
@@ -70,11 +75,20 @@ class OnceRunner:
             fine = fine and not report.error
         for name in wanted.values():
             on_report(QueryReport(name, error="there is no query of this name: SHOW QUERIES lists them"))
+        if not names:
+            with suppress(*SPARK_ERRORS):  # the next run looks again
+                for one in self._make_starter().find_leftovers().sweep()[1]:
+                    self.on_removed(one)
         return fine and not wanted
 
-    def _run_query(self, source: Source) -> QueryReport:
+    def _make_starter(self) -> QueryStarter:
         place = str(self.checkpoints.resolve())  # where the JVM is does not matter
-        starter = QueryStarter(self.spark, self.registry, self.root, place, KEPT, clusters=self.clusters)
+        return QueryStarter(
+            self.spark, self.registry, self.root, place, KEPT, clusters=self.clusters, on_note=self.on_note
+        )
+
+    def _run_query(self, source: Source) -> QueryReport:
+        starter = self._make_starter()
         try:
             try:
                 progress = work_off(lambda: starter.start(source, QueryRun()))

@@ -18,17 +18,20 @@ from treaty.core.messages.metastore import DescribeSource
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.sources import CHANGES, Incarnation, Source, SourceRead
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.trigger import StreamTrigger, set_trigger
 from treaty.spark.planner.pseudo_columns import list_words
 from treaty.spark.planner.settings import PINNED, RESTRICTED
 from treaty.spark.planner.views import STREAM, split_watermark
 from treaty.spark.runner.batch_bodies import BatchBody, BatchRead
-from treaty.spark.runner.checkpoint_files import CheckpointFiles
+from treaty.spark.runner.checkpoint_files import CheckpointFiles, find_checkpoint_root
+from treaty.spark.runner.file_records import FileRecords
 from treaty.spark.runner.kafka_sink import KafkaSink
 from treaty.spark.runner.kafka_source import SourceNotRunnableError, find_cluster, java_settings, require_topic
+from treaty.spark.runner.leftovers import LeftoverFiles
 from treaty.spark.runner.query_end import OUT, NewVersionError, work_off
 from treaty.spark.runner.row_order import ORDER, propagate_order
-from treaty.spark.runner.sinks import DeltaSink
+from treaty.spark.runner.sinks import LAKES, DeltaSink, refuse_lost_checkpoint
 from treaty.spark.runner.source_frames import SourceOpener, expand_columns, first_generation
 from treaty.spark.runner.takeovers import QueryTakeover
 
@@ -66,6 +69,8 @@ class QueryStarter:
     """What of a takeover is carried out; None: queries are run."""
     clusters: Mapping[str, KafkaCluster] = field(default_factory=dict)
     """The Kafka clusters of topics, by name."""
+    on_note: Callable[[str, str], None] = lambda _name, _text: None
+    """Gets what is to be known before a query starts: its name and a sentence."""
 
     def start(self, source: Source, run: QueryRun | None = None) -> StreamingQuery:
         """Start the query of a source; of a stream of bad rows, what collects them.
@@ -73,8 +78,10 @@ class QueryStarter:
         Raises `SourceNotRunnableError` for what this runner does not do, and errors of Spark.
         """
         chosen = run or QueryRun()
+        place, root = place_of(source), find_checkpoint_root(source, self.checkpoints)
+        if self.part is None:
+            self._note_files(source, root)
         self.take_over(source, chosen)
-        place = place_of(source)
         opened = (
             self._open_bad(source, chosen) if source.query is None else self._open_query(source, source.query, chosen)
         )
@@ -90,7 +97,7 @@ class QueryStarter:
         writer = (
             opened.rows.observe(OUT, F.count(F.lit(1)).alias("rows"))
             .writeStream.queryName(f"{source.name} {place}")
-            .option("checkpointLocation", f"{self.checkpoints}/{place}")
+            .option("checkpointLocation", f"{root}/{place}")
             .outputMode(opened.mode)
             .foreachBatch(write)
         )
@@ -181,6 +188,21 @@ class QueryStarter:
     def _find_folder(self, source: Source) -> str:
         return SourceOpener(self.spark, self.registry, self.root).folder(source)
 
+    def find_leftovers(self) -> LeftoverFiles:
+        """Return what finds and removes the files of sources that are gone."""
+        data = CheckpointFiles(self.spark, str(self.root.resolve()))
+        return LeftoverFiles(CheckpointFiles(self.spark, self.checkpoints), self.registry, data)
+
+    def _note_files(self, source: Source, root: str) -> None:
+        """Write down what the query has, before it has it. Raises `SourceNotRunnableError` where its checkpoint is gone and its table is not."""
+        table = self._find_folder(source) if source.connector in LAKES else ""
+        if table and not CheckpointFiles(self.spark, root).has(f"{place_of(source)}/offsets"):
+            refuse_lost_checkpoint(self.spark, source, LakeTable(table, source.connector), f"{root}/{place_of(source)}")
+        records = FileRecords(CheckpointFiles(self.spark, self.checkpoints))
+        note = records.note_start(source, f"{root}/{place_of(source)}", table)
+        if note:
+            self.on_note(source.name, note)
+
     def take_over(self, source: Source, run: QueryRun) -> None:
         """Do what a query needs that takes over from another one; nothing where it was done before. Its batches begin as `run` says."""
         query = source.query
@@ -193,7 +215,7 @@ class QueryStarter:
 
         QueryTakeover(
             self.spark,
-            CheckpointFiles(self.spark, self.checkpoints),
+            CheckpointFiles(self.spark, find_checkpoint_root(source, self.checkpoints)),
             self._find_folder(source) if source.connector == "delta" else "",
             open=lambda one: self._open_query(one, one.query or query, QueryRun()).rows.drop(ORDER),
             finish=lambda one: run_part(one, TakeoverPart()),

@@ -3,18 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.core.column_types.tokens import print_name
+from treaty.core.sources import Source
 from treaty.spark.lake import delta
 from treaty.spark.lake.table import LakeTable, WriteId, is_missing
+from treaty.spark.runner.kafka_source import SourceNotRunnableError
 from treaty.spark.runner.row_order import DELETED, keep_last
 
 CHANGES = "_treaty_changes"
 CHANGE_FEED = "delta.enableChangeDataFeed"
 """The property of a table by which queries can follow its changes."""
+LAKES = ("delta",)
+"""Connectors of tables that queries fill."""
 MERGE_SETTINGS = {"spark.sql.runSQLOnFiles": "true"}
 """Settings of the session of a batch while Treaty's own statement runs there; the query's forbid it."""
 
@@ -68,6 +72,17 @@ class DeltaSink:
         finally:
             for name, setting in before.items():
                 spark.conf.set(name, setting or "false")
+
+
+def refuse_lost_checkpoint(spark: SparkSession, source: Source, table: LakeTable, checkpoint: str) -> None:
+    """Raise `SourceNotRunnableError` where a table has rows of a query whose checkpoint is not there: batches of another one would be ignored
+    as ones that it has.
+    """
+    writer = checkpoint.rpartition("/")[2]
+    if delta.has_written(spark, table, WriteId(f"treaty-{writer}", 0)):
+        message = f"the checkpoint of {source.name} is not at {checkpoint}, and its table has rows of it"
+        remedy = f"start the runner with the --root, or the --checkpoints, that it had; or RESET CHECKPOINT {print_name(source.name)} KEEP DATA reads all again into the rows that are there"
+        raise SourceNotRunnableError(f"{message}: {remedy}")
 
 
 def print_merge(table: str, key: Sequence[str]) -> str:

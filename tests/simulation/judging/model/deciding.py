@@ -62,6 +62,7 @@ from treaty.core.messages import schemaver as s
 from treaty.core.messages import scripts
 from treaty.core.messages import search as find
 from treaty.core.messages import transfers as x
+from treaty.core.messages.kept_files import ListKeptFiles
 from treaty.core.messages.query_feed import ListQueries
 from treaty.core.refusals import Refusal
 
@@ -176,6 +177,7 @@ RULES: Mapping[type, Rule] = {
     t_topics.LeaseTopics: Rule(deleting_topics.lease_topics, deleting_topics.of_lease_topics, writes=True),
     t_topics.ListDeletedTopics: Rule(deleting_topics.list_deleted_topics, rights.some_source("read")),
     ListQueries: Rule(telling.list_queries, rights.some_source("read")),
+    ListKeptFiles: Rule(leasing.list_kept_files, rights.some_source("plan")),
     m.ListDropped: Rule(telling.list_dropped, rights.some_source("read")),
     m.DescribeType: Rule(telling.describe_type, rights.some_source("read")),
     m.ListTypes: Rule(telling.list_types, rights.some_source("read")),

@@ -20,6 +20,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.errors import ReportedError
 
 if TYPE_CHECKING:
+    from treaty.spark.runner.file_records import QueryFileRecord
     from treaty.spark.runner.once import QueryReport
 
 CHECKPOINTS = "_checkpoints"
@@ -56,7 +57,7 @@ EXIT = "Exit code 0: it was stopped, or with --once all queries were worked off.
               help="Where /status and /metrics are answered; port 0: a free one, which is printed.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Work off what is there, and end.")
 @click.option("--checkpoints", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help=f"With --once, the folder of the checkpoints: {CHECKPOINTS} below --files, or checkpoints below --root, without it.")  # fmt: skip
+              help=f"The folder of the checkpoints, which CHECKPOINT_ROOT of a query lies below: checkpoints below --root without it, and with --once without --root {CHECKPOINTS} below --files.")  # fmt: skip
 @click.option("--query", "names", multiple=True, metavar="NAME", help="With --once, only this query. Repeatable.")
 @verbose
 @connection.registry
@@ -92,11 +93,11 @@ def command(
         return
     if root is None or files is None:
         raise click.UsageError("a runner keeps its checkpoints in a folder: name it by --root SHARED, or say --once")
-    if names or checkpoints is not None:
-        raise click.UsageError("--query and --checkpoints go with --once: a runner runs all queries, below --root")
+    if names:
+        raise click.UsageError("--query goes with --once: a runner runs all queries, below --root")
     make_folder(files)
     name = options.pop("name") or default_name()
-    run_service(ServiceOptions(name, root, files, registry, as_json=as_json, **options))
+    run_service(ServiceOptions(name, root, files, registry, as_json=as_json, checkpoints=checkpoints, **options))
 
 
 def _of_spark(options: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +130,8 @@ def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
             )  # fmt: skip
         if not is_verbose():
             spark.sparkContext.setLogLevel("ERROR")
-        fine = OnceRunner(spark, found.registry, options.files, options.root, clusters).run(add, names)
+        runner = OnceRunner(spark, found.registry, options.files, options.root, clusters, _say_note, _say_removed)
+        fine = runner.run(add, names)
     if options.as_json:
         screen.say_json(
             [
@@ -148,6 +150,14 @@ def _run_once(options: ServiceOptions, names: tuple[str, ...]) -> None:
     if not fine:
         failed = ", ".join(report.name for report in reports if report.error)
         raise QueriesFailedError(f"queries failed: {failed}", "QUERIES_FAILED")
+
+
+def _say_note(name: str, text: str) -> None:
+    screen.say(f"{name}: {text}", "yellow", err=True)
+
+
+def _say_removed(record: "QueryFileRecord") -> None:
+    screen.say(f"{record.name} is gone: its {record.kind} was removed, {record.folder}", err=True)
 
 
 def _say_report(report: "QueryReport") -> None:

@@ -22,6 +22,7 @@ from treaty.cli.terminal.errors import ReportedError, end_by_signal
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
+    from treaty.spark.runner.file_records import QueryFileRecord
     from treaty.spark.runner.service.part_status import PartStatus
 
 COLORS = {"RUNNING": "green", "FAILED": "red", "RETRYING": "yellow", "WAITING": "yellow"}
@@ -48,6 +49,8 @@ class ServiceOptions:
     listen: str = "127.0.0.1:0"
     clusters: Sequence[str] = ()
     as_json: bool = False
+    checkpoints: Path | None = None
+    """The folder of the checkpoints; None: checkpoints below the root."""
 
 
 def run_service(options: ServiceOptions) -> None:
@@ -65,6 +68,7 @@ def run_service(options: ServiceOptions) -> None:
             RunnerPlace,
             SparkEndedError,
         )
+        from treaty.spark.runner.service.shared_files import LocalFiles  # noqa: PLC0415
 
     make_folder(options.root)
     printer = _StatePrinter(as_json=options.as_json)
@@ -74,14 +78,18 @@ def run_service(options: ServiceOptions) -> None:
         end_by_signal(ending, silence_libraries),
     ):
         spark = _open_session(options)
-        checkpoints = str(options.root.resolve() / "checkpoints")
-        starter = QueryStarter(spark, found.registry, options.files, checkpoints, clusters=clusters)
-        events = RunnerEvents(printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready)
+        checkpoints = str((options.checkpoints or options.root / "checkpoints").resolve())
+        starter = QueryStarter(
+            spark, found.registry, options.files, checkpoints, clusters=clusters, on_note=printer.say_note
+        )
+        events = RunnerEvents(
+            printer.say_state, printer.say_unreachable, printer.say_wait, printer.say_ready, printer.say_removed
+        )
         runner = QueryRunner(starter, events)
         public = find_public_host(host)
         with closing(_listen(lambda: StatusServer(runner.status, host, port, public), options.listen)) as server:
             try:
-                runner.run(RunnerPlace(options.name, options.root.resolve(), server.address), ending)
+                runner.run(RunnerPlace(options.name, LocalFiles(options.root.resolve()), server.address), ending)
             except OSError as error:  # what keeps the lease is a file there
                 raise UnusableError(_unwritable(options.root, error)) from error
             except LeaseLostError as lost:
@@ -171,6 +179,18 @@ class _StatePrinter:
             self._say_json({"event": "ended", "runner": name})
         else:
             screen.say(f"runner {name} has ended", err=True)
+
+    def say_note(self, name: str, text: str) -> None:
+        if self._as_json:
+            self._say_json({"event": "note", "name": name, "text": text})
+        else:
+            screen.say(f"{name}: {text}", "yellow", err=True)
+
+    def say_removed(self, record: "QueryFileRecord") -> None:
+        if self._as_json:
+            self._say_json({"event": "removed", "name": record.name, "kind": record.kind, "number": record.number, "folder": record.folder})  # fmt: skip
+        else:
+            screen.say(f"{record.name} is gone: its {record.kind} was removed, {record.folder}", err=True)
 
     def say_unreachable(self, reason: str) -> None:
         if self._as_json:

@@ -17,6 +17,7 @@ from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection, run_exchange
 from treaty.core.messages.query_feed import FedQuery, FedRunner, ListQueries
+from treaty.core.messages.runners import ReleaseRunner
 from treaty.core.state.metastore.keys import key_of_name
 
 ANSWER_SECONDS = 5
@@ -136,6 +137,74 @@ def history(*, name: str, number: int | None, registry: str, as_json: bool) -> N
         screen.say("\n".join(f"{word.replace('_', ' ')}: {value}" for word, value in one.items()) + "\n")
 
 
+@command.command("files")
+@runner_option
+@connection.registry
+@connection.as_json
+def files(*, addresses: tuple[str, ...], registry: str, as_json: bool) -> None:
+    """Show checkpoints and tables that no source needs any more, and when the runner removes them.
+
+    They stay for seven days (DROP_GRACE) and an hour after the drop or the replacement. Until then UNDROP and ROLLBACK keep them. A table that
+    was there before its query is never removed.
+
+    \b
+    Examples:
+      treaty query files
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        runners = read_feed(found)[1]
+    asked = [FedRunner("", 0, "", address) for address in addresses] or [*runners]
+    statuses, silent = ask_statuses(asked)
+    leaving = [one for status in statuses for one in status.get("leaving", ())]
+    if as_json:
+        screen.say_json({"leaving": leaving, "silent": silent})
+        return
+    for reason in silent.values():
+        screen.say(reason, "yellow", err=True)
+    if not leaving:
+        screen.say("no files are leaving", err=True)
+        return
+    rows = [
+        (
+            one["name"],
+            one["kind"],
+            str(one["number"]),
+            _print_time(one["due"]),
+            "yes" if one["returns"] else "no",
+            one["folder"],
+        )
+        for one in leaving
+    ]
+    screen.say_rows(("source", "kind", "number", "removed after", "may return", "folder"), rows)
+
+
+@command.command("release")
+@click.argument("runner")
+@connection.registry
+@connection.as_json
+def release(*, runner: str, registry: str, as_json: bool) -> None:
+    """End the lease of RUNNER, which is gone for good: its queries go to others, or wait for the next one.
+
+    It is not needed for a runner whose root others have: they do it after 15 seconds. A runner that is alive after all ends then, with the reason.
+
+    \b
+    Examples:
+      treaty query release host-1
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        there = next((one for one in found.ask(ListQueries()).answer.runners if one.name == runner), None)
+        if there is None:
+            raise UnusableError(f"no runner {runner} has a lease: SHOW QUERIES EXTENDED names those that have one")
+        released = 0
+        while (answer := found.ask(ReleaseRunner(runner, there.epoch)).answer).more:
+            released += answer.released
+        released += answer.released
+    if as_json:
+        screen.say_json({"runner": runner, "epoch": there.epoch, "released": released})
+    else:
+        screen.say(f"the lease of {runner} has ended; it had {released} parts")
+
+
 def read_statuses(found: Connection, addresses: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield what is known of each query: the members of its runner's status, or those of its row where no runner answers."""
     queries, runners = read_feed(found)
@@ -177,7 +246,19 @@ def read_feed(found: Connection) -> tuple[list[FedQuery], tuple[FedRunner, ...]]
 
 def _ask_runners(runners: Iterable[FedRunner]) -> tuple[dict[tuple[int, str], dict[str, Any]], dict[str, str]]:
     """The statuses by generation and part, and why a runner gives none, by its name."""
-    answers: dict[tuple[int, str], dict[str, Any]] = {}
+    statuses, silent = ask_statuses(runners)
+    answers = {
+        (members["generation"], members["part"]): {"runner": status["name"], **members}
+        for status in statuses
+        for members in status["queries"]
+        if members["state"] != "ENDED"
+    }
+    return answers, silent
+
+
+def ask_statuses(runners: Iterable[FedRunner]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return what runners say of themselves, and why others say nothing, by their names."""
+    statuses: list[dict[str, Any]] = []
     silent: dict[str, str] = {}
     for runner in runners:
         if not runner.address.startswith(("http://", "https://")):
@@ -185,15 +266,11 @@ def _ask_runners(runners: Iterable[FedRunner]) -> tuple[dict[tuple[int, str], di
             continue
         try:
             with urllib.request.urlopen(f"{runner.address.rstrip('/')}/status", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 (http alone)
-                status = read_status(answer.read(STATUS_BYTES + 1))
+                statuses.append(read_status(answer.read(STATUS_BYTES + 1)))
         except (OSError, ValueError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             silent[runner.name] = f"the runner {runner.name or 'there'} does not answer at {runner.address}: {reason}"
-            continue
-        for members in status["queries"]:
-            if members["state"] != "ENDED":
-                answers[members["generation"], members["part"]] = {"runner": status["name"], **members}
-    return answers, silent
+    return statuses, silent
 
 
 def read_status(body: bytes) -> dict[str, Any]:
@@ -232,11 +309,14 @@ def _say_errors(query: dict[str, Any]) -> None:
     if query.get("reason"):
         facts |= {"reason": query["reason"], "way out": query.get("remedy", ""), "command": query["command"]}
     if query.get("last_error"):
-        at = datetime.fromtimestamp(query["last_error_time"] / 1_000, UTC).isoformat(timespec="seconds")
-        facts["last error"] = f"{at} {query['last_error']}"
+        facts["last error"] = f"{_print_time(query['last_error_time'])} {query['last_error']}"
     for code, count in query.get("bad", {}).items():
         facts[f"bad rows {code}"] = f"{count:,}"
     screen.say_facts(facts)
+
+
+def _print_time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1_000, UTC).isoformat(timespec="seconds")
 
 
 def _now() -> str:

@@ -15,6 +15,9 @@ from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.view import View
 
+CHECKPOINT_ROOT = "CHECKPOINT_ROOT"
+"""The property that names the folder of the checkpoints of a query."""
+
 
 def refuse_unlike_source(view: View, key: SourceKey, there: Source, source: Source) -> None:
     """Raise the refusal of a definition that can't take the place of another one, whatever its columns are."""
@@ -39,7 +42,22 @@ def refuse_unlike_source(view: View, key: SourceKey, there: Source, source: Sour
             allowed="drop it first, or another name",
         )
     if source.query is not None:
+        _refuse_moved_checkpoint(there, source)
         refuse_cycle(view, key, source)
+
+
+def _refuse_moved_checkpoint(there: Source, source: Source) -> None:
+    """Raise `NotPermitted` where the checkpoints would be looked for elsewhere than they are."""
+    old, new = (dict(one.properties).get(CHECKPOINT_ROOT, "") for one in (there, source))
+    if there.query is not None and old != new:
+        raise NotPermitted.of(
+            "CHECKPOINT_MOVED",
+            f"The checkpoints of {there.name} are at {old or 'the root of the runner'}, and the new definition says {new or 'nothing of it'}",
+            path="/definition/properties",
+            old=old,
+            new=new,
+            allowed=f"{CHECKPOINT_ROOT} = '{old}'" if old else f"no {CHECKPOINT_ROOT}; or drop it first",
+        )
 
 
 def of_bad_rows(there: Source, path: str) -> NotPermitted:

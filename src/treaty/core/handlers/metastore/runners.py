@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from treaty.core import limits
@@ -18,20 +19,21 @@ from treaty.core.messages.runners import (
     RunnerLease,
     RunnerReleased,
 )
-from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
+from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, Assignment, Runner
 from treaty.core.state.metastore.indexes import ASSIGNMENT_BY_RUNNER, parts_of
 from treaty.core.state.metastore.keys import AssignmentKey, RunnerKey
 from treaty.core.state.metastore.tables import ASSIGNMENT, RUNNER
 from treaty.core.state.rows import Row, make_row, make_tombstone
-from treaty.core.state.view import View
+from treaty.core.state.view import ALL_KEYS, View
 
 
 def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEngine) -> Decision[RunnerLease]:
     """Give the lease of a runner to a process, or keep it for the one that has it."""
     request = command.request
     _refuse_bad_lease(request)
+    _refuse_other_root(view, request)
     key = RunnerKey(request.name)
     there = view.get(RUNNER, key)
     if there is None:
@@ -48,7 +50,9 @@ def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEn
             allowed=f"another name; or epoch {there.epoch}, once no heartbeat of its holder was seen for 15 seconds",
         )
     epoch = there.epoch if there.holder == request.holder else view.sequence + 1
-    return _lease(key, there, replace(there, epoch=epoch, holder=request.holder, address=request.address))
+    return _lease(
+        key, there, replace(there, epoch=epoch, holder=request.holder, address=request.address, root=request.root)
+    )
 
 
 def _begin_lease(view: View, key: RunnerKey, request: AcquireRunner) -> Decision[RunnerLease]:
@@ -62,7 +66,7 @@ def _begin_lease(view: View, key: RunnerKey, request: AcquireRunner) -> Decision
             new=request.name,
             allowed=f"at most {limits.RUNNERS}; release those that are gone",
         )
-    return _lease(key, None, Runner(view.sequence + 1, request.holder, request.address))
+    return _lease(key, None, Runner(view.sequence + 1, request.holder, request.address, request.root))
 
 
 def _lease(key: RunnerKey, there: Runner | None, runner: Runner) -> Decision[RunnerLease]:
@@ -74,6 +78,22 @@ def _refuse_bad_lease(request: AcquireRunner) -> None:
     _refuse_bad_text("RUNNER_NAME", "/name", request.name, limits.RUNNER_NAME)
     _refuse_bad_text("RUNNER_NAME", "/holder", request.holder, limits.RUNNER_NAME)
     _refuse_bad_text("RUNNER_ADDRESS", "/address", request.address, limits.RUNNER_ADDRESS, least=0)
+    _refuse_bad_text("RUNNER_NAME", "/root", request.root, limits.RUNNER_NAME, least=0)
+
+
+def _refuse_other_root(view: View, request: AcquireRunner) -> None:
+    """Raise `NotPermitted` where a runner of another root has a lease: neither would hear of the other, nor find its checkpoints."""
+    for key in view.walk(RUNNER, *ALL_KEYS) if request.root else ():
+        there = view.get(RUNNER, key)
+        if there is not None and there.root not in {"", request.root}:
+            raise NotPermitted.of(
+                "RUNNER_ROOT",
+                f"Runner {key.runner} has another root than this one ({there.address or there.holder})",
+                path="/root",
+                old=there.root,
+                new=request.root,
+                allowed=f"the --root that it has; if it is gone for good and its checkpoints are moved or not needed, release its lease: treaty query release {quote(key.runner)}",
+            )
 
 
 def _refuse_bad_text(rule: str, path: str, text: str, most: int, least: int = 1) -> None:

@@ -12,6 +12,8 @@ from time import monotonic, time
 from typing import Any
 from urllib.parse import quote
 
+from treaty.spark.runner.service.shared_files import SharedFiles
+
 BEAT_SECONDS = 2.0
 """Seconds between two writes of a runner's file."""
 STALE_SECONDS = 15.0
@@ -21,9 +23,9 @@ LOST_SECONDS = 10.0
 Clock = Callable[[], float]
 
 
-def file_of(root: Path, name: str) -> Path:
-    """Return the file of a runner."""
-    return root / "runners" / f"{quote(name, safe='')}.json"
+def file_of(name: str) -> str:
+    """Return the name of the file of a runner below the root."""
+    return f"runners/{quote(name, safe='')}.json"
 
 
 def place_of_process() -> str:
@@ -35,10 +37,10 @@ def place_of_process() -> str:
         return ""
 
 
-def read_beat(root: Path, name: str) -> Mapping[str, Any] | None:
+def read_beat(files: SharedFiles, name: str) -> Mapping[str, Any] | None:
     """Return what the file of a runner says; None where there is none, or half a one."""
     try:
-        found = json.loads(file_of(root, name).read_text("utf-8"))
+        found = json.loads(files.read(file_of(name)))
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
@@ -65,16 +67,15 @@ def has_process_ended(beat: Mapping[str, Any] | None) -> bool:
 class RunnerHeartbeat:
     """Writes the file of a runner until it is closed, and then takes it away. `facts` go into it."""
 
-    def __init__(self, root: Path, name: str, facts: Mapping[str, Any], clock: Clock = monotonic) -> None:
+    def __init__(self, files: SharedFiles, name: str, facts: Mapping[str, Any], clock: Clock = monotonic) -> None:
         """Write the file once, and start the thread. Raises `OSError`."""
-        self._file, self._clock = file_of(root, name), clock
+        self._files, self._file, self._clock = files, file_of(name), clock
         self._facts = {"name": name, "place": place_of_process(), "process": os.getpid(), **facts}
         self._count = 0
         self._was_silent = False
         self._ending = Event()
         self.error = ""
         """Why the file could not be written the last time; empty where it was."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         self._written = clock()
         self._write()
         self._thread = Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -100,7 +101,7 @@ class RunnerHeartbeat:
         self._ending.set()
         self._thread.join()
         with suppress(OSError):
-            self._file.unlink(missing_ok=True)
+            self._files.remove(self._file)
 
     def _beat(self) -> None:
         while not self._ending.wait(BEAT_SECONDS):
@@ -112,9 +113,7 @@ class RunnerHeartbeat:
     def _write(self) -> None:
         began = self._clock()
         self._count += 1
-        half = self._file.with_name(f"{self._file.name}.{os.getpid()}.half")
-        half.write_text(json.dumps({**self._facts, "count": self._count, "time": int(time() * 1_000)}), "utf-8")
-        half.replace(self._file)
+        self._files.write(self._file, json.dumps({**self._facts, "count": self._count, "time": int(time() * 1_000)}))
         self._was_silent |= self.is_silent  # before it is written again: a process that was frozen learns it here
         self._written, self.error = began, ""
 
@@ -123,13 +122,13 @@ class RunnerHeartbeat:
 class HeartbeatWatch:
     """Watches the files of other runners by a clock of its own, whose time is not compared with theirs."""
 
-    root: Path
+    files: SharedFiles
     clock: Clock = monotonic
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     def is_stale(self, name: str, holder: str) -> bool:
         """Look at a runner's file; return whether its holder is gone: nothing changed for `STALE_SECONDS`, or its process has ended."""
-        beat = read_beat(self.root, name)
+        beat = read_beat(self.files, name)
         if beat is not None and beat.get("holder") == holder and has_process_ended(beat):
             return True
         mark = f"{holder} {json.dumps(beat)}"

@@ -33,6 +33,8 @@ def status_json(status: RunnerStatus) -> dict[str, Any]:
         "draining": status.is_draining,
         "registry_error": status.registry_error,
         "queries": [one.to_json() for one in status.parts],
+        "leaving": [one.to_json() for one in status.leaving],
+        "sweep_error": status.sweep_error,
     }
 
 

@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 
 from treaty.core.messages.query_feed import FedRunner
@@ -14,6 +13,7 @@ from treaty.core.registry import Registry
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.assignment import PartKey, plan_moves
 from treaty.spark.runner.service.heartbeat import HeartbeatWatch, RunnerHeartbeat, file_of
+from treaty.spark.runner.service.shared_files import SharedFiles, read_root_id
 from treaty.spark.runner.service.wanted import QuerySnapshot, WantedPart, read_snapshot
 
 WAIT_SECONDS = 1.0
@@ -26,10 +26,10 @@ class LeaseLostError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class RunnerPlace:
-    """A runner among others: its name, the folder that they share, and the address of its status."""
+    """A runner among others: its name, the files that they share, and the address of its status."""
 
     name: str
-    root: Path
+    files: SharedFiles
     address: str = ""
 
 
@@ -44,6 +44,7 @@ class OwnLease:
     heartbeat: RunnerHeartbeat
     watch: HeartbeatWatch
     address: str = ""
+    root: str = ""
     is_seen: bool = False
     """Whether the feed has had this lease."""
 
@@ -83,7 +84,7 @@ class OwnLease:
             return
         holder = secrets.token_hex(8)
         with suppress(RegistryError):  # the feed says whether it was ended; the next turn tries again
-            lease = self.registry.ask(AcquireRunner(self.name, holder, self.address, self.epoch)).answer
+            lease = self.registry.ask(AcquireRunner(self.name, holder, self.address, self.epoch, self.root)).answer
             self.holder, self.epoch, self.is_seen = holder, lease.epoch, False
             self.heartbeat.renew({"holder": holder, "epoch": lease.epoch})
 
@@ -115,7 +116,7 @@ class OwnLease:
                 continue
             with suppress(NotLatest, NotFound, OSError):
                 if not self.registry.ask(ReleaseRunner(other.name, other.epoch)).answer.more:
-                    file_of(self.watch.root, other.name).unlink(missing_ok=True)
+                    self.watch.files.remove(file_of(other.name))
         return alive
 
     def _assign(self, snapshot: QuerySnapshot, take: Collection[PartKey], release: Collection[PartKey]) -> set[PartKey]:
@@ -137,11 +138,12 @@ def acquire_lease(
 ) -> OwnLease | None:
     """Take the lease of a name, from a predecessor only once that is gone: until then this process waits in reserve, and `on_wait` is called once.
 
-    None where `ending` was set meanwhile. Raises `RegistryError`, and `OSError` where the shared root can't be written.
+    None where `ending` was set meanwhile. Raises `RegistryError` (`NotPermitted` where runners of another root are there), and `OSError`
+    where the shared root can't be written.
     """
-    root, name = place.root, place.name
+    name, root = place.name, read_root_id(place.files)
     holder = secrets.token_hex(8)
-    watch = HeartbeatWatch(root)
+    watch = HeartbeatWatch(place.files)
     waited = False
     while not ending.is_set():
         try:
@@ -156,15 +158,14 @@ def acquire_lease(
         if row is None or watch.is_stale(name, row.holder):
             try:
                 lease = registry.ask(
-                    AcquireRunner(name, holder, place.address, row.epoch if row is not None else 0)
+                    AcquireRunner(name, holder, place.address, row.epoch if row is not None else 0, root)
                 ).answer
             except (NotLatest, NotFound):  # another one was quicker, or the node that was asked has not read it yet
                 ending.wait(WAIT_SECONDS)
                 continue
             facts = {"holder": holder, "epoch": lease.epoch, "address": place.address}
-            return OwnLease(
-                registry, name, lease.epoch, holder, RunnerHeartbeat(root, name, facts), watch, place.address
-            )
+            heartbeat = RunnerHeartbeat(place.files, name, facts)
+            return OwnLease(registry, name, lease.epoch, holder, heartbeat, watch, place.address, root)
         if not waited:
             waited = True
             on_wait(_describe_wait(row))

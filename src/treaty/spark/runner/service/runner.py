@@ -11,12 +11,15 @@ from pyspark import SparkContext
 
 from treaty.core.refusals import RegistryError
 from treaty.metastore.execution.assignment import PartKey
+from treaty.spark.runner.file_records import QueryFileRecord
+from treaty.spark.runner.leftovers import LeavingFiles
 from treaty.spark.runner.query_start import QueryStarter
 from treaty.spark.runner.service.follower import FeedFollower
 from treaty.spark.runner.service.lease import LeaseLostError, OwnLease, RunnerPlace, acquire_lease
 from treaty.spark.runner.service.part_status import PartStatus
 from treaty.spark.runner.service.part_thread import DRAIN_SECONDS, PartHooks, PartThread
 from treaty.spark.runner.service.states import ENDED
+from treaty.spark.runner.service.sweep import FileSweep
 from treaty.spark.runner.service.wanted import QuerySnapshot
 
 __all__ = ["LeaseLostError", "QueryRunner", "RunnerEvents", "RunnerPlace", "RunnerStatus", "SparkEndedError"]
@@ -30,12 +33,13 @@ class SparkEndedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class RunnerEvents:
-    """What a runner reports while it runs: each new state of a part, that the registry gives no answer, what its start waits for, and that it has its lease (name and address)."""
+    """What a runner reports while it runs: each new state of a part, that the registry gives no answer, what its start waits for, and that it has its lease (name and address), and files that it has removed."""
 
     on_state: Callable[[PartStatus], None] = lambda _: None
     on_unreachable: Callable[[str], None] = lambda _: None
     on_wait: Callable[[str], None] = lambda _: None
     on_ready: Callable[[str, str], None] = lambda _name, _address: None
+    on_removed: Callable[[QueryFileRecord], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,9 @@ class RunnerStatus:
     registry_error: str = ""
     is_draining: bool = False
     parts: tuple[PartStatus, ...] = field(default=())
+    leaving: tuple[LeavingFiles, ...] = ()
+    """Files that no source needs any more; of the one runner that removes them."""
+    sweep_error: str = ""
 
 
 class QueryRunner:
@@ -62,6 +69,7 @@ class QueryRunner:
         self._lock = Lock()
         self._follower: FeedFollower | None = None
         self._lease: OwnLease | None = None
+        self._sweep: FileSweep | None = None
         self._is_draining = False
         self._hooks = PartHooks(starter, Semaphore(max(2, os.cpu_count() or 2)), events.on_state, self._may_write)
 
@@ -78,7 +86,9 @@ class QueryRunner:
         try:
             self._events.on_ready(place.name, place.address)
             self._follower = FeedFollower(registry, self._events.on_unreachable)
-            with closing(self._follower) as follower:
+            leftovers = self._starter.find_leftovers()
+            self._sweep = FileSweep(leftovers, self._may_sweep, self._events.on_removed)
+            with closing(self._follower) as follower, closing(self._sweep):
                 self._follow(lease, follower, ending)
         finally:
             lease.close()
@@ -106,7 +116,8 @@ class QueryRunner:
         lease = self._lease
         name, epoch = (lease.name, lease.epoch) if lease is not None else ("", 0)
         reason = self._follower.reason if self._follower is not None else ""
-        return RunnerStatus(name, epoch, self._since, reason, self._is_draining, tuple(parts))
+        leaving, error = (self._sweep.leaving, self._sweep.error) if self._sweep is not None else ((), "")
+        return RunnerStatus(name, epoch, self._since, reason, self._is_draining, tuple(parts), leaving, error)
 
     def _apply(self, lease: OwnLease, snapshot: QuerySnapshot) -> None:
         """Run the parts that are this runner's, and nothing else."""
@@ -137,6 +148,11 @@ class QueryRunner:
             and self._lease is not None
             and part.assigned.runner == self._lease.name
         )
+
+    def _may_sweep(self) -> bool:
+        """Whether this runner is the one that removes files: the first one by name."""
+        names = [one.name for one in self._follower.snapshot.runners] if self._follower is not None else []
+        return self._may_write() and self._lease is not None and min(names, default="") == self._lease.name
 
     def _may_write(self) -> bool:
         return self._lease is not None and not self._lease.heartbeat.is_lost

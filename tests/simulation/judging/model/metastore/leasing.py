@@ -3,13 +3,14 @@
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import AssignmentChanged, Event, RunnerChanged
 from tests.simulation.judging.model.metastore.dropping import source_named
-from tests.simulation.judging.model.metastore.state import assignments, key_of, part_of, runners
+from tests.simulation.judging.model.metastore.state import assignments, dropped, key_of, part_of, runners, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
+from treaty.core.messages import kept_files as k
 from treaty.core.messages import runners as r
-from treaty.core.refusals import InvalidSource, NotLatest, TooLarge
+from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, TooLarge
 from treaty.core.sources import Assignment, Runner
 
 
@@ -26,6 +27,8 @@ def acquire_runner(past: Past, asking: Asking, request: r.AcquireRunner) -> Yes:
             raise No(InvalidSource, "RUNNER_NAME")
     if len(request.address) > limits.RUNNER_ADDRESS or not request.address.isprintable():
         raise No(InvalidSource, "RUNNER_ADDRESS")
+    if any(request.root and one.root not in {"", request.root} for one in runners(past).values()):
+        raise No(NotPermitted, "RUNNER_ROOT")
     old = runners(past).get(request.name)
     if request.epoch and (old is None or old.epoch != request.epoch):
         raise No(NotLatest, "RUNNER_LOST")
@@ -36,8 +39,46 @@ def acquire_runner(past: Past, asking: Asking, request: r.AcquireRunner) -> Yes:
         raise No(NotLatest, "RUNNER_HELD")
     epoch = old.epoch if old is not None and same else past.sequence + 1
     lease = r.RunnerLease(request.name, epoch, request.holder, request.address)
-    now = Runner(epoch, request.holder, request.address)
+    now = Runner(epoch, request.holder, request.address, request.root)
     return Yes(() if now == old else (RunnerChanged(request.name, now),), lease)
+
+
+def list_kept_files(past: Past, asking: Asking, request: k.ListKeptFiles) -> Yes:
+    """Numbers of live rows first, then those of dropped sources and former queries in their grace."""
+    if len(request.incarnations) + len(request.generations) + len(request.places) > limits.KEPT_FILES:
+        raise No(TooLarge, "KEPT_FILES")
+    grace = limits.DROP_GRACE + limits.CLOCK_MARGIN
+    gone = [one.source for one in dropped(past).values() if one.time + grace >= asking.time]
+    live = [*sources(past).values()]
+    needed, returning, until = set[int](), set[int](), dict[int, int]()
+    for source in (*gone, *live):
+        chain = [one for one in (source.query, *source.previous) if one is not None]
+        for at, one in enumerate(chain):
+            if at and chain[at - 1].time + grace < asking.time:
+                break
+            (returning if at or source in gone else needed).update({one.began, one.resumed} - {0})
+        if source.query is not None and source.query.after:
+            until[source.query.after] = max(source.query.began, until.get(source.query.after, 0))
+    answer = tuple(
+        k.KeptNumber(one, one in needed, one in returning, until.get(one, 0))
+        for one in request.incarnations if one in needed | returning | until.keys()
+    )  # fmt: skip
+    ages = [(number, source in gone) for source in (*gone, *live) for number in (source.generation, *source.former)]
+    generations = tuple(
+        k.KeptNumber(one, (one, False) in ages, (one, True) in ages)
+        for one in request.generations if {(one, False), (one, True)} & set(ages)
+    )  # fmt: skip
+    folders = {
+        one.strip("/").casefold()
+        for source in (*gone, *live) if source.connector != "kafka"
+        for one in (source.place, *(old.definition.place for old in source.previous if old.definition))
+    } - {""}  # fmt: skip
+    named = [f"{place.strip('/').casefold()}/" for place in request.places]
+    places = tuple(
+        place for place, wanted in zip(request.places, named, strict=True)
+        if any(wanted.startswith(f"{one}/") or f"{one}/".startswith(wanted) for one in folders)
+    )  # fmt: skip
+    return Yes((), k.KeptFiles(answer, generations, places))
 
 
 def release_runner(past: Past, asking: Asking, request: r.ReleaseRunner) -> Yes:

@@ -1,0 +1,108 @@
+"""Checkpoints and folders that rows still need: of sources, and of dropped ones and former queries that can come back."""
+
+from collections.abc import Iterator, Sequence
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.messages.kept_files import KeptFiles, KeptNumber, ListKeptFiles
+from treaty.core.refusals import TooLarge
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.sources import Incarnation, Source
+from treaty.core.state.metastore.tables import DROPPED, SOURCE
+from treaty.core.state.view import ALL_KEYS, View
+
+PAUSE_EVERY = 200
+"""Rows that are looked at before a pause."""
+
+
+def list_kept_files(
+    view: View, command: Command[ListKeptFiles], engine: SchemaEngine
+) -> PausingWork[Decision[KeptFiles]]:
+    """Return which numbers and places rows name."""
+    request, base = command.request, without_filter(view)[0]
+    _refuse_too_many(request)
+    incarnations, generations = dict[int, KeptNumber](), dict[int, KeptNumber]()
+    places: set[tuple[str, ...]] = set()
+    for turn, (source, is_dropped) in enumerate(_walk_sources(base, command.time), 1):
+        for number in (source.generation, *source.former):
+            _note(generations, KeptNumber(number, not is_dropped, is_dropped))
+        for kept in _list_incarnations(source, command.time, is_dropped=is_dropped):
+            _note(incarnations, kept)
+        if source.connector != "kafka":
+            places.update(_parts_of(place) for place in _list_places(source))
+        if turn % PAUSE_EVERY == 0:
+            yield
+    wanted = tuple(place for place in request.places if _is_named(_parts_of(place), places))
+    return Decision(
+        (),
+        KeptFiles(
+            tuple(incarnations[number] for number in request.incarnations if number in incarnations),
+            tuple(generations[number] for number in request.generations if number in generations),
+            wanted,
+        ),
+    )
+
+
+def _note(named: dict[int, KeptNumber], kept: KeptNumber) -> None:
+    """Add what a row says of a number to what others say."""
+    there = named.get(kept.number, kept)
+    needed, returns = there.needed or kept.needed, there.returns or kept.returns
+    named[kept.number] = KeptNumber(kept.number, needed, returns, max(there.until, kept.until))
+
+
+def _refuse_too_many(request: ListKeptFiles) -> None:
+    count = len(request.incarnations) + len(request.generations) + len(request.places)
+    if count > limits.KEPT_FILES:
+        raise TooLarge.of(
+            "KEPT_FILES",
+            "The request names too many numbers and places",
+            path="/incarnations",
+            new=str(count),
+            allowed=f"at most {limits.KEPT_FILES}, and the others by another request",
+        )
+
+
+def _walk_sources(base: View, time: int) -> Iterator[tuple[Source, bool]]:
+    """All sources, and the dropped ones that can come back, with whether they are dropped."""
+    for key in base.walk(SOURCE, *ALL_KEYS):
+        source = base.get(SOURCE, key)
+        if source is not None:
+            yield source, False
+    for gone in base.walk(DROPPED, *ALL_KEYS):
+        dropped = base.get(DROPPED, gone)
+        if dropped is not None and dropped.time + limits.DROP_GRACE + limits.CLOCK_MARGIN >= time:
+            yield dropped.source, True
+
+
+def _list_incarnations(source: Source, time: int, *, is_dropped: bool) -> Iterator[KeptNumber]:
+    if source.query is None:
+        return
+    yield from (KeptNumber(number, not is_dropped, is_dropped) for number in _numbers_of(source.query))
+    for newer, older in zip((source.query, *source.previous), source.previous, strict=False):
+        if newer.time + limits.DROP_GRACE + limits.CLOCK_MARGIN < time:
+            break
+        yield from (KeptNumber(number, returns=True) for number in _numbers_of(older))
+    if source.query.after:
+        yield KeptNumber(source.query.after, until=source.query.began)
+
+
+def _numbers_of(query: Incarnation) -> Iterator[int]:
+    yield query.began
+    if query.resumed:
+        yield query.resumed
+
+
+def _list_places(source: Source) -> Iterator[str]:
+    yield source.place
+    yield from (one.definition.place for one in source.previous if one.definition is not None)
+
+
+def _parts_of(place: str) -> tuple[str, ...]:
+    """The folders of a place; file systems that take capitals for small letters are thought of."""
+    return tuple(one for one in place.casefold().split("/") if one not in {"", "."})
+
+
+def _is_named(place: Sequence[str], named: set[tuple[str, ...]]) -> bool:
+    """Whether one of these is the place, or is below or above it."""
+    return any(one and all(here == there for here, there in zip(one, place, strict=False)) for one in named)

@@ -1,0 +1,40 @@
+"""Which checkpoints and folders the rows of sources still need: what a runner asks before it deletes files."""
+
+from dataclasses import dataclass
+
+from treaty.core.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNumber:
+    """A number that a row names: a source that is there (`needed`), or a dropped source or a former query, which may come back (`returns`).
+
+    `until` is the number of the query that takes over from this one (0: none): it is needed until that is done.
+    """
+
+    number: int
+    needed: bool = False
+    returns: bool = False
+    until: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFiles:
+    """The numbers and places that are still named, in the order in which they were asked."""
+
+    incarnations: tuple[KeptNumber, ...] = ()
+    generations: tuple[KeptNumber, ...] = ()
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListKeptFiles(Request[KeptFiles]):
+    """Which of these a row names, at most KEPT_FILES together.
+
+    `incarnations` are the numbers of checkpoints and takeovers, `generations` those of sources, former ones too. `places` are folders of
+    files and lake tables; one is named too by a source whose folder is below or above it. Rows count that the caller may not read.
+    """
+
+    incarnations: tuple[int, ...] = ()
+    generations: tuple[int, ...] = ()
+    places: tuple[str, ...] = ()
