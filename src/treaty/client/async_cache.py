@@ -54,9 +54,9 @@ class AsyncLoadingCache(Generic[K, V]):
         `missing_ttl`. `fresh`: ignore cached values and running loads, and cache the new value.
         """
         while not fresh:
-            found = self._entries.find(key)
-            if found is not None:
-                return unwrap_entry(found)
+            entry = self._entries.find(key)
+            if entry is not None:
+                return unwrap_entry(entry)
             load = self._loads.get(key)
             if load is None:
                 break
@@ -108,14 +108,14 @@ class AsyncCachedRegistry:
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request from the cache if allowed, else from the registry."""
-        kept: AsyncLoadingCache[object, Reply[A]]
+        cache: AsyncLoadingCache[object, Reply[A]]
         if is_immutable(request):
-            kept, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._schemas), FOREVER
+            cache, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._schemas), FOREVER
         elif is_cacheable(request):
-            kept, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._versions), self._policy.latest_ttl
+            cache, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._versions), self._policy.latest_ttl
         else:
             return await self._forward(request, call)
-        return await kept.get(
+        return await cache.get(
             request,
             lambda: self._registry.ask(request, call),
             ttl=ttl,

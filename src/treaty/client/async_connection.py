@@ -28,12 +28,12 @@ async def run_exchange_async(registry: AsyncRegistry, exchange: Exchange[A], cal
     step: Callable[[], Request[Any]] = partial(next, exchange)
     size = 0
     while True:
-        found = await to_thread(_take_step, step) if size > THREAD_CHARACTERS else _take_step(step)
-        if isinstance(found, _ExchangeEnd):
-            value: A = found.value
+        result = await to_thread(_take_step, step) if size > THREAD_CHARACTERS else _take_step(step)
+        if isinstance(result, _ExchangeEnd):
+            value: A = result.value
             return value
         try:
-            answer = (await registry.ask(found, call)).answer
+            answer = (await registry.ask(result, call)).answer
         except RegistryError as refused:
             step, size = partial(exchange.throw, refused), 0
         else:
@@ -50,16 +50,16 @@ class _ExchangeEnd:
 def _take_step(step: Callable[[], Request[Any]]) -> Request[Any] | _ExchangeEnd:
     try:
         return step()
-    except StopIteration as done:
-        return _ExchangeEnd(done.value)
+    except StopIteration as end:
+        return _ExchangeEnd(end.value)
 
 
 def _count_characters(answer: object) -> int:
     """The characters of the schema in an answer, and of the files that came with it; 0 where it has none."""
-    found = answer.version if isinstance(answer, PinFound | RegisteredVersion) else answer
-    if not isinstance(found, SchemaFound | VersionFound):
+    content = answer.version if isinstance(answer, PinFound | RegisteredVersion) else answer
+    if not isinstance(content, SchemaFound | VersionFound):
         return 0
-    return len(found.text) + sum(len(text) for _, text in found.imports)
+    return len(content.text) + sum(len(text) for _, text in content.imports)
 
 
 def _as_coroutine(

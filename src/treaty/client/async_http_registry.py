@@ -67,9 +67,9 @@ class AsyncHttpRegistry:
         while True:
             try:
                 effect = conversation.send(event) if error is None else conversation.throw(error)
-            except StopIteration as done:
-                found: A = done.value
-                return found
+            except StopIteration as end:
+                value: A = end.value
+                return value
             event, error = None, None
             try:
                 event = await self._execute(effect)

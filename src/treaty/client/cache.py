@@ -61,16 +61,16 @@ class LoadingCache(Generic[K, V]):
         lifetime = TimeToLive(ttl, missing_ttl)
         while True:
             with self._lock:
-                found = None if fresh else self._entries.find(key)
+                entry = None if fresh else self._entries.find(key)
                 load = None if fresh else self._loads.get(key)
-                mine = found is None and load is None
-                if mine:
+                is_loader = entry is None and load is None
+                if is_loader:
                     load = self._loads[key] = _Load()
                 generation = self._entries.generation
-            if found is not None:
-                return unwrap_entry(found)
+            if entry is not None:
+                return unwrap_entry(entry)
             assert load is not None
-            if mine:
+            if is_loader:
                 return self._load(key, load, make, lifetime, generation)
             load.is_done.wait()
             if load.was_stopped:
@@ -135,14 +135,14 @@ class CachedRegistry:
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request from the cache if allowed, else from the registry."""
-        kept: LoadingCache[object, Reply[A]]
+        cache: LoadingCache[object, Reply[A]]
         if is_immutable(request):
-            kept, ttl = cast("LoadingCache[object, Reply[A]]", self._schemas), FOREVER
+            cache, ttl = cast("LoadingCache[object, Reply[A]]", self._schemas), FOREVER
         elif is_cacheable(request):
-            kept, ttl = cast("LoadingCache[object, Reply[A]]", self._versions), self._policy.latest_ttl
+            cache, ttl = cast("LoadingCache[object, Reply[A]]", self._versions), self._policy.latest_ttl
         else:
             return self._forward(request, call)
-        return kept.get(
+        return cache.get(
             request,
             lambda: self._registry.ask(request, call),
             ttl=ttl,

@@ -37,8 +37,8 @@ def run_exchange(registry: Registry, exchange: Exchange[A], call: CallOptions = 
                 request = exchange.throw(refused)
             else:
                 request = exchange.send(answer)
-    except StopIteration as done:
-        value: A = done.value
+    except StopIteration as end:
+        value: A = end.value
         return value
 
 

@@ -107,8 +107,8 @@ class _TokenFile:
 
     def headers(self, place: Path) -> Headers:
         try:
-            found = place.stat()
-            state = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+            status = place.stat()
+            state = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
             last = self._last
             if last is None or last[0] != state:
                 last = self._last = (state, bearer_headers(place.read_text("utf-8").strip()))

@@ -283,13 +283,13 @@ def set_level(scope: str, level: str) -> Exchange[Config]:
 
 def settings(prefix: str = ":*:") -> Exchange[tuple[ScopeSetting, ...]]:
     """Return the settings of all contexts, of the whole registry, and of subjects that begin with `prefix`."""
-    found: list[ScopeSetting] = []
+    settings_found: list[ScopeSetting] = []
     while True:
-        after = Scope(found[-1].context, found[-1].name) if found else None
+        after = Scope(settings_found[-1].context, settings_found[-1].name) if settings_found else None
         page = (yield from request_answer(ListSettings(subject_of(prefix), after=after))).settings
-        found += page
+        settings_found += page
         if len(page) < SETTINGS_PAGE:
-            return tuple(found)
+            return tuple(settings_found)
 
 
 def delete_config(scope: str) -> Exchange[Config]:

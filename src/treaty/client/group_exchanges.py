@@ -76,14 +76,14 @@ def group(subject: str) -> Exchange[GroupFound]:
 
 def groups(context: str = DEFAULT_CONTEXT) -> Exchange[tuple[GroupFound, ...]]:
     """Return all subjects of a context, those without versions among them, by name."""
-    found: list[GroupFound] = []
+    groups_found: list[GroupFound] = []
     last = ""
     while True:
         page = yield from request_answer(ListGroups(context_of(context), last, GROUPS_PAGE))
-        found += page.groups
+        groups_found += page.groups
         last = page.last
         if len(page.groups) < GROUPS_PAGE:
-            return tuple(found)
+            return tuple(groups_found)
 
 
 def ordinal(subject: str, number: int) -> Exchange[VersionFound]:
@@ -143,7 +143,7 @@ def encoding(subject: str, encoding_id: int) -> Exchange[EncodingFound]:
 
 def encodings(subject: str) -> Exchange[tuple[int, ...]]:
     """Return all encoding ids of a subject, ascending."""
-    found: list[int] = []
-    while page := (yield from request_answer(ListEncodings(subject_of(subject), found[-1] if found else -1))).ids:
-        found += page
-    return tuple(found)
+    ids: list[int] = []
+    while page := (yield from request_answer(ListEncodings(subject_of(subject), ids[-1] if ids else -1))).ids:
+        ids += page
+    return tuple(ids)

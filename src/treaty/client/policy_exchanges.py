@@ -36,11 +36,11 @@ def policy(name: str) -> Exchange[PolicyFound]:
 
 def policies() -> Exchange[tuple[PolicyFound, ...]]:
     """Return all policies, by name."""
-    found: list[PolicyFound] = []
+    policies_found: list[PolicyFound] = []
     last = ""
     while True:
         page = yield from request_answer(ListPolicies(last, POLICIES_PAGE))
-        found += page.policies
+        policies_found += page.policies
         last = page.last
         if len(page.policies) < POLICIES_PAGE:
-            return tuple(found)
+            return tuple(policies_found)

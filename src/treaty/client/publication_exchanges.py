@@ -48,13 +48,13 @@ def list_published(
     vendor: str = "", name: str = "", format_: str = "", model: int = 0
 ) -> Exchange[tuple[PublishedSchema, ...]]:
     """Return live versions by vendor, name, format and label."""
-    found: list[PublishedSchema] = []
+    schemas: list[PublishedSchema] = []
     while True:
-        after = (found[-1].version.subject, found[-1].label) if found else None
+        after = (schemas[-1].version.subject, schemas[-1].label) if schemas else None
         page = (yield from request_answer(ListPublished(vendor, name, format_, model, after, PUBLISHED_PAGE))).schemas
-        found += page
+        schemas += page
         if len(page) < PUBLISHED_PAGE:
-            return tuple(found)
+            return tuple(schemas)
 
 
 def delete_published(subject: str, label: str) -> Exchange[bool]:
@@ -85,9 +85,9 @@ def remove_api_key(digest: str) -> Exchange[bool]:
 
 def api_keys() -> Exchange[tuple[ApiKeyFound, ...]]:
     """Return all keys of vendors that the caller administers, by digest."""
-    found: list[ApiKeyFound] = []
+    keys: list[ApiKeyFound] = []
     while True:
-        page = (yield from request_answer(ListApiKeys(after=found[-1].digest if found else ""))).keys
-        found += page
+        page = (yield from request_answer(ListApiKeys(after=keys[-1].digest if keys else ""))).keys
+        keys += page
         if len(page) < API_KEYS_PAGE:
-            return tuple(found)
+            return tuple(keys)

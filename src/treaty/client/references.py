@@ -38,7 +38,7 @@ def resolve_schema(
 
 
 def _resolve(
-    references: tuple[Reference, ...], within: Subject, known: Known, depth: int
+    references: tuple[Reference, ...], within: Subject, resolved: Known, depth: int
 ) -> Exchange[tuple[ResolvedReference, ...]]:
     if references and depth > REFERENCE_DEPTH:
         message = "the schema's references nest too deep"
@@ -47,12 +47,12 @@ def _resolve(
     for reference in references:
         subject = within.sibling(reference.subject)
         place = (subject, reference.version)
-        if place not in known:
-            if len(known) >= REFERENCES:
+        if place not in resolved:
+            if len(resolved) >= REFERENCES:
                 raise TooLarge.of("REFERENCES", "the schema has too many references", allowed=f"at most {REFERENCES}")
-            found = yield from request_answer(GetVersion(subject, reference.version, deleted=True, exact=True))
-            inner = yield from _resolve(found.references, subject, known, depth + 1)
-            bound = (*inner, *bind_imports(found.format, found.imports))
-            known[place] = ResolvedSchema(found.format, found.text, bound)
-        bindings.append(ResolvedReference(reference.name, str(subject), reference.version, known[place]))
+            version = yield from request_answer(GetVersion(subject, reference.version, deleted=True, exact=True))
+            inner = yield from _resolve(version.references, subject, resolved, depth + 1)
+            bound = (*inner, *bind_imports(version.format, version.imports))
+            resolved[place] = ResolvedSchema(version.format, version.text, bound)
+        bindings.append(ResolvedReference(reference.name, str(subject), reference.version, resolved[place]))
     return tuple(bindings)

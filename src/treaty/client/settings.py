@@ -128,10 +128,10 @@ VARIABLES = {
 
 def credentials_in(environment: Mapping[str, str]) -> Credentials | None:
     """Read credentials from environment variables; None if there are none. Raises `ValueError` for more than one kind."""
-    given = [name for name in ("TREATY_USER", "TREATY_TOKEN", "TREATY_TOKEN_FILE") if environment.get(name)]
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are set; give one of them")
-    match given:
+    variables = [name for name in ("TREATY_USER", "TREATY_TOKEN", "TREATY_TOKEN_FILE") if environment.get(name)]
+    if len(variables) > 1:
+        raise ValueError(f"{' and '.join(variables)} are set; give one of them")
+    match variables:
         case ["TREATY_USER"]:
             return basic(environment["TREATY_USER"], environment.get("TREATY_PASSWORD", ""))
         case ["TREATY_TOKEN"]:

@@ -11,20 +11,20 @@ LONGEST = 100
 """Characters of the unknown word that are compared; comparing takes the product of both lengths."""
 
 
-def find_similar(word: str, known: Iterable[str]) -> tuple[str, ...]:
+def find_similar(word: str, words: Iterable[str]) -> tuple[str, ...]:
     """Return known words that are like this one, the most similar first; letter case and ``-_ .`` do not count."""
     by_form: dict[str, list[str]] = {}
-    for one in known:
-        by_form.setdefault(_plain_form(one), []).append(one)
+    for candidate in words:
+        by_form.setdefault(_plain_form(candidate), []).append(candidate)
     if (same := by_form.get(_plain_form(word[:LONGEST]))) is not None:
         return tuple(same[:MOST])
     near = get_close_matches(_plain_form(word[:LONGEST]), by_form, MOST, CLOSENESS)
     return tuple(one for form in near for one in by_form[form])[:MOST]
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, words: Iterable[str]) -> str:
     """Return ``did you mean X?`` or ``did you mean X or Y?``, empty where nothing is similar."""
-    near = find_similar(word, known)
+    near = find_similar(word, words)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -74,9 +74,9 @@ def _in_units(old: int, new: int, reader: Any) -> Convert:
     make: Callable[..., Any] | None = READERS.get(logical_of(reader))
 
     def convert(value: int) -> Any:
-        whole, rest = divmod(value * old, new)
-        if rest or not -(1 << 63) <= whole < 1 << 63:
+        quotient, rest = divmod(value * old, new)
+        if rest or not -(1 << 63) <= quotient < 1 << 63:
             raise LossError(f"{value} does not fit {logical_of(reader)} without a loss")
-        return whole if make is None else make(whole, reader)
+        return quotient if make is None else make(quotient, reader)
 
     return convert, ()

@@ -34,10 +34,10 @@ def round_to_float(value: float) -> float:
     if isinstance(value, int):
         excess = abs(value).bit_length() - 24
         if excess > 0:  # in one step: by way of a double it would be rounded twice
-            whole, rest = divmod(abs(value), 1 << excess)
+            quotient, rest = divmod(abs(value), 1 << excess)
             half = 1 << (excess - 1)
-            whole += rest > half or (rest == half and whole & 1)
-            value = (whole << excess) * (1 if value > 0 else -1)
+            quotient += rest > half or (rest == half and quotient & 1)
+            value = (quotient << excess) * (1 if value > 0 else -1)
         return float(value)
     try:
         return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
@@ -51,10 +51,10 @@ def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
     """
     if not is_default_of(field["type"], field["default"], named):
         raise ValueError(f"{field['default']!r:.80} does not fit it")
-    made = default_of(field["type"], field["default"], named)
-    if isinstance(made, (list, dict)):
-        return lambda: copy.deepcopy(made)
-    return lambda: made
+    value = default_of(field["type"], field["default"], named)
+    if isinstance(value, (list, dict)):
+        return lambda: copy.deepcopy(value)
+    return lambda: value
 
 
 def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
@@ -65,8 +65,10 @@ def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
         return default_of(next(fitting, schema[0]), default, named)
     match kind_of(schema):
         case "record" | "error":
-            given = {field["name"]: default.get(field["name"], field.get("default")) for field in schema["fields"]}
-            return {field["name"]: default_of(field["type"], given[field["name"]], named) for field in schema["fields"]}
+            values = {field["name"]: default.get(field["name"], field.get("default")) for field in schema["fields"]}
+            return {
+                field["name"]: default_of(field["type"], values[field["name"]], named) for field in schema["fields"]
+            }
         case "array":
             return [default_of(schema["items"], each, named) for each in default]
         case "map":

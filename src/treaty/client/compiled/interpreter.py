@@ -28,11 +28,11 @@ _FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
 
 def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> ReadStep:
     """Return the function that reads payloads of a writer as values of a reader; `tagged` as in `resolver_program`."""
-    made = _Interpreter(writer[1], reader[1], tagged=tagged)
-    step = made.resolve(writer[0], reader[0])
+    interpreter = _Interpreter(writer[1], reader[1], tagged=tagged)
+    step = interpreter.resolve(writer[0], reader[0])
 
     def read(data: bytes, at: int) -> tuple[Any, int]:
-        made.count.left = count_allowed(len(data))
+        interpreter.count.left = count_allowed(len(data))
         return step(data, at)
 
     return read
@@ -41,11 +41,11 @@ def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) ->
 class _Interpreter:
     """Builds the functions; each pair of named types once, so that recursion ends."""
 
-    def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any], *, tagged: bool) -> None:
+    def __init__(self, written: Mapping[str, Any], readable: Mapping[str, Any], *, tagged: bool) -> None:
         self._written = written
-        self._wanted = wanted
+        self._wanted = readable
         self._tagged = tagged
-        self._matcher = SchemaMatcher(written, wanted)
+        self._matcher = SchemaMatcher(written, readable)
         self._records: dict[tuple[str, str], ReadStep] = {}
         self._skips: dict[str, ReadStep] = {}
         self.count = ThreadCount()
@@ -224,25 +224,25 @@ def _array(step: ReadStep) -> ReadStep:
 
 def _map(step: ReadStep) -> ReadStep:
     def entries(data: bytes, at: int) -> tuple[Any, int]:
-        made: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         count, at = _blocks(data, at)
         while count:
             for _ in repeat(None, count):
                 key, at = _string(data, at)
-                made[key], at = step(data, at)
+                mapping[key], at = step(data, at)
             count, at = _blocks(data, at)
-        return made, at
+        return mapping, at
 
     return entries
 
 
 def _enum(writer: Any, reader: Any) -> ReadStep:
-    known = frozenset(reader["symbols"])
+    symbols = frozenset(reader["symbols"])
 
     def enum(data: bytes, at: int) -> tuple[Any, int]:
         index, at = _long(data, at)
         symbol = writer["symbols"][index]
-        if symbol not in known:
+        if symbol not in symbols:
             if reader.get("default") is None:
                 raise UnmatchedError(f"the reader's {_name(reader)} has no symbol {symbol}, and no default")
             symbol = reader["default"]

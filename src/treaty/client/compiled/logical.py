@@ -68,8 +68,8 @@ LOGICAL_WRITERS.update({name.replace("-", f"-{EXACT}", 1): write for name, write
 
 def find_writer(key: str, *, lossy: bool) -> Callable[..., Any] | None:
     """Return the function from a value and its schema to a plain value; None for a logical type without one."""
-    found: Callable[..., Any] | None = LOGICAL_WRITERS.get(key)
-    return found if lossy else WRITERS.get(key, found)
+    writer: Callable[..., Any] | None = LOGICAL_WRITERS.get(key)
+    return writer if lossy else WRITERS.get(key, writer)
 
 
 def mark_exact(schema: Any) -> Any:
@@ -78,7 +78,7 @@ def mark_exact(schema: Any) -> Any:
         return [mark_exact(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {word: each if word == "default" else mark_exact(each) for word, each in schema.items()}
+    marked = {word: each if word == "default" else mark_exact(each) for word, each in schema.items()}
     if isinstance(schema.get("type"), str) and f"{schema['type']}-{schema.get('logicalType')}" in WRITERS:
-        made["logicalType"] = f"{EXACT}{schema['logicalType']}"
-    return made
+        marked["logicalType"] = f"{EXACT}{schema['logicalType']}"
+    return marked

@@ -34,10 +34,10 @@ class UnmatchedError(ValueError):
 class SchemaMatcher:
     """The named types of a writer and of a reader."""
 
-    def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    def __init__(self, written: Mapping[str, Any], readable: Mapping[str, Any]) -> None:
         """Keep the named types."""
         self._written = written
-        self._wanted = wanted
+        self._wanted = readable
         self._failing: dict[tuple[str, str], bool] = {}
         self._tables: dict[int, _BranchTable] = {}
 
@@ -72,10 +72,10 @@ class SchemaMatcher:
         return table.find_promoted(kind_of(writer)) if best is None else best
 
     def _enter(self, branches: list[Any]) -> "_BranchTable":
-        known = self._tables.get(id(branches))
-        if known is None:
-            known = self._tables[id(branches)] = _BranchTable(branches, self._wanted)
-        return known
+        table = self._tables.get(id(branches))
+        if table is None:
+            table = self._tables[id(branches)] = _BranchTable(branches, self._wanted)
+        return table
 
     def find_places(self, writer: list[Any], reader: Any) -> list[int | None]:
         """Return for each branch of the writer's union the index of the reader's branch that matches by name or
@@ -88,35 +88,35 @@ class SchemaMatcher:
         alike = self.is_alike(writer, reader)
         return [self.find_branch(branch, reader, at if alike else None) for at, branch in enumerate(writer)]
 
-    def is_alike(self, writer: Any, reader: Any, seen: set[tuple[str, str]] | None = None) -> bool:
-        """Return whether two types differ only in namespaces, docs and defaults. A pair of named types in `seen` is
+    def is_alike(self, writer: Any, reader: Any, compared: set[tuple[str, str]] | None = None) -> bool:
+        """Return whether two types differ only in namespaces, docs and defaults. A pair of named types in `compared` is
         being compared and counts as equal.
         """
-        seen = set() if seen is None else seen
+        compared = set() if compared is None else compared
         writer, reader = self.define(writer, reader)
         if isinstance(writer, list) or isinstance(reader, list):
             both = isinstance(writer, list) and isinstance(reader, list) and len(writer) == len(reader)
-            return both and all(self.is_alike(*each, seen) for each in zip(writer, reader, strict=True))
+            return both and all(self.is_alike(*each, compared) for each in zip(writer, reader, strict=True))
         kind = kind_of(writer)
         if kind != kind_of(reader):
             return False
         if kind in {"array", "map"}:
             inner = "items" if kind == "array" else "values"
-            return self.is_alike(writer[inner], reader[inner], seen)
-        return kind not in NAMED or self._is_named_alike(writer, reader, seen)
+            return self.is_alike(writer[inner], reader[inner], compared)
+        return kind not in NAMED or self._is_named_alike(writer, reader, compared)
 
-    def _is_named_alike(self, writer: Any, reader: Any, seen: set[tuple[str, str]]) -> bool:
+    def _is_named_alike(self, writer: Any, reader: Any, compared: set[tuple[str, str]]) -> bool:
         key = (str(writer["name"]), str(reader["name"]))
-        if key in seen:
+        if key in compared:
             return True
         if key[0].rpartition(".")[2] != key[1].rpartition(".")[2]:
             return False
         if kind_of(writer) not in RECORDS:
             return all(writer.get(word) == reader.get(word) for word in ("size", "symbols"))
-        seen.add(key)
+        compared.add(key)
         old, new = writer["fields"], reader["fields"]
         return [each["name"] for each in old] == [each["name"] for each in new] and all(
-            self.is_alike(one["type"], other["type"], seen) for one, other in zip(old, new, strict=True)
+            self.is_alike(one["type"], other["type"], compared) for one, other in zip(old, new, strict=True)
         )
 
     def fails(self, writer: Any, reader: Any) -> bool:
@@ -149,13 +149,13 @@ class SchemaMatcher:
 class _BranchTable:
     """The branches of a reader's union by kind and name, one table per strength of match."""
 
-    def __init__(self, branches: list[Any], wanted: Mapping[str, Any]) -> None:
+    def __init__(self, branches: list[Any], readable: Mapping[str, Any]) -> None:
         self.branches = branches  # kept, as its identity is what the table is found by
         self.places: list[dict[tuple[Any, ...], list[int]]] = [{} for _ in range(SHORT_ALIAS + 1)]
         self._promoted: dict[str, int] = {}
         for at, branch in enumerate(branches):
             self._promoted.setdefault(kind_of(branch), at)
-            solid = find_definition(branch, wanted)
+            solid = find_definition(branch, readable)
             for strength, names in enumerate(_find_names(solid)):
                 for name in names:
                     self.places[strength].setdefault((*_find_shape(solid), name), []).append(at)
@@ -165,8 +165,8 @@ class _BranchTable:
         old = str(writer["name"]) if kind_of(writer) in NAMED else ""
         short = old.rpartition(".")[2]
         names = ({old}, {old}, {short}, {old, short})[strength]
-        found = [at for name in names for at in self.places[strength].get((*_find_shape(writer), name), ())]
-        return sorted(set(found)) if len(names) > 1 else found
+        places = [at for name in names for at in self.places[strength].get((*_find_shape(writer), name), ())]
+        return sorted(set(places)) if len(names) > 1 else places
 
     def find_promoted(self, kind: str) -> int | None:
         """Return the index of the first branch to which a type of this kind is promoted."""
@@ -192,8 +192,8 @@ def _find_names(reader: Any) -> tuple[set[str], ...]:
 def _is_named_match(writer: Any, reader: Any) -> bool:
     old = str(writer["name"])
     short = old.rpartition(".")[2]
-    full, *others = _find_names(reader)
-    return old in full or any({old, short} & names for names in others)
+    full, *short_names = _find_names(reader)
+    return old in full or any({old, short} & names for names in short_names)
 
 
 def pair_fields(writer: Any, reader: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -201,17 +201,17 @@ def pair_fields(writer: Any, reader: Any) -> tuple[list[tuple[Any, Any]], list[A
 
     A name takes precedence over an alias; of two writer fields for one reader field the first is used.
     """
-    wanted = {field["name"]: field for field in reader["fields"]}
+    by_name = {field["name"]: field for field in reader["fields"]}
     renamed = {alias: field["name"] for field in reader["fields"] for alias in field.get("aliases", ())}
     names = {field["name"] for field in writer["fields"]}
-    pairs, seen = [], set()
+    pairs, paired = [], set()
     for field in writer["fields"]:
         name = field["name"]
-        if name not in wanted:
+        if name not in by_name:
             name = renamed.get(name)
             name = None if name in names else name
-        if name in seen:
+        if name in paired:
             name = None
-        seen |= {name} - {None}
-        pairs.append((field, wanted[name] if name is not None else None))
-    return pairs, [field for name, field in wanted.items() if name not in seen]
+        paired |= {name} - {None}
+        pairs.append((field, by_name[name] if name is not None else None))
+    return pairs, [field for name, field in by_name.items() if name not in paired]

@@ -70,11 +70,11 @@ class _ParsedPrinter:
         if full in self.named:
             return full
         node = self._schema.names[full]
-        made: Parsed = self._head(node)
-        self.named[full] = made
+        parsed: Parsed = self._head(node)
+        self.named[full] = parsed
         if isinstance(node, AvroRecord):
-            made["fields"] = [self._field(one) for one in node.fields]
-        return made
+            parsed["fields"] = [self._field(one) for one in node.fields]
+        return parsed
 
     def _head(self, node: NamedType) -> Parsed:
         more = {"aliases": list(node.aliases)} if node.aliases else {}
@@ -88,17 +88,17 @@ class _ParsedPrinter:
         return {**dict(node.props), **more, "type": "error" if node.error else "record", "name": node.full}
 
     def _field(self, field: Field) -> Parsed:
-        made: Parsed = {**dict(field.props), "name": field.name, "type": self.write(field.type)}
+        parsed: Parsed = {**dict(field.props), "name": field.name, "type": self.write(field.type)}
         if field.aliases:
-            made["aliases"] = list(field.aliases)
+            parsed["aliases"] = list(field.aliases)
         if not isinstance(field.default, AbsentDefault):
-            made["default"] = field.default
-        return made
+            parsed["default"] = field.default
+        return parsed
 
 
 def _props(node: AvroPrimitive | AvroFixed, props: Props) -> Parsed:
     """The properties of a leaf, without a logical type that Avro ignores."""
-    found = dict(props)
-    if f"{node.kind}-{found.get('logicalType')}" in READERS and get_logical_type(node) is None:
-        del found["logicalType"]
-    return found
+    properties = dict(props)
+    if f"{node.kind}-{properties.get('logicalType')}" in READERS and get_logical_type(node) is None:
+        del properties["logicalType"]
+    return properties

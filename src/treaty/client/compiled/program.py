@@ -27,9 +27,9 @@ class SlowPathError(ValueError):
 class ProgramBuilder:
     """The lines of a program's functions, and their constants."""
 
-    def __init__(self, most: int = MAX_LINES) -> None:
-        """Start an empty program of at most `most` lines."""
-        self.most = most
+    def __init__(self, limit: int = MAX_LINES) -> None:
+        """Start an empty program of at most `limit` lines."""
+        self.most = limit
         self.constants: dict[str, Any] = {}
         self._lines: list[str] = []
         self._depth = 0

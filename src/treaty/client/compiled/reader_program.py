@@ -108,8 +108,8 @@ class ReaderProgram:
         functions()
         while self._waiting:
             self._function(*self._waiting.pop())
-        made: Read = code.compile_function("read")
-        return made
+        read: Read = code.compile_function("read")
+        return read
 
     def _function(self, name: str, schema: Any) -> None:
         code = self.code
@@ -135,9 +135,9 @@ class ReaderProgram:
 
     def logical(self, schema: Any, to: str) -> None:
         """Generate the line that converts a plain value by its logical type, if there is one."""
-        made = READERS.get(logical_of(schema))
-        if made is not None:
-            self.code.add(f"{to} = {self.code.add_constant(made)}({to}, {self.code.add_constant(schema)})")
+        convert = READERS.get(logical_of(schema))
+        if convert is not None:
+            self.code.add(f"{to} = {self.code.add_constant(convert)}({to}, {self.code.add_constant(schema)})")
 
     def raw(self, schema: Any, to: str, depth: int) -> None:
         """Generate the lines that read a plain value."""

@@ -44,12 +44,12 @@ def make_resolver(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Re
 
 
 class _Resolver:
-    def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any], *, tagged: bool) -> None:
+    def __init__(self, written: Mapping[str, Any], readable: Mapping[str, Any], *, tagged: bool) -> None:
         self._reader = ReaderProgram(written, tagged=False)
         self._code = self._reader.code
         self._written = written
-        self._wanted = wanted
-        self._matcher = SchemaMatcher(written, wanted)
+        self._wanted = readable
+        self._matcher = SchemaMatcher(written, readable)
         self._tagged = tagged
         self._functions: dict[tuple[str, str], str] = {}
         self._waiting: list[tuple[str, Any, Any]] = []
@@ -117,8 +117,8 @@ class _Resolver:
             code.add(f"{to} = {{}}")
             self._reader.blocks(pair, f"{to}[{key}] = {item}", depth)
         elif kind == "enum":
-            known = frozenset(reader["symbols"])
-            symbols = tuple(each if each in known else reader.get("default") for each in writer["symbols"])
+            reader_symbols = frozenset(reader["symbols"])
+            symbols = tuple(each if each in reader_symbols else reader.get("default") for each in writer["symbols"])
             code.add(*LENGTH, f"{to} = {code.add_constant(symbols)}[n]", f"if {to} is None: raise wrong")
         else:
             self._scalar(writer, reader, to, depth)
@@ -143,25 +143,31 @@ class _Resolver:
         with code.block(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
             self._reader.charge(self._reader.free.charge_record(writer, 0 if self._tagged else weigh_missing(missing)))
-            found: dict[str, str] = {}
+            variables: dict[str, str] = {}
             for field, target in pairs:
                 variable = code.fresh_name("f")
                 if target is None:
                     self._reader.value(field["type"], variable, 1)
                 else:
-                    found[target["name"]] = variable
+                    variables[target["name"]] = variable
                     self._or_wrong(field["type"], target["type"], variable, 1)
             for field in missing:
                 if "default" not in field:
                     code.add("raise wrong")
                 elif not self._tagged:
-                    found[field["name"]] = self._default(field)
+                    variables[field["name"]] = self._default(field)
             parts = [
-                f"{name!r}: {found[name]}" for name in (field["name"] for field in reader["fields"]) if name in found
+                f"{name!r}: {variables[name]}"
+                for name in (field["name"] for field in reader["fields"])
+                if name in variables
             ]
             code.add(f"return {{{', '.join(parts)}}}, p")
 
     def _default(self, field: Any) -> str:
         make = default_maker(field, self._wanted)
-        made = make()
-        return f"{self._code.add_constant(make)}()" if isinstance(made, (list, dict)) else self._code.add_constant(made)
+        default = make()
+        return (
+            f"{self._code.add_constant(make)}()"
+            if isinstance(default, (list, dict))
+            else self._code.add_constant(default)
+        )

@@ -69,8 +69,8 @@ class _WriterProgram:
             self._value(schema, "v")
         while self._waiting:
             self._function(*self._waiting.pop())
-        made: Write = code.compile_function("write")
-        return made
+        write: Write = code.compile_function("write")
+        return write
 
     def _function(self, name: str, schema: Any) -> None:
         code = self._code
@@ -138,14 +138,14 @@ class _WriterProgram:
     def _union(self, branches: list[Any], of: str) -> None:
         if not branches:
             raise NotCompilableError("a union without branches")
-        others = [at for at, branch in enumerate(branches) if branch != "null"]
-        if len(others) == 1 and len(branches) == 2:
+        non_null = [at for at, branch in enumerate(branches) if branch != "null"]
+        if len(non_null) == 1 and len(branches) == 2:
             with self._code.block(f"if {of} is None:"):
-                self._branch(branches, 1 - others[0], of)
-            if kind_of(branches[others[0]]) == "array":  # a pair may be a branch's name and a value
+                self._branch(branches, 1 - non_null[0], of)
+            if kind_of(branches[non_null[0]]) == "array":  # a pair may be a branch's name and a value
                 self._code.add(f"elif type({of}) is tuple: raise wrong")
             with self._code.block("else:"):
-                self._branch(branches, others[0], of)
+                self._branch(branches, non_null[0], of)
         else:
             self._choice(branches, of)
 
@@ -176,8 +176,8 @@ def _tests(branches: list[Any], named: Mapping[str, Any]) -> Iterator[tuple[str,
     kinds = [kind_of(find_definition(branch, named)) for branch in branches]
     logical = {logical_of(branch): at for at, branch in enumerate(branches)}
 
-    def places(*wanted: str) -> list[int]:
-        return [at for at, kind in enumerate(kinds) if kind in wanted]
+    def places(*names: str) -> list[int]:
+        return [at for at, kind in enumerate(kinds) if kind in names]
 
     numbers, texts = places("int", "long", "float", "double"), places("string", "enum")
     if "null" in kinds:
@@ -188,15 +188,15 @@ def _tests(branches: list[Any], named: Mapping[str, Any]) -> Iterator[tuple[str,
         yield "type(@) is int and -2147483648 <= @ < 2147483648", numbers[0]
     elif numbers and (len(numbers) == 1 or kinds[numbers[0]] == "long"):
         yield "type(@) is int", numbers[0]
-    for test, found in (
+    for test, positions in (
         ("type(@) is float", places("float", "double")),
         ("type(@) is dict", places("record", "error", "map")),
         ("type(@) is list", places("array")),
         ("@ is True or @ is False", places("boolean")),
         ("type(@) is bytes", places("bytes", "fixed")),
     ):
-        if len(found) == 1:
-            yield test, found[0]
+        if len(positions) == 1:
+            yield test, positions[0]
     for kind, words in _LOGICAL.items():
         at = [logical[word] for word in words if word in logical]
         if len(at) == 1 and not (kind == "datetime_" and "int-date" in logical):

@@ -39,26 +39,26 @@ def explain(schema: AvroSchema, data: PieceReader) -> None:
 
 
 def _value(schema: AvroSchema, data: PieceReader, node: AvroType, path: str) -> Walk:
-    found = schema.resolve(node)
-    match found:
+    resolved = schema.resolve(node)
+    match resolved:
         case AvroPrimitive():
-            _primitive(found, data, path)
+            _primitive(resolved, data, path)
         case AvroRecord():
-            for field in found.fields:
+            for field in resolved.fields:
                 yield field.type, f"{path}/{field.name}"
         case AvroEnum():
-            _one_of(data, path, found.symbols, f"enum {found.full}")
+            _one_of(data, path, resolved.symbols, f"enum {resolved.full}")
         case AvroFixed():
             start = data.at
-            value = data.take(found.size, path, f"fixed {found.full}")
-            data.note(start, path, f"fixed {found.full}{_logical(found)}", value.hex())
+            value = data.take(resolved.size, path, f"fixed {resolved.full}")
+            data.note(start, path, f"fixed {resolved.full}{_logical(resolved)}", value.hex())
         case AvroUnion():
-            at = _one_of(data, path, [_name_of(one) for one in found.branches], "union")
-            yield found.branches[at], path
+            at = _one_of(data, path, [_name_of(one) for one in resolved.branches], "union")
+            yield resolved.branches[at], path
         case AvroArray():
-            yield from _blocks(data, path, lambda at: iter([(found.items, f"{path}/{at}")]))
+            yield from _blocks(data, path, lambda at: iter([(resolved.items, f"{path}/{at}")]))
         case AvroMap():
-            yield from _blocks(data, path, lambda at: _entry(found, data, path))
+            yield from _blocks(data, path, lambda at: _entry(resolved, data, path))
 
 
 def _name_of(node: AvroType) -> str:
@@ -94,9 +94,9 @@ def _blocks(data: PieceReader, path: str, item: Callable[[int], Walk]) -> Walk:
             at += 1
 
 
-def _entry(found: AvroMap, data: PieceReader, path: str) -> Walk:
+def _entry(resolved: AvroMap, data: PieceReader, path: str) -> Walk:
     key = _text(data, path, "key")
-    yield found.values, f"{path}/{key}"
+    yield resolved.values, f"{path}/{key}"
 
 
 def _text(data: PieceReader, path: str, what: str) -> str:

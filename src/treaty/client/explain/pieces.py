@@ -101,5 +101,5 @@ class PieceReader:
 
 def shorten_text(text: str) -> str:
     """Return a text, truncated to one line."""
-    shown = text if text.isprintable() else text.encode("unicode_escape").decode()
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    printable = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return printable if len(printable) <= 60 else f"{printable[:57]}..."

@@ -97,12 +97,12 @@ def _note_packed(data: PieceReader, field: FieldDescriptor, path: str, stop: int
         start = data.at
         if field.type in _FIXED:
             size = struct.calcsize(_FIXED[field.type])
-            shown: object = _read_fixed(field, data.take(size, path, "packed value"))
+            value: object = _read_fixed(field, data.take(size, path, "packed value"))
         else:
-            shown = _varint(field, data.varint(path, "packed value"))
+            value = _varint(field, data.varint(path, "packed value"))
         if data.at > stop:
             raise UnexpectedBytesError(start, path, "a packed value exceeds its length")
-        data.note(start, f"{path}/{at}", _word(field, ""), shown)
+        data.note(start, f"{path}/{at}", _word(field, ""), value)
         at += 1
 
 
@@ -114,8 +114,8 @@ def _varint(field: FieldDescriptor | None, value: int) -> object:
     if field is None:
         return value
     if field.enum_type is not None:
-        known = field.enum_type.values_by_number.get(_to_signed(value, 32))
-        return known.name if known is not None else f"{value}, no value of {field.enum_type.full_name}"
+        enum_value = field.enum_type.values_by_number.get(_to_signed(value, 32))
+        return enum_value.name if enum_value is not None else f"{value}, no value of {field.enum_type.full_name}"
     return _VARINTS.get(field.type, int)(value)
 
 

@@ -45,41 +45,41 @@ def explain_record(
 
     `encoding` is one of `Format.payloads`, for formats of plug-ins.
     """
-    given = tuple(headers)
-    whole = PieceReader(data)
+    given_headers = tuple(headers)
+    pieces = PieceReader(data)
     try:
-        frame = unframe(data, given, part, headed=True)
-        _frame(whole, frame)
+        frame = unframe(data, given_headers, part, headed=True)
+        _frame(pieces, frame)
         written = _find_schema(registry, frame)
     except BadRecordError as bad:
-        whole.rest("not read")
-        return RecordExplanation(tuple(whole), None, str(bad))
+        pieces.rest("not read")
+        return RecordExplanation(tuple(pieces), None, str(bad))
     except NotFound as absent:
-        whole.rest("not read")
-        return RecordExplanation(tuple(whole), None, str(absent))
+        pieces.rest("not read")
+        return RecordExplanation(tuple(pieces), None, str(absent))
     try:
-        _payload(registry, written, whole, frame, encoding)
-        if whole.left:
-            wrong = f"{whole.left} bytes are left after the record"
-            whole.rest("left over")
-            return RecordExplanation(tuple(whole), written, wrong)
+        _payload(registry, written, pieces, frame, encoding)
+        if pieces.left:
+            problem = f"{pieces.left} bytes are left after the record"
+            pieces.rest("left over")
+            return RecordExplanation(tuple(pieces), written, problem)
     except (UnexpectedBytesError, InvalidSchemaError, ValueError, TypeError) as error:
-        whole.rest("not read")
-        return RecordExplanation(tuple(whole), written, str(error))
-    return RecordExplanation(tuple(whole), written)
+        pieces.rest("not read")
+        return RecordExplanation(tuple(pieces), written, str(error))
+    return RecordExplanation(tuple(pieces), written)
 
 
-def _frame(whole: PieceReader, frame: Frame) -> None:
+def _frame(pieces: PieceReader, frame: Frame) -> None:
     """Note the frame; a frame in a header has no bytes in the record."""
     if frame.head is not None:
-        whole.note(0, "", "frame", f"in the header: guid {frame.schema}")
+        pieces.note(0, "", "frame", f"in the header: guid {frame.schema}")
         return
-    start = whole.at
-    magic = whole.take(1, "", "magic byte")[0]
-    whole.note(start, "", "magic byte", {MAGIC_ID: "an id follows", MAGIC_GUID: "a guid follows"}[magic])
-    start = whole.at
-    whole.take(4 if magic == MAGIC_ID else 16, "", "schema")
-    whole.note(start, "", "schema id, big-endian" if magic == MAGIC_ID else "schema guid", frame.schema)
+    start = pieces.at
+    magic = pieces.take(1, "", "magic byte")[0]
+    pieces.note(start, "", "magic byte", {MAGIC_ID: "an id follows", MAGIC_GUID: "a guid follows"}[magic])
+    start = pieces.at
+    pieces.take(4 if magic == MAGIC_ID else 16, "", "schema")
+    pieces.note(start, "", "schema id, big-endian" if magic == MAGIC_ID else "schema guid", frame.schema)
 
 
 def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
@@ -88,66 +88,71 @@ def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
     return registry.ask(GetGuid(frame.schema)).answer
 
 
-def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame: Frame, encoding: str) -> None:
+def _payload(registry: Registry, written: SchemaFound, pieces: PieceReader, frame: Frame, encoding: str) -> None:
     form = find_formats().find(written.format)
     if form is None:
-        whole.rest(f"a payload of format {written.format}")
+        pieces.rest(f"a payload of format {written.format}")
         return
 
     def parse() -> Any:
-        found = text_of(written)
+        schema_text = text_of(written)
         meaning = fetch_resolved_schema(
-            registry, written.format, found.text, found.references, found.within, imports=found.imports
+            registry,
+            written.format,
+            schema_text.text,
+            schema_text.references,
+            schema_text.within,
+            imports=schema_text.imports,
         )
         return form.parse(meaning, False)
 
     explain = _EXPLAINERS.get(form.name)
     if explain is not None:
-        explain(parse, whole, frame)
+        explain(parse, pieces, frame)
     elif form.payloads:
-        _plugin(choose_codec(form, encoding), parse(), whole)
+        _plugin(choose_codec(form, encoding), parse(), pieces)
     else:
-        whole.rest(f"a payload of format {form.name}")
+        pieces.rest(f"a payload of format {form.name}")
 
 
-def _plugin(codec: PayloadEncoding[Any], model: Any, whole: PieceReader) -> None:
+def _plugin(codec: PayloadEncoding[Any], model: Any, pieces: PieceReader) -> None:
     """Note the value of a whole payload: a format of a plug-in says no more."""
-    start = whole.at
+    start = pieces.at
     try:
-        value = codec.read(model, model)(whole.take(whole.left, "", "payload"))
+        value = codec.read(model, model)(pieces.take(pieces.left, "", "payload"))
     except BadPayloadError as bad:
         raise UnexpectedBytesError(start, "", f"{bad.code}: {bad.message}") from bad
-    whole.note(start, "", "payload", json.dumps(to_json_value(value), ensure_ascii=False))
+    pieces.note(start, "", "payload", json.dumps(to_json_value(value), ensure_ascii=False))
 
 
-def _protobuf(model: Any, whole: PieceReader, frame: Frame) -> None:
-    path = _path(whole, frame)
+def _protobuf(model: Any, pieces: PieceReader, frame: Frame) -> None:
+    path = _path(pieces, frame)
     name = messages(model).get(path)
     if name is None:
-        raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
-    protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
+        raise UnexpectedBytesError(pieces.at, "", f"the schema has no message at {list(path)}")
+    protobuf.explain(build_pool(model).FindMessageTypeByName(name), pieces)
 
 
-def _path(whole: PieceReader, frame: Frame) -> Path:
+def _path(pieces: PieceReader, frame: Frame) -> Path:
     """Note the message indexes, before the payload or after the guid in the header."""
     if frame.head is not None:
         return split_path(frame.head or b"\x00", frame.schema)[0]
     path, rest = split_path(frame.payload, frame.schema)
-    start = whole.at
-    whole.take(len(frame.payload) - len(rest), "", "message indexes")
-    whole.note(start, "", "message indexes", list(path))
+    start = pieces.at
+    pieces.take(len(frame.payload) - len(rest), "", "message indexes")
+    pieces.note(start, "", "message indexes", list(path))
     return path
 
 
-def _json(whole: PieceReader) -> None:
-    start = whole.at
-    raw = whole.take(whole.left, "", "JSON text")
+def _json(pieces: PieceReader) -> None:
+    start = pieces.at
+    raw = pieces.take(pieces.left, "", "JSON text")
     try:
         text = str(raw, "utf-8")
         json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnexpectedBytesError(start, "", f"not JSON: {error}") from error
-    whole.note(start, "", "JSON text", text)
+    pieces.note(start, "", "JSON text", text)
 
 
 _EXPLAINERS: Mapping[str, Callable[[Callable[[], Any], PieceReader, Frame], None]] = {

@@ -49,14 +49,14 @@ def find_codec(name: str) -> PayloadCodec:
 
     Raises `MissingCodecError` for a name that no package offers.
     """
-    found = CODECS.get(name)
-    if found is not None:
-        return found
+    codec = CODECS.get(name)
+    if codec is not None:
+        return codec
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
-        known = ", ".join(sorted({*filter(None, CODECS), *offered}))
+        names = ", ".join(sorted({*filter(None, CODECS), *offered}))
         raise MissingCodecError(
-            f"no installed package has the codec {name!r}; there are {known}. "
+            f"no installed package has the codec {name!r}; there are {names}. "
             f"Install the package that offers it (entry point {ENTRY_POINTS}), or give the codec itself"
         )
     loaded: PayloadCodec = offered[name].load()
@@ -70,14 +70,14 @@ def unpack_payload(codec: PayloadCodec, payload: bytes, properties: Pairs = (), 
     """
     limit = min(limit, max(INFLATED_FLOOR, INFLATED_RATIO * len(payload))) if codec.name else limit
     try:
-        made = codec.unpack(payload, properties, limit)
+        unpacked = codec.unpack(payload, properties, limit)
     except CodecError:
         raise
     except Exception as error:  # a codec of another package may raise anything for bytes that it did not pack
         raise CodecError(f"the codec {codec.name} can't unpack it: {error}") from error
-    if len(made) > limit:
+    if len(unpacked) > limit:
         raise too_long(limit)
-    return made
+    return unpacked
 
 
 def too_long(limit: int) -> CodecError:
@@ -147,14 +147,14 @@ def _pack_snappy(payload: bytes, _: Pairs) -> bytes:
 
 def _unpack_snappy(data: bytes, _: Pairs, limit: int) -> bytes:
     library, size = _load_cramjam(), read_snappy_size(data, limit)
-    made = bytearray(size)
+    unpacked = bytearray(size)
     try:
-        written = library.snappy.decompress_raw_into(data, made)
+        written = library.snappy.decompress_raw_into(data, unpacked)
     except library.DecompressionError as error:
         raise CodecError(f"no snappy block: {error}") from None
     if written != size:
         raise CodecError(f"no snappy block: it holds {written} bytes and says {size}")
-    return bytes(made)
+    return bytes(unpacked)
 
 
 def _load_cramjam() -> ModuleType:
@@ -164,8 +164,8 @@ def _load_cramjam() -> ModuleType:
         raise MissingCodecError(
             f"the codec {SNAPPY} needs the package cramjam: {install_command('snappy')}"
         ) from missing
-    found: ModuleType = cramjam
-    return found
+    library: ModuleType = cramjam
+    return library
 
 
 # ------------------------------------------------------------------------------------------------------------ names

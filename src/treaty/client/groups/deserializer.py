@@ -82,8 +82,8 @@ class GroupDeserializer:
         self._registry = registry
         self._subject = subject_of(group)
         self._settings = settings or GroupReaderSettings()
-        found = list_group_types(types, format_, self._resolve)
-        self._types = tuple(map(without_class, found)) if self._settings.as_json else found
+        group_types = list_group_types(types, format_, self._resolve)
+        self._types = tuple(map(without_class, group_types)) if self._settings.as_json else group_types
         self._codecs = {one.name: one for one in self._settings.decoders}
         self._versions = VersionRegistry(registry)
         self._readers: dict[tuple[str, str | None], OpenPayload] = {}
@@ -152,17 +152,17 @@ class GroupDeserializer:
         reply = self._registry.ask(GetEncoding(self._subject, encoding_id))
         return self._make_encoding(reply.answer, reply.token)
 
-    def _make_encoding(self, found: EncodingFound, token: PositionToken) -> _Encoding:
-        codec, properties = self._find_codec(found.codec.name), found.codec.properties
-        schema = self._versions.add(found.version, token)
+    def _make_encoding(self, encoding: EncodingFound, token: PositionToken) -> _Encoding:
+        codec, properties = self._find_codec(encoding.codec.name), encoding.codec.properties
+        schema = self._versions.add(encoding.version, token)
         if codec.name == NO_CODEC:
-            return _Encoding(found, bytes, self._make_read(found.version), schema)
-        trim = make_trim(self._versions, found.version)
+            return _Encoding(encoding, bytes, self._make_read(encoding.version), schema)
+        trim = make_trim(self._versions, encoding.version)
 
         def unpack(payload: bytes) -> bytes:
             return trim(unpack_payload(codec, payload, properties))
 
-        return _Encoding(found, unpack, self._make_read(found.version), schema)
+        return _Encoding(encoding, unpack, self._make_read(encoding.version), schema)
 
     def _find_codec(self, name: str) -> PayloadCodec:
         return self._codecs[name] if name in self._codecs else find_codec(name)
@@ -171,10 +171,10 @@ class GroupDeserializer:
         """Return the type that a version's values are read as. Raises `LookupError` where there is none for it."""
         if not self._types:
             return None
-        mine = [one for one in self._types if one.draft.format == version.format]
-        if len(mine) == 1 and not self._settings.generic:
-            return mine[0]
-        named = next((one for one in mine if one.name == version.type_name), None)
+        same_format = [one for one in self._types if one.draft.format == version.format]
+        if len(same_format) == 1 and not self._settings.generic:
+            return same_format[0]
+        named = next((one for one in same_format if one.name == version.type_name), None)
         if named is None and not self._settings.generic:
             names = ", ".join(f"{one.name or 'a type'} ({one.draft.format})" for one in self._types)
             raise LookupError(f"its type is {version.type_name} ({version.format}); this deserializer reads {names}")
@@ -183,16 +183,16 @@ class GroupDeserializer:
     def _make_read(self, version: VersionFound) -> Callable[[bytes], Any]:
         """Return the function from a payload of a version to its value."""
         try:
-            one = self._find_type(version)
+            group_type = self._find_type(version)
         except LookupError as missing:
             return partial(_refuse_type, str(missing))
-        if one is not None and one.read is not None:
-            return one.read
+        if group_type is not None and group_type.read is not None:
+            return group_type.read
         if not has_payloads(version.format):
             return bytes
-        key = (version.format, one.name if one is not None else None)
+        key = (version.format, group_type.name if group_type is not None else None)
         if key not in self._readers:
-            self._readers[key] = make_payload_reader(self._versions, version.format, one, self._settings)
+            self._readers[key] = make_payload_reader(self._versions, version.format, group_type, self._settings)
         opened, header = self._readers[key], make_frame_header(self._versions, version)
         return lambda payload: opened(payload, "", "value", header).value
 
@@ -215,11 +215,11 @@ class GroupDeserializer:
     def _check_codecs(self) -> None:
         """Compare the codecs of the group with those that this deserializer has."""
         missing = []
-        for one in self._registry.ask(ListCodecs(self._subject)).answer.codecs:
+        for codec in self._registry.ask(ListCodecs(self._subject)).answer.codecs:
             try:
-                self._find_codec(one.name)
+                self._find_codec(codec.name)
             except MissingCodecError:
-                missing.append(one.name)
+                missing.append(codec.name)
         if not missing:
             return
         message = (
@@ -231,13 +231,15 @@ class GroupDeserializer:
         warnings.warn(message, stacklevel=3)
 
     def _check_reading(self) -> None:
-        for one in self._types:
-            checked = self._registry.ask(CheckReading(self._subject, one.draft)).answer
+        for group_type in self._types:
+            checked = self._registry.ask(CheckReading(self._subject, group_type.draft)).answer
             if not checked.compatible:
-                found = [f"{each.message(reader='own', writer='found')} (at {each.path})" for each in checked.findings]
-                reasons = "; ".join((*found, *checked.messages))
+                sentences = [
+                    f"{each.message(reader='own', writer='found')} (at {each.path})" for each in checked.findings
+                ]
+                reasons = "; ".join((*sentences, *checked.messages))
                 raise UnreadableGroupError(
-                    f"the schema {one.name} can't read what writers of {self._subject} may write: {reasons}"
+                    f"the schema {group_type.name} can't read what writers of {self._subject} may write: {reasons}"
                 )
 
 

@@ -19,30 +19,30 @@ def explain_group_record(registry: Registry, group: str, data: bytes, *, encodin
 
     Offsets in a packed payload count from its first byte once it is unpacked. `encoding` is as in `explain_record`.
     """
-    whole = PieceReader(data)
+    reader = PieceReader(data)
     try:
         encoding_id, packed = split_encoding(data)
         reply = registry.ask(GetEncoding(subject_of(group), encoding_id))
-    except (BadRecordError, NotFound) as wrong:
-        whole.rest("not read")
-        return RecordExplanation(tuple(whole), None, str(wrong))
+    except (BadRecordError, NotFound) as error:
+        reader.rest("not read")
+        return RecordExplanation(tuple(reader), None, str(error))
     version, codec = reply.answer.version, reply.answer.codec
-    whole.take(1, "", "magic byte")
-    whole.note(0, "", "magic byte", "an encoding id follows")
-    whole.take(4, "", "encoding id")
+    reader.take(1, "", "magic byte")
+    reader.note(0, "", "magic byte", "an encoding id follows")
+    reader.take(4, "", "encoding id")
     says = f"{encoding_id}: ordinal {version.ordinal} of {version.subject}, codec {codec.name or 'none'}"
-    whole.note(1, "", "encoding id, big-endian", says)
+    reader.note(1, "", "encoding id, big-endian", says)
     versions = VersionRegistry(registry)
     schema = versions.add(version, reply.token)
     try:
         payload = unpack_payload(find_codec(codec.name), packed, codec.properties)
-    except (CodecError, MissingCodecError) as wrong:
-        whole.rest("packed payload, not read")
-        return RecordExplanation(tuple(whole), schema, str(wrong))
-    offset = whole.at
+    except (CodecError, MissingCodecError) as error:
+        reader.rest("packed payload, not read")
+        return RecordExplanation(tuple(reader), schema, str(error))
+    offset = reader.at
     if codec.name != NO_CODEC:
         payload, offset = make_trim(versions, version)(payload), 0
-        whole.rest(f"a payload of {len(payload)} bytes, packed")
-    told = explain_record(versions, payload, make_frame_header(versions, version), encoding=encoding)
-    pieces = [replace(one, offset=one.offset + offset) for one in told.pieces if one.what != "frame"]
-    return RecordExplanation((*whole, *pieces), told.writer_schema, told.problem)
+        reader.rest(f"a payload of {len(payload)} bytes, packed")
+    explained = explain_record(versions, payload, make_frame_header(versions, version), encoding=encoding)
+    pieces = [replace(one, offset=one.offset + offset) for one in explained.pieces if one.what != "frame"]
+    return RecordExplanation((*reader, *pieces), explained.writer_schema, explained.problem)

@@ -61,7 +61,7 @@ class VersionRegistry:
 
     def add(self, version: VersionFound, token: PositionToken) -> SchemaFound:
         """Answer for the schema of a version from now on, and return it; the oldest ones are forgotten past `ENCODINGS_CACHED`."""
-        found = SchemaFound(
+        schema = SchemaFound(
             version.schema_id,
             version.guid,
             version.format,
@@ -75,36 +75,36 @@ class VersionRegistry:
         if version.format == "PROTOBUF" and version.data is not None:
             with suppress(InvalidSchemaError):  # a set has the files that the text only names; a text is none
                 set_text = base64.b64encode(select_file(version.data, version.type_name)).decode()
-                found = replace(found, text=set_text, references=())
-        self._known[version.guid] = self._known[version.schema_id] = Reply(found, token)
+                schema = replace(schema, text=set_text, references=())
+        self._known[version.guid] = self._known[version.schema_id] = Reply(schema, token)
         while len(self._known) > 2 * ENCODINGS_CACHED:
             self._known.pop(next(iter(self._known)), None)
-        return found
+        return schema
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
-        wanted = (
+        key = (
             request.guid
             if isinstance(request, GetGuid)
             else request.schema_id
             if isinstance(request, GetSchema)
             else None
         )
-        found = None if wanted is None else self._known.get(wanted)
-        if found is None:
+        reply = None if key is None else self._known.get(key)
+        if reply is None:
             return self._registry.ask(request, call)
-        return cast("Reply[A]", found)
+        return cast("Reply[A]", reply)
 
     def close(self) -> None:
         """Leave the registry open: it is the program's."""
 
 
 def make_payload_writer(
-    registry: VersionRegistry, one: GroupType, version: VersionFound, settings: GroupWriterSettings
+    registry: VersionRegistry, group_type: GroupType, version: VersionFound, settings: GroupWriterSettings
 ) -> WritePayload:
     """Return the function that writes payloads of a type under its version, which the registry was given."""
-    if one.write is not None:
-        return one.write
+    if group_type.write is not None:
+        return group_type.write
     if not has_payloads(version.format):
         raise BadValueError(
             f"payloads of the format {version.format} need a package whose record of the format has `payloads`, or functions "
@@ -115,9 +115,9 @@ def make_payload_writer(
     )
     make = _SERIALIZERS.get(version.format)
     if make is not None:
-        return make(registry, one, chosen)
-    made = PayloadSerializer(registry, None, chosen, format_=version.format, encoding=settings.encoding)
-    return _bare(made)
+        return make(registry, group_type, chosen)
+    serializer = PayloadSerializer(registry, None, chosen, format_=version.format, encoding=settings.encoding)
+    return _bare(serializer)
 
 
 def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer | PayloadSerializer) -> WritePayload:
@@ -128,17 +128,17 @@ def _bare(serialize: AvroSerializer | JsonSerializer | ProtobufSerializer | Payl
 
 
 def make_payload_reader(
-    registry: VersionRegistry, format_: str, one: GroupType | None, settings: GroupReaderSettings
+    registry: VersionRegistry, format_: str, group_type: GroupType | None, settings: GroupReaderSettings
 ) -> OpenPayload:
     """Return the reader of a format with payloads: of the program's type, or of values without a class."""
-    chosen, given = DeserializerSettings(check=settings.check), None if one is None else one.given
+    chosen, typed = DeserializerSettings(check=settings.check), None if group_type is None else group_type.given
     if format_ == "AVRO":
-        return AvroDeserializer(registry, given, chosen).open
+        return AvroDeserializer(registry, typed, chosen).open
     if format_ == "JSON":
-        return JsonDeserializer(registry, given, chosen).open
+        return JsonDeserializer(registry, typed, chosen).open
     if format_ == "PROTOBUF":
-        return ProtobufDeserializer(registry, None if one is None else one.kind, chosen).open
-    reader = None if one is None else one.draft
+        return ProtobufDeserializer(registry, None if group_type is None else group_type.kind, chosen).open
+    reader = None if group_type is None else group_type.draft
     return PayloadDeserializer(registry, format_, reader, chosen, encoding=settings.encoding).open
 
 

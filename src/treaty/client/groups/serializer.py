@@ -60,8 +60,8 @@ class GroupSerializer:
         self._settings = settings or GroupWriterSettings()
         self._format = format_
         self._types = list_group_types(types, format_, self._resolve)
-        wanted = self._settings.codec
-        self._codec: PayloadCodec = find_codec(wanted) if isinstance(wanted, str) else wanted
+        codec = self._settings.codec
+        self._codec: PayloadCodec = find_codec(codec) if isinstance(codec, str) else codec
         self._refuse_headerless()
         if self._settings.create is not None:
             registry.ask(CreateSubject(self._subject, self._settings.create))
@@ -88,42 +88,42 @@ class GroupSerializer:
 
     def _find(self, value: Any) -> tuple[_BoundType, Any]:
         if isinstance(value, WithSchema):
-            one = as_group_type(value.schema, self._format, self._resolve)
-            return self._bound.get(one, lambda: self._bind(one)), value.value
-        found = self._by_class.get(type(value))
-        if found is None:
+            group_type = as_group_type(value.schema, self._format, self._resolve)
+            return self._bound.get(group_type, lambda: self._bind(group_type)), value.value
+        bound = self._by_class.get(type(value))
+        if bound is None:
             if len(self._each) != 1:
                 names = ", ".join(one.name for one in self._types) or "no type"
                 raise BadValueError(
                     f"the value is a {type(value).__name__}, this serializer writes {names}; WithSchema names its schema"
                 )
-            found = self._each[0][1]
-        return found, value
+            bound = self._each[0][1]
+        return bound, value
 
     def _resolve(self, draft: Draft) -> ResolvedSchema:
         return fetch_resolved_schema(self._registry, draft.format, draft.text, draft.references, self._subject)
 
-    def _bind(self, one: GroupType) -> _BoundType:
+    def _bind(self, group_type: GroupType) -> _BoundType:
         """Find or register the version of a type, and its encoding."""
         settings = self._settings
         if settings.register_schema:
-            asked = Register(self._subject, one.draft, properties=one.properties, require_subject=True)
-            registered = self._registry.ask(asked)
+            request = Register(self._subject, group_type.draft, properties=group_type.properties, require_subject=True)
+            registered = self._registry.ask(request)
             version, token = registered.answer.version, registered.token
         else:
             try:
-                found = self._registry.ask(FindSameVersion(self._subject, one.draft))
+                reply = self._registry.ask(FindSameVersion(self._subject, group_type.draft))
             except SchemaNotFound as missing:
                 raise missing.with_remedy(", or let the serializer do it with register_schema=True") from None
-            version, token = found.answer, found.token
-        if version.data is None and one.draft.data is not None:
-            version = replace(version, data=one.draft.data)
+            version, token = reply.answer, reply.token
+        if version.data is None and group_type.draft.data is not None:
+            version = replace(version, data=group_type.draft.data)
         head = b""
         if settings.header:
             assigned = self._registry.ask(AssignEncoding(self._subject, version.ordinal, self._codec.name)).answer
             head = encode_encoding(assigned.encoding_id)
         self._versions.add(version, token)
-        write = make_payload_writer(self._versions, one, version, settings)
+        write = make_payload_writer(self._versions, group_type, version, settings)
         return _BoundType(write, version, head)
 
     def _prepare_codec(self) -> Pairs:

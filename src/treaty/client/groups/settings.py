@@ -72,32 +72,32 @@ def pravega_group(
     `ValueError` for any other word, and for policies that begin at a version, which a new group does not have.
     """
     exact = _find_level(level) if isinstance(level, str) else level
-    known = {word.upper(): word for word in (*PARSED.values(), ANY_FORMAT)}
-    word, kept = (known[format_.upper()], ()) if format_.upper() in known else custom_format(format_)
-    if word not in known.values():
-        warn_of_slip(format_, known.values())
+    formats = {word.upper(): word for word in (*PARSED.values(), ANY_FORMAT)}
+    word, original = (formats[format_.upper()], ()) if format_.upper() in formats else custom_format(format_)
+    if word not in formats.values():
+        warn_of_slip(format_, formats.values())
     return GroupSettings(
         ORIGIN,
         types="many" if many_types else "one",
         identity="normalised",
         policy=Config(exact_level=exact, partition=BY_TYPE),
-        properties=tuple(sorted((*properties, *kept, (FORMAT, word)))),
+        properties=tuple(sorted((*properties, *original, (FORMAT, word)))),
     )
 
 
-def warn_of_slip(format_: str, known: Iterable[str]) -> None:
+def warn_of_slip(format_: str, formats: Iterable[str]) -> None:
     """Warn of a custom format whose name looks like one of the known."""
-    if hint := suggest(format_, known):
+    if hint := suggest(format_, formats):
         warnings.warn(f"{format_[:100]!r} is a custom format, whose schemas are not compared; {hint}", stacklevel=3)
 
 
 def _find_level(word: str) -> Level:
-    known = {**PRAVEGA_LEVELS, **LEVELS}
-    if word in known:
-        return known[word]
+    levels = {**PRAVEGA_LEVELS, **LEVELS}
+    if word in levels:
+        return levels[word]
     if word in TILL_POLICIES:
         raise ValueError(f"{word} begins at a version, and a new group has none: give a `Level` with the range")
-    hint = f"its name is {RENAMED[word]} today" if word in RENAMED else suggest(word, known)
+    hint = f"its name is {RENAMED[word]} today" if word in RENAMED else suggest(word, levels)
     names = f"there are {', '.join(PRAVEGA_LEVELS)}; {', '.join(LEVELS)}; or give a `Level`"
     raise ValueError(
         f"{word[:100]!r} is no policy; {f'{hint} ' if hint.endswith('?') else f'{hint}; ' if hint else ''}{names}"

@@ -62,22 +62,22 @@ def _without_references(draft: Draft) -> ResolvedSchema:
     return ResolvedSchema(draft.format, draft.text)
 
 
-def as_group_type(given: SomeType, format_: str = "AVRO", resolve: Resolve = _without_references) -> GroupType:
+def as_group_type(schema: SomeType, format_: str = "AVRO", resolve: Resolve = _without_references) -> GroupType:
     """Return the type for a schema or class; a text or class without a format of its own is of `format_`.
 
     The name of the type is that of the draft, else the full name of the Avro type or message, else the title of the JSON
     Schema or the name of the class, of other formats what their record says of the text. Raises `BadValueError` for a text
     that cannot be read, and for a class of a format that none becomes.
     """
-    if isinstance(given, GroupType):
-        return given
-    if isinstance(given, type) and issubclass(given, Message):
-        return _message_type(given)
-    if isinstance(given, Draft) and given.format == "PROTOBUF":
-        return GroupType(given)
-    if isinstance(given, type) and format_ not in _NAMES:
-        raise BadValueError(f"no schema of {format_} is made of a class, and {given.__name__} is one: give a Draft")
-    typed = as_typed(given, given.format if isinstance(given, Draft) else format_)
+    if isinstance(schema, GroupType):
+        return schema
+    if isinstance(schema, type) and issubclass(schema, Message):
+        return _message_type(schema)
+    if isinstance(schema, Draft) and schema.format == "PROTOBUF":
+        return GroupType(schema)
+    if isinstance(schema, type) and format_ not in _NAMES:
+        raise BadValueError(f"no schema of {format_} is made of a class, and {schema.__name__} is one: give a Draft")
+    typed = as_typed(schema, schema.format if isinstance(schema, Draft) else format_)
     assert typed is not None
     draft = typed.draft
     if not draft.type_name:
@@ -87,19 +87,19 @@ def as_group_type(given: SomeType, format_: str = "AVRO", resolve: Resolve = _wi
 
 
 def list_group_types(
-    given: "SomeType | Sequence[SomeType]", format_: str, resolve: Resolve = _without_references
+    schemas: "SomeType | Sequence[SomeType]", format_: str, resolve: Resolve = _without_references
 ) -> tuple[GroupType, ...]:
     """Return the types of one schema or class, or of several in a list or tuple."""
-    several = given if isinstance(given, list | tuple) else (given,)
+    several = schemas if isinstance(schemas, list | tuple) else (schemas,)
     return tuple(as_group_type(one, format_, resolve) for one in several)
 
 
-def without_class(one: GroupType) -> GroupType:
+def without_class(group_type: GroupType) -> GroupType:
     """Return a type whose values have no class, if its format has such values."""
     return (
-        replace(one, given=as_typed(one.draft, one.draft.format), kind=None)
-        if isinstance(one.given, TypedSchema)
-        else one
+        replace(group_type, given=as_typed(group_type.draft, group_type.draft.format), kind=None)
+        if isinstance(group_type.given, TypedSchema)
+        else group_type
     )
 
 
@@ -117,9 +117,9 @@ def custom_type(
     Pravega's clients see the name of the format as it is written here. Raises `Invalid` for that of a parsed format, and warns of one
     that looks like it.
     """
-    word, kept = custom_format(format_)
+    word, original = custom_format(format_)
     warn_of_slip(format_, PARSED.values())
-    return GroupType(Draft("", word, type_name=name, data=data), None, kind, write, read, kept)
+    return GroupType(Draft("", word, type_name=name, data=data), None, kind, write, read, original)
 
 
 def _message_type(kind: type[Message]) -> GroupType:
@@ -127,18 +127,18 @@ def _message_type(kind: type[Message]) -> GroupType:
     descriptor = cast("Descriptor", kind.DESCRIPTOR)
     files: dict[str, FileDescriptor] = {}
     _collect(descriptor.file, files)
-    made = FileDescriptorSet()
-    for one in files.values():
-        one.CopyToProto(made.file.add())
-    data = made.SerializeToString(deterministic=True)
+    file_set = FileDescriptorSet()
+    for file in files.values():
+        file.CopyToProto(file_set.file.add())
+    data = file_set.SerializeToString(deterministic=True)
     return GroupType(make_draft("PROTOBUF", descriptor.full_name, data), kind, kind)
 
 
-def _collect(file: FileDescriptor, found: dict[str, FileDescriptor]) -> None:
-    for one in file.dependencies:
-        if one.name not in found:
-            _collect(one, found)
-    found[file.name] = file
+def _collect(file: FileDescriptor, collected: dict[str, FileDescriptor]) -> None:
+    for imported in file.dependencies:
+        if imported.name not in collected:
+            _collect(imported, collected)
+    collected[file.name] = file
 
 
 def _label(typed: TypedSchema) -> str:
@@ -163,5 +163,5 @@ def _read_name(schema: ResolvedSchema) -> str:
         return ""
     try:
         return form.show(form.parse(schema, False), False).type_name
-    except InvalidSchemaError as wrong:
-        raise BadValueError(f"no schema of {schema.format}: {wrong}") from wrong
+    except InvalidSchemaError as error:
+        raise BadValueError(f"no schema of {schema.format}: {error}") from error

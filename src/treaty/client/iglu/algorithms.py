@@ -76,10 +76,10 @@ def _current_store(old: CacheEntry | None, result: "FoundItem | Failures", now: 
 
 
 def _current_next(registry: IgluRegistry, history: LookupHistory, expires: int | None) -> int | None:
-    is_missing, others = _says_missing(history), history.errors - {NOT_FOUND}
-    if (is_missing and expires is None) or (others and registry.is_local):
+    is_missing, other_errors = _says_missing(history), history.errors - {NOT_FOUND}
+    if (is_missing and expires is None) or (other_errors and registry.is_local):
         return None
-    after_backoff = history.last_attempt + backoff(history.attempts) + 1 if others else 0
+    after_backoff = history.last_attempt + backoff(history.attempts) + 1 if other_errors else 0
     return max(after_backoff, expires or 0 if is_missing else 0)
 
 

@@ -128,20 +128,20 @@ def parse_key(key: IgluKey | str) -> IgluKey:
 
 def lookup_schema(state: ResolverState, key: IgluKey, *, superseding: bool) -> Flow[IgluSchema]:
     """Resolve one schema."""
-    found = yield from resolve(state, schema_lookup(key, superseding=superseding))
-    item = found.item
+    resolved = yield from resolve(state, schema_lookup(key, superseding=superseding))
+    item = resolved.item
     return IgluSchema(
-        key, item.document, found.registry, found.stored, item.superseded_by, found.is_cached, found.stale
+        key, item.document, resolved.registry, resolved.stored, item.superseded_by, resolved.is_cached, resolved.stale
     )
 
 
 def lookup_list(state: ResolverState, key: ListKey, including: IgluKey | None) -> Flow[SchemaList]:
     """Resolve the list of a model."""
-    found: ResolvedItem = yield from resolve(state, list_lookup(key, including=including))
-    return SchemaList(found.item, found.registry, found.stored, found.is_cached, found.stale)
+    resolved: ResolvedItem = yield from resolve(state, list_lookup(key, including=including))
+    return SchemaList(resolved.item, resolved.registry, resolved.stored, resolved.is_cached, resolved.stale)
 
 
 def lookup_family(state: ResolverState, last: IgluKey) -> Flow[SchemaFamily]:
     """Resolve all schemas of a model up to one."""
-    found = yield from resolve_family(state, last)
-    return SchemaFamily(found.item, found.stored, found.is_cached, found.stale)
+    resolved = yield from resolve_family(state, last)
+    return SchemaFamily(resolved.item, resolved.stored, resolved.is_cached, resolved.stale)

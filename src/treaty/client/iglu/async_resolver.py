@@ -67,8 +67,10 @@ class AsyncResolver:
 
     async def list_schemas_like(self, key: IgluKey | str) -> SchemaList:
         """Return the list of a schema's model, as `Resolver.list_schemas_like`."""
-        one = parse_key(key)
-        return await self._run(lookup_list(self._state, ListKey(one.vendor, one.name, one.version.model), one))
+        iglu_key = parse_key(key)
+        return await self._run(
+            lookup_list(self._state, ListKey(iglu_key.vendor, iglu_key.name, iglu_key.version.model), iglu_key)
+        )
 
     async def lookup_until(self, key: IgluKey | str) -> SchemaFamily:
         """Return all schemas of a model up to one, as `Resolver.lookup_until`."""
@@ -95,9 +97,9 @@ class AsyncResolver:
         while True:
             try:
                 effect = flow.send(result) if error is None else flow.throw(error)
-            except StopIteration as done:
-                found: T = done.value
-                return found
+            except StopIteration as end:
+                value: T = end.value
+                return value
             result, error = None, None
             try:
                 if isinstance(effect, AskRegistry):

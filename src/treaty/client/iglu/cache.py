@@ -46,10 +46,10 @@ class ResolverCache:
         """The entry of a key, expired or not; it becomes the most recently used one."""
         with self._lock:
             entries = self._kinds.get(kind)
-            found = None if entries is None else entries.get(key)
-            if entries is not None and found is not None:
+            entry = None if entries is None else entries.get(key)
+            if entries is not None and entry is not None:
                 entries.move_to_end(key)
-            return found
+            return entry
 
     def put(self, kind: str, key: Hashable, entry: CacheEntry) -> None:
         """Store an entry, and evict the least recently used one past the size."""

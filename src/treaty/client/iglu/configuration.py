@@ -130,18 +130,18 @@ def _read_registry(value: Any, path: str, addition: int, folder: Path | None) ->
 
 
 def _members(value: Any, path: str, required: set[str], allowed: set[str]) -> Mapping[str, Any]:
-    shown = f"an object with {', '.join(sorted(allowed))}"
+    expected = f"an object with {', '.join(sorted(allowed))}"
     if not isinstance(value, Mapping):
-        raise ResolverConfigError.of(path, value, shown)
+        raise ResolverConfigError.of(path, value, expected)
     unknown = sorted({*value} - allowed)
     if missing := sorted(required - {*value}):
         near = find_similar(missing[0], unknown)
         hint = f", did you mean it where {near[0][:NAME_CHARACTERS]} stands?" if near else ""
-        raise ResolverConfigError(path, f"{' and '.join(missing)} is missing{hint}", shown)
+        raise ResolverConfigError(path, f"{' and '.join(missing)} is missing{hint}", expected)
     if unknown:
         hint = suggest(unknown[0], sorted(allowed - {*value}))
-        told = f"there is no such member{f', {hint}' if hint else ''}"
-        raise ResolverConfigError(".".join(filter(None, (path, unknown[0][:NAME_CHARACTERS]))), told, shown)
+        message = f"there is no such member{f', {hint}' if hint else ''}"
+        raise ResolverConfigError(".".join(filter(None, (path, unknown[0][:NAME_CHARACTERS]))), message, expected)
     return value
 
 

@@ -120,9 +120,9 @@ class ResolutionError(Exception):
     def _describe(self) -> str:
         lines = [f"{self.subject} cannot be resolved"]
         for name, history in self.failures.items():
-            said = ", ".join(map(str, sorted(history.errors))) or "nothing yet"
+            errors = ", ".join(map(str, sorted(history.errors))) or "nothing yet"
             times = "1 request" if history.attempts == 1 else f"{history.attempts} requests"
-            line = f"  {name}: {said} ({times}, the last at {format_time(history.last_attempt)}"
+            line = f"  {name}: {errors} ({times}, the last at {format_time(history.last_attempt)}"
             if name in self.next_attempts:
                 after = self.next_attempts[name]
                 line += "; not asked again while it is cached" if after is None else f"; next from {format_time(after)}"
@@ -170,9 +170,9 @@ def read_resolution_error(value: Any, subject: str = "the schema") -> Resolution
     return make_error(subject, failures)
 
 
-def _read_history(one: Any) -> LookupHistory:
-    errors = frozenset(RegistryFailure(error["error"], error.get("message", "")) for error in one["errors"])
-    return LookupHistory(errors, one["attempts"], parse_time(one["lastAttempt"]))
+def _read_history(members: Any) -> LookupHistory:
+    errors = frozenset(RegistryFailure(error["error"], error.get("message", "")) for error in members["errors"])
+    return LookupHistory(errors, members["attempts"], parse_time(members["lastAttempt"]))
 
 
 def make_error(
@@ -197,8 +197,8 @@ def format_time(milliseconds: int) -> str:
 
 def parse_time(text: str) -> int:
     """Read a time in ISO 8601, as milliseconds since 1970. Raises `ValueError`."""
-    found = datetime.fromisoformat(text)
-    return round(found.timestamp() * 1000)
+    time = datetime.fromisoformat(text)
+    return round(time.timestamp() * 1000)
 
 
 class ResolverConfigError(ValueError):

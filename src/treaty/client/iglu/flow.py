@@ -94,11 +94,11 @@ def resolve(state: ResolverState, lookup: CachedLookup) -> Flow[ResolvedItem]:
             {name: one.last_attempt for name, one in result.items()},
             is_missing=_all_missing(state, result),
         )
-    found, _ = _read(state, lookup, ordered)
-    if isinstance(found, ResolvedItem):
-        return found
-    if isinstance(found, ResolutionError):
-        raise found
+    outcome, _ = _read(state, lookup, ordered)
+    if isinstance(outcome, ResolvedItem):
+        return outcome
+    if isinstance(outcome, ResolutionError):
+        raise outcome
     resolved: ResolvedItem = yield RunLocked((lookup.kind, lookup.key), lambda: _resolve_locked(state, lookup, ordered))
     return resolved
 
@@ -114,20 +114,20 @@ def _read(
     fresh = entry.is_fresh(now, state.ttl)
     if fresh and isinstance(entry.value, FoundItem) and lookup.accepts(entry.value.item):
         return _make_resolved(entry, entry.value), NO_FAILURES
-    known = state.algorithm.known(entry, fresh)
-    if known is None:
+    failures = state.algorithm.known(entry, fresh)
+    if failures is None:
         return ordered, NO_FAILURES
-    due = list_due(state.algorithm, ordered, known, now)
-    return due or _error(state, lookup, entry.stored, known), known
+    due = list_due(state.algorithm, ordered, failures, now)
+    return due or _error(state, lookup, entry.stored, failures), failures
 
 
 def _resolve_locked(state: ResolverState, lookup: CachedLookup, ordered: list[IgluRegistry]) -> Flow[ResolvedItem]:
-    found, known = _read(state, lookup, ordered)
-    if isinstance(found, ResolvedItem):
-        return found
-    if isinstance(found, ResolutionError):
-        raise found
-    result = yield from _traverse(state, lookup, found, known)
+    outcome, failures = _read(state, lookup, ordered)
+    if isinstance(outcome, ResolvedItem):
+        return outcome
+    if isinstance(outcome, ResolutionError):
+        raise outcome
+    result = yield from _traverse(state, lookup, outcome, failures)
     assert state.cache is not None
     old, now = state.cache.get(lookup.kind, lookup.key), state.clock()
     entry = state.algorithm.store(old, result, now)
@@ -139,15 +139,15 @@ def _resolve_locked(state: ResolverState, lookup: CachedLookup, ordered: list[Ig
     return _make_resolved(entry, entry.value)
 
 
-def _make_resolved(entry: CacheEntry, found: FoundItem) -> ResolvedItem:
-    return ResolvedItem(found.item, found.registry, entry.stored, stale=entry.stale)
+def _make_resolved(entry: CacheEntry, item: FoundItem) -> ResolvedItem:
+    return ResolvedItem(item.item, item.registry, entry.stored, stale=entry.stale)
 
 
 def _traverse(
-    state: ResolverState, lookup: CachedLookup, registries: list[IgluRegistry], known: Failures
+    state: ResolverState, lookup: CachedLookup, registries: list[IgluRegistry], earlier: Failures
 ) -> Flow[FoundItem | Failures]:
     """Ask registries in their order until one gives an item; the value is that, or the histories of all."""
-    failures = dict(known)
+    failures = dict(earlier)
     for registry in registries:
         history = failures.get(registry.name, LookupHistory())
         item = yield from lookup.fetch(registry)

@@ -119,8 +119,8 @@ def resolve_family(state: ResolverState, last: IgluKey) -> Flow[ResolvedItem]:
     entry = _cached_family(state, last)
     if entry is not None:
         return entry
-    found: ResolvedItem = yield RunLocked(("family", last), lambda: _walk_locked(state, last))
-    return found
+    family: ResolvedItem = yield RunLocked(("family", last), lambda: _walk_locked(state, last))
+    return family
 
 
 def _cached_family(state: ResolverState, last: IgluKey) -> ResolvedItem | None:
@@ -138,9 +138,9 @@ def _family(entry: CacheEntry) -> ResolvedItem:
 
 def _walk_locked(state: ResolverState, last: IgluKey) -> Flow[ResolvedItem]:
     assert state.cache is not None
-    found = _cached_family(state, last)
-    if found is not None:
-        return found
+    family = _cached_family(state, last)
+    if family is not None:
+        return family
     try:
         members, stale = yield from _walk(state, last)
         value: FoundItem | Failures = FoundItem(members, "")
@@ -162,14 +162,14 @@ def _walk(state: ResolverState, last: IgluKey) -> Flow[tuple[Sequence[FamilyMemb
     while True:
         key = IgluKey(last.vendor, last.name, last.format, SchemaVer(last.version.model, revision, addition))
         try:
-            found = yield from resolve(state, schema_lookup(key, superseding=False))
+            resolved = yield from resolve(state, schema_lookup(key, superseding=False))
         except ResolutionError as error:
             if addition and revision < last.version.revision and ends_revision(state.registries, error):
                 revision, addition = revision + 1, 0
                 continue
             raise
-        members.append(FamilyMember(key, found.item.document))
-        stale = merge_failures(stale, found.stale)
+        members.append(FamilyMember(key, resolved.item.document))
+        stale = merge_failures(stale, resolved.stale)
         if len(members) > IGLU_FAMILY:
             failure = repo_failure(f"more versions than the limit IGLU_FAMILY of {IGLU_FAMILY}")
             raise _too_many(state, last, failure)

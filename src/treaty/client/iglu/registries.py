@@ -143,11 +143,11 @@ def memory_registry(
     if callable(schemas):
         ask = schemas
     else:
-        known = {IgluKey.parse(key) if isinstance(key, str) else key: value for key, value in schemas.items()}
+        documents = {IgluKey.parse(key) if isinstance(key, str) else key: value for key, value in schemas.items()}
 
         def ask(question: RegistryQuestion) -> RegistryAnswer:
-            if isinstance(question, IgluKey) and question in known:
-                return SchemaDocument(known[question])
+            if isinstance(question, IgluKey) and question in documents:
+                return SchemaDocument(documents[question])
             return NOT_FOUND
 
     return IgluRegistry(name, LocalSource(ask), priority, tuple(vendor_prefixes), class_priority)

@@ -84,8 +84,10 @@ class Resolver:
 
     def list_schemas_like(self, key: IgluKey | str) -> SchemaList:
         """Return the list of a schema's model, from the first registry whose list has the schema. Raises as `lookup`."""
-        one = parse_key(key)
-        return self._run(lookup_list(self._state, ListKey(one.vendor, one.name, one.version.model), one))
+        iglu_key = parse_key(key)
+        return self._run(
+            lookup_list(self._state, ListKey(iglu_key.vendor, iglu_key.name, iglu_key.version.model), iglu_key)
+        )
 
     def lookup_until(self, key: IgluKey | str) -> SchemaFamily:
         """Return all schemas of a model up to one; no registry needs lists for this. Raises as `lookup`, with the error of
@@ -123,9 +125,9 @@ class Resolver:
                             result = self._run(effect.flow())
                 except Exception as raised:  # noqa: BLE001 (the flow decides what to do with it)
                     error = raised
-        except StopIteration as done:
-            found: T = done.value
-            return found
+        except StopIteration as end:
+            value: T = end.value
+            return value
 
     def _ask(self, registry: IgluRegistry, question: RegistryQuestion) -> RegistryAnswer:
         source = registry.source
@@ -176,7 +178,7 @@ class _RemoteRegistries:
     def close(self) -> None:
         """Close connections and stop the thread."""
         with self._lock:
-            found, self._open = self._open, None
-        if found is not None and found[0] == os.getpid():
-            found[1].run(found[2].close())
-            found[1].close()
+            opened, self._open = self._open, None
+        if opened is not None and opened[0] == os.getpid():
+            opened[1].run(opened[2].close())
+            opened[1].close()

@@ -58,8 +58,8 @@ class ServerAnswer:
             return self.data[:200].decode("utf-8", "replace")
         report = body.get("report")
         lines = [one for one in report if isinstance(one, dict)] if isinstance(report, list) else []
-        told = [f"{one.get('pointer', '')} {one.get('message', '')}".strip() for one in lines]
-        return "; ".join([body["message"], *told])
+        sentences = [f"{one.get('pointer', '')} {one.get('message', '')}".strip() for one in lines]
+        return "; ".join([body["message"], *sentences])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class IgluServer:
             raise IgluServerError(f"{self.url}/schemas: {answer.status} {answer.message}", answer.status)
         try:
             return sorted(IgluKey.parse(str(one)) for one in answer.body)
-        except IgluKeyError as wrong:
-            raise IgluServerError(f"{self.url}/schemas: {wrong}", answer.status) from None
+        except IgluKeyError as error:
+            raise IgluServerError(f"{self.url}/schemas: {error}", answer.status) from None
 
     def generate_keys(self, vendor: str) -> ServerAnswer:
         """Make a pair of keys for a vendor."""
@@ -118,15 +118,15 @@ class IgluServer:
             body = answer.read(limit + 1, decode_content=True)
             answer.drain_conn() if len(body) <= limit else answer.close()
             answer.release_conn()
-        except (urllib3.exceptions.HTTPError, ValueError) as wrong:
-            raise IgluServerError(f"{url} can't be asked: {wrong}") from None
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise IgluServerError(f"{url} can't be asked: {error}") from None
         if len(body) > limit:
             raise IgluServerError(f"{url}: the answer has more than {limit} bytes", answer.status)
-        found = ServerAnswer(answer.status, body)
-        if found.status in _REFUSED and not found.is_of_iglu:
-            told = f"{url}: {found.status} {found.message}; no Iglu API answers there: {self._find_remedy()}"
-            raise IgluServerError(told, found.status)
-        return found
+        server_answer = ServerAnswer(answer.status, body)
+        if server_answer.status in _REFUSED and not server_answer.is_of_iglu:
+            message = f"{url}: {server_answer.status} {server_answer.message}; no Iglu API answers there: {self._find_remedy()}"
+            raise IgluServerError(message, server_answer.status)
+        return server_answer
 
     def _find_remedy(self) -> str:
         base = self.url.rstrip("/")

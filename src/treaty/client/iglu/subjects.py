@@ -51,7 +51,7 @@ def treaty_registry(
             document = None if isinstance(question, ListKey) else _read_published(registry, subject, question)
             if document is not None:
                 return document
-            found = dict(_read_versions(registry, subject))
+            versions = dict(_read_versions(registry, subject))
         except NotFound:
             return NOT_FOUND
         except Refusal as error:
@@ -59,9 +59,9 @@ def treaty_registry(
         except RegistryError as error:
             return repo_failure(f"{type(error).__name__}: {error}")
         if isinstance(question, ListKey):
-            keys = sorted(key for key in found if key.version.model == question.model)
+            keys = sorted(key for key in versions if key.version.model == question.model)
             return SchemaDocument([str(key) for key in keys]) if keys else NOT_FOUND
-        return SchemaDocument(found[question]) if question in found else NOT_FOUND
+        return SchemaDocument(versions[question]) if question in versions else NOT_FOUND
 
     return IgluRegistry(name, LocalSource(ask, blocks=True), priority, tuple(vendor_prefixes), REMOTE)
 
@@ -72,10 +72,10 @@ def _read_published(registry: Registry, subject: Subject, key: IgluKey) -> Schem
     Raises `NotFound` where there is no such label.
     """
     try:
-        found = registry.ask(GetPublished(subject, str(key.version))).answer
+        published = registry.ask(GetPublished(subject, str(key.version))).answer
     except (SubjectNotFound, Forbidden, NotOffered):
         return None
-    return SchemaDocument(msgspec.json.decode(canonical_text(found)))
+    return SchemaDocument(msgspec.json.decode(canonical_text(published)))
 
 
 def _read_versions(registry: Registry, subject: Subject) -> Iterator[tuple[IgluKey, Any]]:
@@ -84,9 +84,9 @@ def _read_versions(registry: Registry, subject: Subject) -> Iterator[tuple[IgluK
     for offset in range(0, IGLU_FAMILY + _PAGE, _PAGE):
         request = ListSchemas(subject, offset=offset, limit=_PAGE, after=after)
         page = registry.ask(request).answer.versions
-        for one in page:
-            if one.subject == str(subject) and one.format == "JSON":
-                value = msgspec.json.decode(one.text)
+        for version in page:
+            if version.subject == str(subject) and version.format == "JSON":
+                value = msgspec.json.decode(version.text)
                 key = _read_key(value, subject.name)
                 if key is not None:
                     yield key, value

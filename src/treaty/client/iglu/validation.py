@@ -54,15 +54,15 @@ class ValidationResult:
             return self.error.to_json()
         if self.is_valid:
             return {}
-        shown: dict[str, Any] = {"error": "ValidationError"}
+        members: dict[str, Any] = {"error": "ValidationError"}
         if self.violations:
-            shown["dataReports"] = [
+            members["dataReports"] = [
                 {"message": one.message, "path": one.path, "keyword": one.keyword, "targets": list(one.targets)}
                 for one in self.violations
             ]
         else:
-            shown["schemaIssues"] = [{"path": one.path, "message": one.message} for one in self.issues]
-        return shown if self.superseded_by is None else {**shown, "supersededBy": str(self.superseded_by)}
+            members["schemaIssues"] = [{"path": one.path, "message": one.message} for one in self.issues]
+        return members if self.superseded_by is None else {**members, "supersededBy": str(self.superseded_by)}
 
 
 def read_client_error(value: Any) -> ValidationResult:
@@ -103,19 +103,19 @@ class ValidatorCache:
         """Return the validator of a schema. Raises `SchemaIssuesError`."""
         key = (schema.key, schema.superseded_by, schema.resolved_at)
         with self._lock:
-            found = self._kept.get(key) if schema.is_cached else None
-            if found is not None:
+            compiled = self._kept.get(key) if schema.is_cached else None
+            if compiled is not None:
                 self._kept.move_to_end(key)
-        if found is None:
-            found = self._compile(schema)
+        if compiled is None:
+            compiled = self._compile(schema)
             if schema.is_cached:
                 with self._lock:
-                    self._kept[key] = found
+                    self._kept[key] = compiled
                     if len(self._kept) > self._size:
                         self._kept.popitem(last=False)
-        if isinstance(found, SchemaIssuesError):
-            raise SchemaIssuesError(found.issues)
-        return found
+        if isinstance(compiled, SchemaIssuesError):
+            raise SchemaIssuesError(compiled.issues)
+        return compiled
 
     def clear(self) -> None:
         """Forget all validators."""

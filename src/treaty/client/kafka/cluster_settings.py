@@ -30,18 +30,18 @@ def parse_named_clusters(words: Iterable[str]) -> dict[str, KafkaCluster]:
 
     Raises `KafkaSettingsError`.
     """
-    found: dict[str, KafkaCluster] = {}
+    clusters: dict[str, KafkaCluster] = {}
     for word in words:
         name, mark, where = word.partition("=")
         if not mark or not name.strip() or not where:
             raise KafkaSettingsError(f"{word!r} names no cluster; expected NAME=FILE, a properties file with {SERVERS}")
-        if name in found:
+        if name in clusters:
             raise KafkaSettingsError(f"the cluster {name} is named twice; name it once")
         if where.startswith(SCHEME):
-            found[name] = parse_kafka_url(where)[0]
+            clusters[name] = parse_kafka_url(where)[0]
         else:
-            found[name] = parse_kafka_url("", _pairs(where, "--cluster"))[0]
-    return found
+            clusters[name] = parse_kafka_url("", _pairs(where, "--cluster"))[0]
+    return clusters
 
 
 def _pairs(word: str, option: str) -> Iterator[tuple[str, str]]:

@@ -67,11 +67,11 @@ class ClusterWriter:
         kafka, servers = load_library(), self._cluster.servers
         with translate_errors(kafka, servers, self._heard):
             producer = self._open(kafka)
-            known = frozenset(partitions_of(kafka, producer, self._cluster, topic))
+            partitions = frozenset(partitions_of(kafka, producer, self._cluster, topic))
             for record in records:
-                if record.partition >= 0 and record.partition not in known:
+                if record.partition >= 0 and record.partition not in partitions:
                     raise KafkaClientError(
-                        f"the topic {topic!r} has no partition {record.partition}; it has 0 to {max(known)}"
+                        f"the topic {topic!r} has no partition {record.partition}; it has 0 to {max(partitions)}"
                     )
             acknowledged: list[Any] = [None] * len(records)
             for place, record in enumerate(records):

@@ -151,19 +151,19 @@ def _records(
             )
         else:
             yield None
-        for one in batch:
-            error = one.error()
+        for message in batch:
+            error = message.error()
             if error is None:
-                record = make_record(one)
+                record = make_record(message)
                 if ends is None or record.partition in ends.left:
                     yield record
                 position = record.offset + 1
             elif error.code() == kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
-                position = one.offset()
+                position = message.offset()
             else:
                 raise make_client_error(error, cluster.servers, heard)
             if ends is not None:
-                ends.note_position(one.partition(), position)
+                ends.note_position(message.partition(), position)
 
 
 def make_record(message: Any) -> TopicRecord:
@@ -186,12 +186,12 @@ def fetch_metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
 
 def partitions_of(kafka: ModuleType, client: Any, cluster: KafkaCluster, topic: str) -> Sequence[int]:
     """Return the partitions of a topic. Raises `KafkaClientError` if it does not exist."""
-    found = fetch_metadata(kafka, client, topic).topics[topic]
-    if found.error is not None:
-        if found.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
+    metadata = fetch_metadata(kafka, client, topic).topics[topic]
+    if metadata.error is not None:
+        if metadata.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
             raise KafkaClientError(f"there is no topic {topic!r} at {cluster.servers}; create it, or name another")
-        raise make_client_error(found.error, cluster.servers)
-    return sorted(found.partitions)
+        raise make_client_error(metadata.error, cluster.servers)
+    return sorted(metadata.partitions)
 
 
 def _begin(kafka: ModuleType, consumer: Any, place: Any, start: StartOffset, ends: _EndOffsets) -> Any:
@@ -210,10 +210,10 @@ def _begin(kafka: ModuleType, consumer: Any, place: Any, start: StartOffset, end
                 message = f"offset {offset} is not in partition {place.partition}; it has {low} to {high}"
                 raise KafkaClientError(message)
         case "time":
-            (found,) = consumer.offsets_for_times(
+            (place_at_time,) = consumer.offsets_for_times(
                 [kafka.TopicPartition(place.topic, place.partition, start.number)], timeout=ASK
             )
-            offset = found.offset if found.offset >= 0 else high
+            offset = place_at_time.offset if place_at_time.offset >= 0 else high
     if offset < high:
         ends.left[place.partition] = high
     return kafka.TopicPartition(place.topic, place.partition, offset)

@@ -73,10 +73,10 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
     def find_partitions(self, topic: str, partition: int = ANY) -> frozenset[int]:
         """Return the partitions of a topic; raises `KafkaClientError` if the topic or this partition does not exist."""
         with translate_errors(self._kafka, self.cluster.servers, self._heard):
-            found = partitions_of(self._kafka, self._producer, self.cluster, topic)
-        if partition not in {ANY, *found}:
-            raise KafkaClientError(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(found)}")
-        return frozenset(found)
+            partitions = partitions_of(self._kafka, self._producer, self.cluster, topic)
+        if partition not in {ANY, *partitions}:
+            raise KafkaClientError(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(partitions)}")
+        return frozenset(partitions)
 
     def send(self, record: OutgoingRecord, name: str) -> None:
         """Send a record; `name` is passed to `on_failure` if it does not arrive. Raises `KafkaClientError`."""

@@ -61,31 +61,35 @@ def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tu
     """Return the image, and the last record of every key."""
     folding, last = ImageBuilder(), dict[bytes, Last]()
     count = 0
-    for one in read_records(cluster, topic):
-        if one is None:
+    for record_read in read_records(cluster, topic):
+        if record_read is None:
             continue
         count += 1
         if count % STEP == 0:
             report("records", count, 0)
-        where = f"offset {one.offset}"
-        if one.key is None or len(one.value or b"") > DUMP_LINE_BYTES:
-            why = "it has no key" if one.key is None else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
+        where = f"offset {record_read.offset}"
+        if record_read.key is None or len(record_read.value or b"") > DUMP_LINE_BYTES:
+            why = (
+                "it has no key"
+                if record_read.key is None
+                else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
+            )
             folding.refuse(where, "a record", why)
             continue
-        beside = next((content for name, content in one.headers if name == HEADER), b"")
+        beside = next((content for name, content in record_read.headers if name == HEADER), b"")
         try:
-            record = record_of(one.key, one.value)
+            record = record_of(record_read.key, record_read.value)
             folding.add(record, where)
             if beside:
                 folding.mark(mark_of(record, _mark.decode(beside)))
-        except (RecordError, msgspec.MsgspecError) as wrong:
-            folding.refuse(where, "a record", str(wrong))
+        except (RecordError, msgspec.MsgspecError) as error:
+            folding.refuse(where, "a record", str(error))
         except RecursionError:
             folding.refuse(where, "a record", "not JSON that can be read: it is nested too deep")
         else:
-            last.pop(one.key, None)
-            if one.value is not None:
-                last[one.key] = (one.value, beside)
+            last.pop(record_read.key, None)
+            if record_read.value is not None:
+                last[record_read.key] = (record_read.value, beside)
     return folding.image(), last
 
 
@@ -103,13 +107,13 @@ def write_topic(
     for a topic that is not compacted or has more than one partition.
     """
     image = replace(image, exact=False, groups=(), facts={}, hidden=())  # a topic has no place for them
-    there = ensure_compacted(cluster, topic, dry_run=dry_run)
-    target, last = _read_image(cluster, topic, ignore_progress) if there else (RegistryImage(), {})
+    exists = ensure_compacted(cluster, topic, dry_run=dry_run)
+    target, last = _read_image(cluster, topic, ignore_progress) if exists else (RegistryImage(), {})
     plan = make_plan(image, target)
     fresh, total = _find_missing(image, plan, last)
     if dry_run:
-        found = ProblemList(plan.conflicts)
-        return TopicExport(total, len(fresh), tuple(found.kept), found.more)
+        conflicts = ProblemList(plan.conflicts)
+        return TopicExport(total, len(fresh), tuple(conflicts.kept), conflicts.more)
     problems = ProblemList(plan.conflicts)
 
     def lost(name: str, why: str) -> None:
@@ -140,7 +144,7 @@ def _find_missing(
     )
     written = {key for key, _ in records(planned)}
     refused = {one.where for one in plan.conflicts}
-    wrong = {version_record(one)[0] for one in image.versions if f"{one.subject} version {one.number}" in refused}
+    conflicting = {version_record(one)[0] for one in image.versions if f"{one.subject} version {one.number}" in refused}
     fresh: list[tuple[bytes, bytes, bytes]] = []
     total = 0
     for key, value, mark in list_marked_records(replace(image, highest=())):
@@ -151,19 +155,19 @@ def _find_missing(
         if more is not None:
             mark = replace(mark or RecordExtras(), context=more.context, highest_id=more.highest_id)  # noqa: PLW2901 - the same, completed
         beside = b"" if mark is None else msgspec.json.encode(mark_body(mark))
-        found = last.get(key)
+        stored = last.get(key)
         if key in written:
-            fresh += [] if found == (value, beside) else [(key, value, beside)]
-        elif found is not None and key not in wrong and beside not in {b"", found[1]}:
-            fresh.append((key, found[0], beside))
+            fresh += [] if stored == (value, beside) else [(key, value, beside)]
+        elif stored is not None and key not in conflicting and beside not in {b"", stored[1]}:
+            fresh.append((key, stored[0], beside))
     return fresh, total
 
 
 def _carriers(image: RegistryImage) -> dict[bytes, RecordExtras]:
     """Return the records that carry the highest ids of contexts: the last version of a context, or the context itself."""
-    found: dict[bytes, RecordExtras] = {}
+    carriers: dict[bytes, RecordExtras] = {}
     for context, highest in image.highest:
         inside = [one for one in image.versions if subject_of(one.subject).context == context]
         key = version_record(inside[-1])[0] if inside else context_record(context)[0]
-        found[key] = RecordExtras(context=context, highest_id=highest)
-    return found
+        carriers[key] = RecordExtras(context=context, highest_id=highest)
+    return carriers

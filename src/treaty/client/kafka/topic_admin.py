@@ -49,30 +49,32 @@ class TopicAdmin:
             except kafka.KafkaException:
                 admin.poll(0)  # the library calls back from here only
                 raise
-            wanted = sorted(set(topics))
-            there = [topic for topic in wanted if topic in listed and listed[topic].error is None]
-            settings = self._read_settings(kafka, admin, there)
-        found: dict[str, TopicFacts | None] = dict.fromkeys(wanted)
-        for topic in there:
+            names = sorted(set(topics))
+            existing = [topic for topic in names if topic in listed and listed[topic].error is None]
+            settings = self._read_settings(kafka, admin, existing)
+        facts: dict[str, TopicFacts | None] = dict.fromkeys(names)
+        for topic in existing:
             partitions = listed[topic].partitions
             if topic in settings:
                 replicas = len(partitions[min(partitions)].replicas) if partitions else 0
-                found[topic] = TopicFacts(len(partitions), replicas, settings[topic])
-        return found
+                facts[topic] = TopicFacts(len(partitions), replicas, settings[topic])
+        return facts
 
     def _read_settings(self, kafka: ModuleType, admin: Any, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         resource = kafka.admin.ConfigResource
-        asked = [resource(resource.Type.TOPIC, topic) for topic in topics]
-        found = {}
-        for one, future in (admin.describe_configs(asked, request_timeout=ADMIN_SECONDS) if asked else {}).items():
+        resources = [resource(resource.Type.TOPIC, topic) for topic in topics]
+        settings = {}
+        for resource_asked, future in (
+            admin.describe_configs(resources, request_timeout=ADMIN_SECONDS) if resources else {}
+        ).items():
             try:
                 entries = future.result(ADMIN_SECONDS * 2)
             except kafka.KafkaException as error:
                 if error.args[0].name() != "UNKNOWN_TOPIC_OR_PART":  # it was deleted meanwhile
                     raise
                 continue
-            found[one.name] = {name: entries[name].value for name in READ_SETTINGS if name in entries}
-        return found
+            settings[resource_asked.name] = {name: entries[name].value for name in READ_SETTINGS if name in entries}
+        return settings
 
     def create(self, topic: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> bool:
         """Create a topic, with as many replicas as the brokers say for -1; return False where it is there already.
@@ -81,10 +83,10 @@ class TopicAdmin:
         """
         kafka = load_library()
         with translate_errors(kafka, self._cluster.servers, self._heard):
-            wanted = kafka.admin.NewTopic(topic, partitions, replicas, config=dict(settings))
-            (made,) = self._open(kafka).create_topics([wanted], operation_timeout=ADMIN_SECONDS).values()
+            new_topic = kafka.admin.NewTopic(topic, partitions, replicas, config=dict(settings))
+            (future,) = self._open(kafka).create_topics([new_topic], operation_timeout=ADMIN_SECONDS).values()
             try:
-                made.result(ADMIN_SECONDS * 2)
+                future.result(ADMIN_SECONDS * 2)
             except kafka.KafkaException as error:
                 if error.args[0].name() == "TOPIC_ALREADY_EXISTS":
                     return False
@@ -101,16 +103,16 @@ class TopicAdmin:
                 for name, value in sorted(settings.items())
             ]
             resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-            (done,) = self._open(kafka).incremental_alter_configs([resource]).values()
-            done.result(ADMIN_SECONDS * 2)
+            (future,) = self._open(kafka).incremental_alter_configs([resource]).values()
+            future.result(ADMIN_SECONDS * 2)
 
     def delete(self, topic: str) -> bool:
         """Delete a topic; return False where there is none. Raises `KafkaClientError`."""
         kafka = load_library()
         with translate_errors(kafka, self._cluster.servers, self._heard):
-            (done,) = self._open(kafka).delete_topics([topic], operation_timeout=ADMIN_SECONDS).values()
+            (future,) = self._open(kafka).delete_topics([topic], operation_timeout=ADMIN_SECONDS).values()
             try:
-                done.result(ADMIN_SECONDS * 2)
+                future.result(ADMIN_SECONDS * 2)
             except kafka.KafkaException as error:
                 if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
                     return False

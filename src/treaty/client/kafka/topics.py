@@ -22,22 +22,22 @@ def ensure_compacted(cluster: KafkaCluster, topic: str, *, dry_run: bool = False
     heard = LastBrokerError()
     with translate_errors(kafka, cluster.servers, heard):
         admin = kafka.admin.AdminClient(cluster.client_settings({"error_cb": heard}), logger=LOGGER)
-        found = fetch_metadata(kafka, admin, topic)
-        there = found.topics[topic]
-        if there.error is None:
-            _refuse_unfit(kafka, admin, topic, len(there.partitions))
+        metadata = fetch_metadata(kafka, admin, topic)
+        existing = metadata.topics[topic]
+        if existing.error is None:
+            _refuse_unfit(kafka, admin, topic, len(existing.partitions))
             return True
-        if there.error.code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise KafkaClientError(f"the topic {topic!r} can't be used: {there.error.str()}")
+        if existing.error.code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise KafkaClientError(f"the topic {topic!r} can't be used: {existing.error.str()}")
         if not dry_run:
-            _make(kafka, admin, topic, min(REPLICAS, len(found.brokers)))
+            _make(kafka, admin, topic, min(REPLICAS, len(metadata.brokers)))
         return False
 
 
 def _make(kafka: ModuleType, admin: Any, topic: str, replicas: int) -> None:
-    wanted = kafka.admin.NewTopic(topic, 1, replicas, config={"cleanup.policy": "compact"})
-    (made,) = admin.create_topics([wanted], operation_timeout=ASK).values()
-    made.result(ASK * 2)
+    new_topic = kafka.admin.NewTopic(topic, 1, replicas, config={"cleanup.policy": "compact"})
+    (future,) = admin.create_topics([new_topic], operation_timeout=ASK).values()
+    future.result(ASK * 2)
 
 
 def _refuse_unfit(kafka: ModuleType, admin: Any, topic: str, partitions: int) -> None:
@@ -47,8 +47,8 @@ def _refuse_unfit(kafka: ModuleType, admin: Any, topic: str, partitions: int) ->
         )
         raise KafkaClientError(message)
     resource = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
-    (asked,) = admin.describe_configs([resource], request_timeout=ASK).values()
-    policy = asked.result(ASK * 2)["cleanup.policy"].value
+    (future,) = admin.describe_configs([resource], request_timeout=ASK).values()
+    policy = future.result(ASK * 2)["cleanup.policy"].value
     if policy != "compact":
         remedy = "set cleanup.policy=compact there, or name another topic"
         raise KafkaClientError(

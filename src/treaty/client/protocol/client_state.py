@@ -64,21 +64,21 @@ class NodePool:
 
     def note_success(self, node: int) -> None:
         """Note an answer: this node is preferred from now on."""
-        known = self._nodes[node]
-        known.failures, known.backoff_until, known.until = 0, 0.0, 0.0
+        node_state = self._nodes[node]
+        node_state.failures, node_state.backoff_until, node_state.until = 0, 0.0, 0.0
         self.preferred = node
 
-    def note_failure(self, node: int, now: float, asked: float | None) -> None:
+    def note_failure(self, node: int, now: float, retry_after: float | None) -> None:
         """Note a failure, and the seconds of ``Retry-After`` in the answer (None: there are none)."""
-        known = self._nodes[node]
-        if now >= known.backoff_until:  # requests at the same time see the same failure
-            known.failures += 1
-        known.failed = now
-        backoff = min(self._first * 2.0 ** min(known.failures - 1, 30), self._longest)
-        known.backoff_until = max(known.backoff_until, now + backoff * (0.5 + self._chance() / 2))
-        if asked is not None:
-            known.until = max(known.until, now + min(asked, self._longest))
-            known.backoff_until = max(known.backoff_until, known.until)
+        node_state = self._nodes[node]
+        if now >= node_state.backoff_until:  # requests at the same time see the same failure
+            node_state.failures += 1
+        node_state.failed = now
+        backoff = min(self._first * 2.0 ** min(node_state.failures - 1, 30), self._longest)
+        node_state.backoff_until = max(node_state.backoff_until, now + backoff * (0.5 + self._chance() / 2))
+        if retry_after is not None:
+            node_state.until = max(node_state.until, now + min(retry_after, self._longest))
+            node_state.backoff_until = max(node_state.backoff_until, node_state.until)
 
 
 @dataclass(slots=True)

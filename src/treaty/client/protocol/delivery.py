@@ -54,9 +54,9 @@ def run_within(deadline: float, clock: Clock, conversation: Conversation[A]) -> 
     while True:
         try:
             effect = conversation.send(event) if error is None else conversation.throw(error)
-        except StopIteration as done:
-            found: A = done.value
-            return found
+        except StopIteration as end:
+            value: A = end.value
+            return value
         left, event, error = max(0.0, deadline - clock()), None, None
         if isinstance(effect, SendRequest) and not left:
             event = NoResponse("no time is left", was_sent=False)
@@ -94,8 +94,12 @@ def _find_redirect(send: SendRequest, event: HttpResponse | NoResponse) -> str |
     if send.method != "GET" and event.status in {301, 302}:
         return None
     target = urljoin(send.url, event.header("Location") or "")
-    here, there = urlsplit(send.url), urlsplit(target)
-    return target if (here.scheme, here.netloc) == (there.scheme, there.netloc) and target != send.url else None
+    origin, destination = urlsplit(send.url), urlsplit(target)
+    return (
+        target
+        if (origin.scheme, origin.netloc) == (destination.scheme, destination.netloc) and target != send.url
+        else None
+    )
 
 
 def may_be_done(event: HttpResponse | NoResponse) -> bool:

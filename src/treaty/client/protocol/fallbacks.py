@@ -76,8 +76,8 @@ def ask_registry(
 
     def ask(other: Request[A], /, after: PositionToken | None = None) -> Conversation[Reply[A]]:
         command_id = call.command_id if is_command(other) else ""
-        made = replace(call, timeout=deadline - state.clock(), command_id=command_id, after=after or call.after)
-        return (yield from ask_nodes(other, made, settings, state))
+        options = replace(call, timeout=deadline - state.clock(), command_id=command_id, after=after or call.after)
+        return (yield from ask_nodes(other, options, settings, state))
 
     special = _FALLBACKS.get(type(request))
     if special is None:
@@ -111,12 +111,12 @@ def _register(request: Register, ask: AskServer, state: ClientState) -> Conversa
         rules=draft.rules,
     )
     try:
-        found = (yield from ask(Lookup(request.subject, draft, request.normalize))).answer
+        stored = (yield from ask(Lookup(request.subject, draft, request.normalize))).answer
     except (NotFound, NotOffered):  # a follower that has not heard of it yet
-        found = drafted
-    if version.number not in {0, found.number}:
-        found = drafted
-    return replace(reply, answer=replace(reply.answer, version=replace(found, schema_id=version.schema_id)))
+        stored = drafted
+    if version.number not in {0, stored.number}:
+        stored = drafted
+    return replace(reply, answer=replace(reply.answer, version=replace(stored, schema_id=version.schema_id)))
 
 
 def _needs_treaty(request: Register) -> bool:
@@ -210,13 +210,13 @@ def _list_contexts(request: ListContexts, ask: AskServer, state: ClientState) ->
 
 def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """Request a long list in pages, each no older than the one before; without the operation, list versions one by one."""
-    found: dict[tuple[str, int], VersionFound] = {}
+    versions: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: PositionToken | None = None
     while True:
-        size = min(PAGE, request.limit - len(found))
-        last = next(reversed(found)) if found else request.after
-        page_of = replace(request, offset=request.offset + len(found), limit=size, after=last)
+        size = min(PAGE, request.limit - len(versions))
+        last = next(reversed(versions)) if versions else request.after
+        page_of = replace(request, offset=request.offset + len(versions), limit=size, after=last)
         try:
             reply = yield from ask(page_of, after)
         except NotOffered:
@@ -229,11 +229,11 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
             page = tuple(one for one in page if _has_prefix(one.subject, request.prefix))
         if len(page) > size:  # a server that knows no pages sends all at once
             return replace(reply, answer=Versions(page[request.offset : request.offset + request.limit]))
-        fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in found}
+        fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in versions}
         beside |= _relations_of(reply.answer)
-        found |= fresh
-        if len(fresh) < size or len(found) >= request.limit:
-            return replace(reply, answer=_join_pages(found, beside))
+        versions |= fresh
+        if len(fresh) < size or len(versions) >= request.limit:
+            return replace(reply, answer=_join_pages(versions, beside))
 
 
 def _relations_of(listed: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
@@ -243,29 +243,31 @@ def _relations_of(listed: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
     return dict(zip(places, zip(aliases, listed.associations or (None,) * len(places), strict=True), strict=True))
 
 
-def _join_pages(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]) -> Versions:
+def _join_pages(
+    versions: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]
+) -> Versions:
     """Return one list of all pages."""
-    aliases, tied = ([beside[place][at] for place in found] for at in (0, 1))
+    aliases, tied = ([beside[place][at] for place in versions] for at in (0, 1))
     return Versions(
-        tuple(found.values()), () if None in aliases else tuple(aliases), () if None in tied else tuple(tied)
+        tuple(versions.values()), () if None in aliases else tuple(aliases), () if None in tied else tuple(tied)
     )
 
 
 def _list_one_by_one(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """List versions one by one."""
-    found: list[VersionFound] = []
+    versions: list[VersionFound] = []
     listed = yield from _list_subjects(ListSubjects(request.prefix, request.visible), ask, state)
     for name in listed.answer.names:
         subject = subject_of(name)
         try:
             numbers = (yield from ask(ListVersions(subject, request.visible))).answer.numbers
             for number in numbers[-1:] if request.latest else numbers:
-                found.append((yield from ask(GetVersion(subject, number, request.visible != "live"))).answer)
+                versions.append((yield from ask(GetVersion(subject, number, request.visible != "live"))).answer)
         except NotFound:  # deleted meanwhile
             continue
-        if len(found) >= request.offset + request.limit:
+        if len(versions) >= request.offset + request.limit:
             break
-    return Reply(Versions(tuple(found[request.offset : request.offset + request.limit])), listed.token)
+    return Reply(Versions(tuple(versions[request.offset : request.offset + request.limit])), listed.token)
 
 
 _FALLBACKS: Mapping[type[Any], Any] = {

@@ -52,9 +52,9 @@ class HttpTransport:
                     event = self._execute(effect)
                 except RegistryError as raised:
                     error = raised
-        except StopIteration as done:
-            found: A = done.value
-            return found
+        except StopIteration as end:
+            value: A = end.value
+            return value
 
     def _execute(self, effect: Effect) -> EffectResult:
         match effect:

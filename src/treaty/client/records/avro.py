@@ -80,15 +80,15 @@ class _Encoder:
     depth: int = 0
 
     def put(self, node: AvroType, value: Any, path: ValuePath, out: bytearray) -> None:
-        found = self.schema.resolve(node)
+        resolved = self.schema.resolve(node)
         self.depth += 1
         if self.depth > SCHEMA_DEPTH:
             raise UnfitValueError(path, value, f"nested less deep than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)", limit=True)
-        match found:
+        match resolved:
             case AvroRecord() if isinstance(value, dict):
-                self._record(found, value, path, out)
+                self._record(resolved, value, path, out)
             case AvroUnion():
-                self._union(found, value, path, out)
+                self._union(resolved, value, path, out)
             case AvroArray(items) if isinstance(value, list):
                 self._block(len(value), out)
                 for at, item in enumerate(value):
@@ -101,7 +101,7 @@ class _Encoder:
                     self.put(values, member, (path, name), out)
                 out += b"\0" if value else b""
             case _:
-                out += _leaf(found, value, path)
+                out += _leaf(resolved, value, path)
         self.depth -= 1
 
     @staticmethod
@@ -132,8 +132,8 @@ class _Encoder:
                 return
         order = sorted(enumerate(branches), key=lambda one: _is_unlikely(one[1], value))
         whys = []
-        for one in order:
-            why = self._tries(one, value, path, out)
+        for candidate in order:
+            why = self._tries(candidate, value, path, out)
             if why is None:
                 return
             whys.append(why)
@@ -143,13 +143,13 @@ class _Encoder:
         raise UnfitValueError(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
 
     def _tries(
-        self, one: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray
+        self, candidate: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray
     ) -> "UnfitValueError | None":
         """Append a value under a branch; if that fails, append nothing and return the error."""
         start, depth = len(out), self.depth
-        out += encode_long(one[0])
+        out += encode_long(candidate[0])
         try:
-            self.put(one[1], value, path, out)
+            self.put(candidate[1], value, path, out)
         except UnfitValueError as why:
             if why.limit:
                 raise
@@ -202,9 +202,9 @@ def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
         case AvroPrimitive("bytes") if isinstance(value, bytes | str):
             return _long_bytes(value if isinstance(value, bytes) else _raw(value, path))
         case AvroPrimitive("int" | "long" | "float" | "double" as kind) if (
-            made := _number(kind, value, path)
+            number := _number(kind, value, path)
         ) is not None:
-            return made
+            return number
     raise UnfitValueError(path, value, _describe_type(node, parser))
 
 

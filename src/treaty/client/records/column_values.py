@@ -75,23 +75,23 @@ def _avro(schema: AvroSchema, columns: Struct, message: str) -> PayloadWriter:
 
 def _avro_value(schema: AvroSchema, node: AvroType, value: Any) -> Any:
     """Return a value as the encoder takes it: fields that are left out get their default, else null."""
-    found = schema.resolve(node)
-    match found:
+    resolved = schema.resolve(node)
+    match resolved:
         case AvroUnion(branches):
             return _avro_branch(schema, branches, value)
         case AvroRecord() if isinstance(value, Mapping):
             record = {}
-            for field in found.fields:
+            for field in resolved.fields:
                 if field.name in value:
                     record[field.name] = _avro_value(schema, field.type, value[field.name])
                 elif field.default is ABSENT:
                     record[field.name] = None
-            return record | {name: one for name, one in value.items() if name not in {f.name for f in found.fields}}
+            return record | {name: one for name, one in value.items() if name not in {f.name for f in resolved.fields}}
         case AvroArray(items) if isinstance(value, list):
             return [_avro_value(schema, items, one) for one in value]
         case AvroMap(values) if isinstance(value, Mapping):
             return {str(name): _avro_value(schema, values, one) for name, one in value.items()}
-    return _avro_leaf(found.kind, value)
+    return _avro_leaf(resolved.kind, value)
 
 
 def _avro_branch(schema: AvroSchema, branches: tuple[AvroType, ...], value: Any) -> Any:
@@ -181,12 +181,12 @@ def _protobuf(model: Any, columns: Struct, message: str) -> PayloadWriter:
 
     def write(value: Any) -> bytes:
         try:
-            made = ParseDict(_message(descriptor, columns, value), runtime(), descriptor_pool=pool)
-            return made.SerializeToString(deterministic=True)
+            built = ParseDict(_message(descriptor, columns, value), runtime(), descriptor_pool=pool)
+            return built.SerializeToString(deterministic=True)
         except BadValueError:
             raise
-        except (ParseError, EncodeError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
-            raise BadValueError(f"not a {name}: {wrong}") from wrong
+        except (ParseError, EncodeError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise BadValueError(f"not a {name}: {error}") from error
 
     return PayloadWriter(write, encode_path(paths[name]))
 
@@ -194,14 +194,14 @@ def _protobuf(model: Any, columns: Struct, message: str) -> PayloadWriter:
 def _message(descriptor: Descriptor, columns: Struct, value: Cells) -> dict[str, Any]:
     """Return a message as the runtime reads it from JSON."""
     kinds = {one.name: one.type for one in columns.columns}
-    found = {}
-    for name, one in value.items():
+    members = {}
+    for name, cell in value.items():
         field = descriptor.fields_by_name[name]
-        if one is not None:
-            found[name] = _field(field, kinds[name], one)
+        if cell is not None:
+            members[name] = _field(field, kinds[name], cell)
         elif not field.has_presence and not field.is_repeated:
             raise BadValueError(f"at /{name}: NULL is no value of a field that is always set")
-    return found
+    return members
 
 
 def _field(field: FieldDescriptor, kind: ColumnType, value: Any) -> Any:

@@ -71,10 +71,10 @@ class RecordDecoder:
             return DecodedPart(show_data(data))
         if how == "schema":
             return self._framed(data, part, tuple(headers))
-        given = tuple(headers)
-        if data[:1] in {b"\0", b"\1"} or any(name == HEADER_OF[part] for name, _ in given):
+        given_headers = tuple(headers)
+        if data[:1] in {b"\0", b"\1"} or any(name == HEADER_OF[part] for name, _ in given_headers):
             try:
-                return self._framed(data, part, given)
+                return self._framed(data, part, given_headers)
             except BadRecordError:
                 pass
         return DecodedPart(show_data(data))
@@ -83,13 +83,13 @@ class RecordDecoder:
         frame = unframe(data, headers, part, headed=True)
         try:
             if isinstance(frame.schema, int):
-                found = self._registry.ask(GetSchema(frame.schema, self._within)).answer
+                schema = self._registry.ask(GetSchema(frame.schema, self._within)).answer
             else:
-                found = self._registry.ask(GetGuid(frame.schema)).answer
+                schema = self._registry.ask(GetGuid(frame.schema)).answer
         except SchemaNotFound as refusal:
             message = f"no schema {frame.schema} in the registry"
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
-        opened = self._find_open(found.format, data, frame.schema)(data, "", part, headers)
+        opened = self._find_open(schema.format, data, frame.schema)(data, "", part, headers)
         try:
             return DecodedPart(to_json_value(opened.value), opened.writer_schema)
         except (SerializeToJsonError, TypeError, ValueError) as error:
@@ -99,15 +99,15 @@ class RecordDecoder:
 
     def _find_open(self, format_: str, data: bytes, schema: int | str) -> OpenPart:
         """How records of a format are deserialized."""
-        found = self._opens.get(format_)
-        form = find_formats().find(format_) if found is None else None
+        open_part = self._opens.get(format_)
+        form = find_formats().find(format_) if open_part is None else None
         if form is not None and form.payloads:
-            found = PayloadDeserializer(self._registry, format_, None, self._settings, encoding=self._encoding).open
-            self._opens[format_] = found
-        if found is None:
+            open_part = PayloadDeserializer(self._registry, format_, None, self._settings, encoding=self._encoding).open
+            self._opens[format_] = open_part
+        if open_part is None:
             message = f"schema {schema} is {format_}, which cannot be shown as JSON"
             raise BadRecordError(RecordErrorCode.MALFORMED, message, data, schema)
-        return found
+        return open_part
 
 
 def show_data(data: bytes) -> Any:

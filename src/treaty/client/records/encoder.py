@@ -82,8 +82,8 @@ def make_encoder(
         model: Any = find_formats()[format_].parse(resolved, False)
         make = _ENCODERS.get(format_)
         return make(model, text.text, message) if make else _make_plugin(find_formats()[format_], model, encoding)
-    except (InvalidSchemaError, TypeError) as wrong:
-        raise BadValueError(f"the schema can't be used: {wrong}") from wrong
+    except (InvalidSchemaError, TypeError) as error:
+        raise BadValueError(f"the schema can't be used: {error}") from error
 
 
 def _make_plugin(form: Format[Any], model: Any, encoding: str) -> RecordEncoder:
@@ -124,10 +124,10 @@ def _protobuf(model: Any, message: str) -> RecordEncoder:
     check = find_formats()["PROTOBUF"].check if paths[name] == FIRST else None
 
     def encode(value: Any) -> EncodedPayload:
-        made = kind()
+        built = kind()
         try:
-            ParseDict(value, made, descriptor_pool=files)
-            return EncodedPayload(made.SerializeToString(deterministic=True), front)
+            ParseDict(value, built, descriptor_pool=files)
+            return EncodedPayload(built.SerializeToString(deterministic=True), front)
         except (ParseError, EncodeError, TypeError, ValueError, AttributeError, RecursionError) as error:
             faults = check(model, json.dumps(value)) if check else ()
             problems = "; ".join(f"at {one.path or '/'}: {one.message}" for one in faults)

@@ -65,12 +65,12 @@ def _decimal(value: Any, scale: int, size: int) -> Any:
     if not value.is_finite():
         raise ValueError("it is not finite")
     scaled = value.scaleb(scale, DIGITS)
-    whole = int(scaled)
-    if whole != scaled:
+    unscaled = int(scaled)
+    if unscaled != scaled:
         raise ValueError(f"more than {scale} digits after the point")
-    length = size or (whole + (whole < 0)).bit_length() // 8 + 1
+    length = size or (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     try:
-        return whole.to_bytes(length, "big", signed=True)
+        return unscaled.to_bytes(length, "big", signed=True)
     except OverflowError:
         raise ValueError(f"too large for {length} bytes") from None
 
@@ -87,20 +87,20 @@ def _time(value: Any, unit: int) -> Any:
     if not isinstance(value, str):
         return value
     bare, nanos = _split(value)
-    one = time.fromisoformat(bare)
-    if one.tzinfo is not None:
+    parsed = time.fromisoformat(bare)
+    if parsed.tzinfo is not None:
         raise ValueError("a time of day has no zone")
-    return ((one.hour * 60 + one.minute) * 60 + one.second) * unit + _exact(nanos, unit)
+    return ((parsed.hour * 60 + parsed.minute) * 60 + parsed.second) * unit + _exact(nanos, unit)
 
 
 def _stamp(value: Any, unit: int, *, local: bool) -> Any:
     if not isinstance(value, str):
         return value
     bare, nanos = _split(value)
-    one = datetime.fromisoformat(bare)
-    if (one.tzinfo is None) != local:
+    parsed = datetime.fromisoformat(bare)
+    if (parsed.tzinfo is None) != local:
         raise ValueError("it has a zone, and is a local one" if local else "without a zone, such as Z at its end")
-    gap: timedelta = one.replace(tzinfo=UTC) - EPOCH if local else one - EPOCH
+    gap: timedelta = parsed.replace(tzinfo=UTC) - EPOCH if local else parsed - EPOCH
     return (gap.days * 86_400 + gap.seconds) * unit + _exact(nanos, unit)
 
 
@@ -116,7 +116,7 @@ def _split(value: str) -> tuple[str, int]:
 
 
 def _exact(nanos: int, unit: int) -> int:
-    whole, rest = divmod(nanos * unit, UNITS["nanos"])
+    quotient, rest = divmod(nanos * unit, UNITS["nanos"])
     if rest:
         raise ValueError(f"finer than its type, which has {len(str(unit)) - 1} digits after the point")
-    return whole
+    return quotient

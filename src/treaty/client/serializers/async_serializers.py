@@ -38,12 +38,12 @@ class _FetchedRegistry:
         self.given: Mapping[Request[Any], Reply[Any] | RegistryError] = {}
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        found = self.given.get(request)
-        if found is None:
+        answer = self.given.get(request)
+        if answer is None:
             raise MissingAnswerError(request)
-        if isinstance(found, RegistryError):
-            raise found
-        return found
+        if isinstance(answer, RegistryError):
+            raise answer
+        return answer
 
     def close(self) -> None:
         pass
@@ -71,16 +71,16 @@ class _FetchLoop(Generic[W]):
             return worker
 
     async def run(self, work: Callable[[], A]) -> A:
-        given: dict[Request[Any], Reply[Any] | RegistryError] = {}
+        answers: dict[Request[Any], Reply[Any] | RegistryError] = {}
         for _ in range(MAX_FETCHES):
-            self._fetched.given = given
+            self._fetched.given = answers
             try:
                 return work()
             except MissingAnswerError as need:
                 request = need.request
             finally:
                 self._fetched.given = {}
-            given[request] = await self._fetch(request)
+            answers[request] = await self._fetch(request)
         raise Unavailable(f"the record needs more than {MAX_FETCHES} answers of the registry")
 
     async def _fetch(self, request: Request[Any]) -> Reply[Any] | RegistryError:
@@ -155,5 +155,5 @@ class AsyncDeserializer:
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> DeserializedPart:
         """Return value and writer's schema; see the deserializer."""
-        read, given = await self._loop.find_worker(), tuple(headers)
-        return await self._loop.run(lambda: read.open(data, topic, part, given))
+        read, given_headers = await self._loop.find_worker(), tuple(headers)
+        return await self._loop.run(lambda: read.open(data, topic, part, given_headers))

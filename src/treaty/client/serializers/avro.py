@@ -52,9 +52,13 @@ class AvroSerializer:
             assert draft is not None
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
-        given = None if draft is None else lambda: draft
+        own_draft = None if draft is None else lambda: draft
         self._writer = WriterSchemas(
-            registry, (FORMAT, _make_codec), settings or SerializerSettings(), given, OwnSchema(own) if draft else None
+            registry,
+            (FORMAT, _make_codec),
+            settings or SerializerSettings(),
+            own_draft,
+            OwnSchema(own) if draft else None,
         )
         self._name = full_name(draft.text) if draft else ""
 
@@ -115,13 +119,13 @@ class AvroDeserializer:
         then the record may be valid, and a retry may succeed.
         """
         frame = self._reader.split(data, headers, (topic, part))
-        found, writer = self._reader.find_writer(frame, data)
+        schema, writer = self._reader.find_writer(frame, data)
         reader, typed = self._reader_for(topic, part, writer), self._typed
         plain = read_payload(writer, reader, frame.payload, frame.schema, tagged=typed is not None)
         if typed is None:
-            return DeserializedPart(plain, found)
+            return DeserializedPart(plain, schema)
         try:
-            return DeserializedPart(typed.make(plain), found)
+            return DeserializedPart(typed.make(plain), schema)
         except MisfitError as error:
             raise BadRecordError(RecordErrorCode.INVALID, str(error), frame.payload, frame.schema) from error
 

@@ -88,8 +88,8 @@ class AvroCodec:
         if key not in self.programs:
             if len(self.programs) >= MAX_READERS:
                 self.programs.clear()
-            wanted = (reader.payload, reader.named)
-            self.programs[key] = make_resolver((self.payload, self.named), wanted, tagged=tagged)
+            reader_schema = (reader.payload, reader.named)
+            self.programs[key] = make_resolver((self.payload, self.named), reader_schema, tagged=tagged)
         return self.programs[key]
 
     def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> ReadStep:
@@ -100,8 +100,8 @@ class AvroCodec:
         if key not in self.interpreters:
             if len(self.interpreters) >= MAX_READERS:
                 self.interpreters.clear()
-            wanted = (reader.payload, reader.named)
-            self.interpreters[key] = make_interpreter((self.payload, self.named), wanted, tagged=tagged)
+            reader_schema = (reader.payload, reader.named)
+            self.interpreters[key] = make_interpreter((self.payload, self.named), reader_schema, tagged=tagged)
         return self.interpreters[key]
 
     @cached_property
@@ -293,8 +293,10 @@ def _describe_errors(error: ValidationError) -> str:
     return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")
 
 
-def _short(one: Any) -> str:
+def _short(error: Any) -> str:
     expected = (
-        one.schema if isinstance(one.schema, str) else json.dumps(one.schema, default=str).replace(EXACT, "")[:120]
+        error.schema
+        if isinstance(error.schema, str)
+        else json.dumps(error.schema, default=str).replace(EXACT, "")[:120]
     )
-    return f"{one.datum!r:.80} is a {type(one.datum).__name__}, the schema requires {expected}"
+    return f"{error.datum!r:.80} is a {type(error.datum).__name__}, the schema requires {expected}"

@@ -59,9 +59,9 @@ class _SkipperBuilder:
         return self.of(kind)
 
     def _by_name(self, name: str, schema: Any = None) -> _Step:
-        made = self._made.get(name)
-        if made is not None:
-            return made
+        step = self._made.get(name)
+        if step is not None:
+            return step
         definition = schema if schema is not None else self._named[name]
         if definition["type"] not in {"record", "error"}:
             return self.of(definition)

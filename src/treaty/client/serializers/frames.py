@@ -82,12 +82,12 @@ def unframe(
     `headed`: the format adds data after the guid in a header (Protobuf's message indexes). Raises `BadRecordError`:
     TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry assigns.
     """
-    wanted = HEADER_OF[part]
+    header_name = HEADER_OF[part]
     for name, content in headers or ():
-        if name == wanted:
+        if name == header_name:
             schema, end = _read(content)
             if end != len(content) and not headed:
-                message = f"header {wanted} has {len(content)} bytes, its magic byte requires {end}"
+                message = f"header {header_name} has {len(content)} bytes, its magic byte requires {end}"
                 raise BadRecordError(RecordErrorCode.BAD_MAGIC, message, content)
             return Frame(data, schema, content[end:])
     if len(data) > 4 and data[0] == MAGIC_ID and data[1] < 128:

@@ -45,8 +45,8 @@ def _make_validator(registry: Registry, text: SchemaText) -> JsonValidator:
     form = find_formats()[FORMAT]
     try:
         model = form.parse(fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False)
-    except InvalidSchemaError as wrong:
-        raise BadValueError(f"the schema can't be used: {wrong}") from wrong
+    except InvalidSchemaError as error:
+        raise BadValueError(f"the schema can't be used: {error}") from error
     check = form.check
     assert check is not None
     return JsonValidator(lambda value: check(model, value))
@@ -81,12 +81,12 @@ class JsonSerializer:
             assert draft is not None
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
-        given = None if draft is None else lambda: draft
+        own_draft = None if draft is None else lambda: draft
         self._writer = WriterSchemas(
             registry,
             (FORMAT, _make_validator),
             settings or SerializerSettings(),
-            given,
+            own_draft,
             OwnSchema(own) if draft else None,
         )
         self._name = _title(draft.text) if draft else ""
@@ -101,8 +101,8 @@ class JsonSerializer:
         settings = self._writer.settings
         bound = self._writer.bind(topic, part, self._name)
         try:
-            made = self._to_json(value)
-            text = json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+            plain = self._to_json(value)
+            text = json.dumps(plain, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
             payload = text.encode()
         except MisfitError as error:
             raise BadValueError(str(error)) from error
@@ -156,7 +156,7 @@ class JsonDeserializer:
         `Unavailable` if the registry does not answer.
         """
         frame = self._reader.split(data, headers, (topic, part))
-        found, writer = self._reader.find_writer(frame, data)
+        schema, writer = self._reader.find_writer(frame, data)
         try:
             text = str(frame.payload, "utf-8")
             value = json.loads(text)
@@ -168,7 +168,7 @@ class JsonDeserializer:
         if validator is not None and (faults := validator.check(text)):
             raise BadRecordError(RecordErrorCode.INVALID, "; ".join(map(str, faults)), frame.payload, frame.schema)
         try:
-            return DeserializedPart(self._from_json(value), found)
+            return DeserializedPart(self._from_json(value), schema)
         except MisfitError as error:
             raise BadRecordError(RecordErrorCode.INVALID, str(error), frame.payload, frame.schema) from error
 

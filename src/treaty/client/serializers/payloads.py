@@ -44,10 +44,10 @@ def choose_codec(form: Format[Any], encoding: str) -> PayloadEncoding[Any]:
     """Return a format's way to write values, its usual one without a name. Raises `BadValueError` if there is none."""
     if not form.payloads:
         raise BadValueError(f"records of format {form.name} cannot be written or read: its package has no payloads")
-    found = form.payloads.get(encoding or next(iter(form.payloads)))
-    if found is None:
+    payload_encoding = form.payloads.get(encoding or next(iter(form.payloads)))
+    if payload_encoding is None:
         raise BadValueError(f"{encoding!r} is no encoding of {form.name}; there are {', '.join(form.payloads)}")
-    return found
+    return payload_encoding
 
 
 def _make_maker(format_: str, encoding: str) -> MakeCodec[PayloadSchema]:
@@ -63,8 +63,8 @@ def _make_maker(format_: str, encoding: str) -> MakeCodec[PayloadSchema]:
                 fetch_resolved_schema(registry, format_, text.text, text.references, text.within, imports=text.imports),
                 False,
             )
-        except InvalidSchemaError as wrong:
-            raise BadValueError(f"the schema can't be used: {wrong}") from wrong
+        except InvalidSchemaError as error:
+            raise BadValueError(f"the schema can't be used: {error}") from error
         return PayloadSchema(codec, model, codec.write(model), form.show(model, False).type_name)
 
     return make
@@ -164,12 +164,12 @@ class PayloadDeserializer:
         Raises `BadRecordError` for bytes that are no value of the schema, `Unavailable` if the registry does not answer.
         """
         frame = self._schemas.split(data, headers, (topic, part))
-        found, writer = self._schemas.find_writer(frame, data)
+        schema, writer = self._schemas.find_writer(frame, data)
         try:
             value = self._find_read(writer, self._find_reader(topic, part, writer))(frame.payload)
         except BadPayloadError as bad:
             raise BadRecordError(RecordErrorCode(bad.code), bad.message, frame.payload, frame.schema) from bad
-        return DeserializedPart(value, found)
+        return DeserializedPart(value, schema)
 
     def _find_reader(self, topic: str, part: Part, writer: PayloadSchema) -> PayloadSchema:
         if self._reader is None:
@@ -181,9 +181,9 @@ class PayloadDeserializer:
     def _find_read(self, writer: PayloadSchema, reader: PayloadSchema) -> Callable[[bytes], Any]:
         """Return the function that reads one schema's payloads as another's; the pair is kept with it."""
         key = (id(writer), id(reader))
-        found = self._reads.get(key)
-        if found is None:
+        read = self._reads.get(key)
+        if read is None:
             if len(self._reads) >= MAX_CODECS:
                 self._reads.clear()
-            found = self._reads[key] = (writer, reader, writer.codec.read(writer.model, reader.model))
-        return found[2]
+            read = self._reads[key] = (writer, reader, writer.codec.read(writer.model, reader.model))
+        return read[2]

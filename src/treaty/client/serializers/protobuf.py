@@ -72,8 +72,8 @@ def _make_codec(registry: Registry, text: SchemaText) -> ProtobufCodec:
         )
         names = messages(schema)
         return ProtobufCodec({name: path for path, name in names.items()}, names, build_pool(schema))
-    except (InvalidSchemaError, TypeError) as wrong:
-        raise BadValueError(f"the schema can't be used: {wrong}") from wrong
+    except (InvalidSchemaError, TypeError) as error:
+        raise BadValueError(f"the schema can't be used: {error}") from error
 
 
 def messages(schema: ProtoSchema) -> dict[Path, str]:
@@ -88,11 +88,11 @@ def messages(schema: ProtoSchema) -> dict[Path, str]:
 
 
 def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: bool, first: int = 0) -> PathsAndNames:
-    for at, one in enumerate(inside, first):
-        name = f"{space}.{one.name}" if space else one.name
+    for at, message in enumerate(inside, first):
+        name = f"{space}.{message.name}" if space else message.name
         yield (*above, at), name
-        maps = sum(bool(field.key) for field in one.all_fields) if entries else 0
-        yield from _messages(one.messages, name, (*above, at), entries=entries, first=maps)
+        maps = sum(bool(field.key) for field in message.all_fields) if entries else 0
+        yield from _messages(message.messages, name, (*above, at), entries=entries, first=maps)
 
 
 class ProtobufSerializer:
@@ -122,13 +122,13 @@ class ProtobufSerializer:
         """
         if value is None:
             return SerializedPart(None)
-        one = self._each.get(type(value))
-        if one is None:
+        serializer = self._each.get(type(value))
+        if serializer is None:
             if self._kind is not None or not isinstance(value, Value):
-                wanted = "messages" if self._kind is None else cast("Descriptor", self._kind.DESCRIPTOR).full_name
-                raise BadValueError(f"the value is a {type(value).__name__}, this serializer writes {wanted}")
-            one = self._of(type(value))
-        return one.serialize(value, topic, part)
+                expected = "messages" if self._kind is None else cast("Descriptor", self._kind.DESCRIPTOR).full_name
+                raise BadValueError(f"the value is a {type(value).__name__}, this serializer writes {expected}")
+            serializer = self._of(type(value))
+        return serializer.serialize(value, topic, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records in advance. Raises the errors of the registry."""
@@ -185,21 +185,21 @@ class _ClassSerializer:
     def _draft(self) -> Draft:
         return self._of(self._descriptor.file, {})
 
-    def _of(self, file: FileDescriptor, known: dict[str, Reference]) -> Draft:
+    def _of(self, file: FileDescriptor, stored: dict[str, Reference]) -> Draft:
         """Return a file as a draft, after the files that it imports."""
-        references = tuple(self._reference(one, known) for one in file.dependencies if not one.name.startswith(KNOWN))
+        references = tuple(self._reference(one, stored) for one in file.dependencies if not one.name.startswith(KNOWN))
         return Draft(_text(file), FORMAT, references)
 
-    def _reference(self, file: FileDescriptor, known: dict[str, Reference]) -> Reference:
-        if file.name not in known:
-            draft, subject, choice = self._of(file, known), subject_of(file.name), self._writer.settings.choice
+    def _reference(self, file: FileDescriptor, references: dict[str, Reference]) -> Reference:
+        if file.name not in references:
+            draft, subject, choice = self._of(file, references), subject_of(file.name), self._writer.settings.choice
             if isinstance(choice, MustExist):
                 number = self._writer.registry.ask(Lookup(subject, draft, choice.normalize)).answer.number
             else:
                 assert isinstance(choice, AutoRegister)  # others need no schema of their own
                 number = self._writer.registry.ask(Register(subject, draft, choice.normalize)).answer.version.number
-            known[file.name] = Reference(file.name, file.name, number)
-        return known[file.name]
+            references[file.name] = Reference(file.name, file.name, number)
+        return references[file.name]
 
 
 def _text(file: FileDescriptor) -> str:
@@ -208,13 +208,13 @@ def _text(file: FileDescriptor) -> str:
     return base64.b64encode(proto.SerializeToString(deterministic=True)).decode()
 
 
-def _resolve_file(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> ResolvedSchema:
+def _resolve_file(file: FileDescriptor, resolved: dict[str, ResolvedSchema]) -> ResolvedSchema:
     """Resolve a file of the program, without requests."""
-    if file.name not in made:
+    if file.name not in resolved:
         needed = [one for one in file.dependencies if not one.name.startswith(KNOWN)]
-        bindings = tuple(ResolvedReference(one.name, one.name, 1, _resolve_file(one, made)) for one in needed)
-        made[file.name] = ResolvedSchema(FORMAT, _text(file), bindings)
-    return made[file.name]
+        bindings = tuple(ResolvedReference(one.name, one.name, 1, _resolve_file(one, resolved)) for one in needed)
+        resolved[file.name] = ResolvedSchema(FORMAT, _text(file), bindings)
+    return resolved[file.name]
 
 
 def _path(descriptor: Descriptor) -> Path:
@@ -248,7 +248,7 @@ class ProtobufDeserializer:
         `Unavailable` if the registry does not answer.
         """
         frame = self._reader.split(data, headers, (topic, part), headed=True)
-        found, writer = self._reader.find_writer(frame, data)
+        schema, writer = self._reader.find_writer(frame, data)
         if frame.head is None:
             path, payload = split_path(frame.payload, frame.schema)
         else:
@@ -259,4 +259,4 @@ class ProtobufDeserializer:
             value.ParseFromString(payload)
         except DecodeError as error:
             raise BadRecordError(RecordErrorCode.MALFORMED, str(error), payload, frame.schema) from error
-        return DeserializedPart(value, found)
+        return DeserializedPart(value, schema)

@@ -102,13 +102,13 @@ class SubjectHeads:
                 raise _no_head(head)
             return self._registry.ask(GetOrdinal(subject, ordinal)).answer.schema_id
         numbers = self._registry.ask(ListVersions(subject, visible="all")).answer.numbers
-        found = self._search(subject, numbers, head)
-        if found is None and numbers and self._is_given_again(subject, numbers[-1]):
+        schema_id = self._search(subject, numbers, head)
+        if schema_id is None and numbers and self._is_given_again(subject, numbers[-1]):
             self._heads.clear()
-            found = self._search(subject, numbers, head)
-        if found is None:
+            schema_id = self._search(subject, numbers, head)
+        if schema_id is None:
             raise _no_head(head)
-        return found
+        return schema_id
 
     def _search(self, subject: Subject, numbers: tuple[int, ...], head: bytes) -> int | None:
         heads = (self._get_head(subject, number) for number in numbers)
@@ -126,11 +126,11 @@ class SubjectHeads:
     def _ask(self, subject: Subject, number: int, call: CallOptions) -> VersionFound:
         return self._registry.ask(GetVersion(subject, number, deleted=True), call).answer
 
-    def _make_head(self, subject: Subject, found: VersionFound) -> tuple[bytes, int]:
-        if found.format != "AVRO":
-            return b"", found.schema_id
-        schema = (found.format, found.text, found.references)
-        return make_head(self._registry, self._framing, schema, subject, found.ordinal), found.schema_id
+    def _make_head(self, subject: Subject, version: VersionFound) -> tuple[bytes, int]:
+        if version.format != "AVRO":
+            return b"", version.schema_id
+        schema = (version.format, version.text, version.references)
+        return make_head(self._registry, self._framing, schema, subject, version.ordinal), version.schema_id
 
 
 def _no_head(head: bytes) -> NotFound:

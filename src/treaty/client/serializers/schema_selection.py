@@ -116,15 +116,15 @@ class WriterSchemas(Generic[C]):
 
     def bind(self, topic: str, part: Part, name: str) -> BoundSchema[C]:
         """Return codec and frame for records of type `name` in a topic. Raises the errors of the registry."""
-        known = self._stable.get((topic, part, name))
-        if known is not None:
-            return known
-        found = self._find(topic, part, name)
+        bound = self._stable.get((topic, part, name))
+        if bound is not None:
+            return bound
+        new_bound = self._find(topic, part, name)
         if self._is_stable:
             if len(self._stable) >= MAX_CODECS:
                 self._stable.clear()
-            self._stable[topic, part, name] = found
-        return found
+            self._stable[topic, part, name] = new_bound
+        return new_bound
 
     def _find(self, topic: str, part: Part, name: str) -> BoundSchema[C]:
         choice = self.settings.choice
@@ -153,16 +153,16 @@ class WriterSchemas(Generic[C]):
         codec = self._make(self.registry, SchemaText(version.text, version.references, subject, version.imports))
         return self._bind_codec(codec, version, subject)
 
-    def _bind_codec(self, codec: C, found: VersionFound | SchemaFound, within: Subject) -> BoundSchema[C]:
-        framing, schema_id = self.settings.framing, found.schema_id
+    def _bind_codec(self, codec: C, stored: VersionFound | SchemaFound, within: Subject) -> BoundSchema[C]:
+        framing, schema_id = self.settings.framing, stored.schema_id
         if framing == "header":
-            return BoundSchema(codec, schema_id, found.guid, b"", encode_guid(found.guid))
+            return BoundSchema(codec, schema_id, stored.guid, b"", encode_guid(stored.guid))
         if framing == "prefix":
-            return BoundSchema(codec, schema_id, found.guid, encode_id(schema_id), b"")
-        schema = (found.format, found.text, found.references)
-        ordinal = found.ordinal if isinstance(found, VersionFound) else -1
+            return BoundSchema(codec, schema_id, stored.guid, encode_id(schema_id), b"")
+        schema = (stored.format, stored.text, stored.references)
+        ordinal = stored.ordinal if isinstance(stored, VersionFound) else -1
         return BoundSchema(
-            codec, schema_id, found.guid, make_head(self.registry, framing, schema, within, ordinal), b""
+            codec, schema_id, stored.guid, make_head(self.registry, framing, schema, within, ordinal), b""
         )
 
     def _bind_latest(self, subject: Subject, latest: VersionFound) -> BoundSchema[C]:
@@ -172,14 +172,14 @@ class WriterSchemas(Generic[C]):
         )
         return bound
 
-    def _refuse_unreadable(self, found: SchemaText, what: str) -> None:
+    def _refuse_unreadable(self, schema: SchemaText, what: str) -> None:
         """Raise `BadValueError` if the chosen schema cannot read data of the serializer's own schema."""
         choice = self.settings.choice
         if self._own is None or isinstance(choice, (AutoRegister, MustExist)) or not choice.strict:
             return
-        form, own = find_formats()[self._format], self._own.resolve(found.within)
+        form, own = find_formats()[self._format], self._own.resolve(schema.within)
         resolved = fetch_resolved_schema(
-            self.registry, self._format, found.text, found.references, found.within, imports=found.imports
+            self.registry, self._format, schema.text, schema.references, schema.within, imports=schema.imports
         )
         findings = form.compare(form.parse(resolved, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.is_relevant, findings))
@@ -189,11 +189,11 @@ class WriterSchemas(Generic[C]):
 
     def _bind_id(self, choice: UseId) -> BoundSchema[C]:
         schema_id = choice.schema_id
-        found = self.registry.ask(GetSchema(schema_id)).answer
-        refuse_other_format(self._format, found.format, f"schema {schema_id}", "writes")
-        self._refuse_unreadable(text_of(found), f"schema {schema_id}")
-        text = text_of(found)
-        return self._bind_codec(self._make(self.registry, text), found, text.within)
+        schema = self.registry.ask(GetSchema(schema_id)).answer
+        refuse_other_format(self._format, schema.format, f"schema {schema_id}", "writes")
+        self._refuse_unreadable(text_of(schema), f"schema {schema_id}")
+        text = text_of(schema)
+        return self._bind_codec(self._make(self.registry, text), schema, text.within)
 
 
 class ReaderSchemas(Generic[C]):
@@ -223,30 +223,30 @@ class ReaderSchemas(Generic[C]):
         """Return the schema of a frame. Raises `BadRecordError` if there is none, `Unavailable` if the registry does
         not answer.
         """
-        known = self._known.get(frame.schema)
-        if known is not None:
-            return known
+        writer = self._known.get(frame.schema)
+        if writer is not None:
+            return writer
         try:
-            found = self._codecs.get(frame.schema, lambda: self._find(frame))
+            schema_and_codec = self._codecs.get(frame.schema, lambda: self._find(frame))
         except SchemaNotFound as refusal:
             message = f"no schema {frame.schema} in the registry"
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
         if len(self._known) >= MAX_CODECS:
             self._known.clear()
-        self._known[frame.schema] = found
-        return found
+        self._known[frame.schema] = schema_and_codec
+        return schema_and_codec
 
     def _find(self, frame: Frame) -> tuple[SchemaFound, C]:
         context = self.settings.context
         within = Subject(context, "") if context != DEFAULT_CONTEXT else None
         if isinstance(frame.schema, int):
-            found = self.registry.ask(GetSchema(frame.schema, within)).answer
+            schema = self.registry.ask(GetSchema(frame.schema, within)).answer
         else:
-            found = self.registry.ask(GetGuid(frame.schema)).answer
-        if found.format != self._format:
-            message = f"schema {frame.schema} is {found.format}, this deserializer reads {self._format}"
+            schema = self.registry.ask(GetGuid(frame.schema)).answer
+        if schema.format != self._format:
+            message = f"schema {frame.schema} is {schema.format}, this deserializer reads {self._format}"
             raise BadRecordError(RecordErrorCode.MALFORMED, message, frame.payload, frame.schema)
-        return found, self._make(self.registry, text_of(found))
+        return schema, self._make(self.registry, text_of(schema))
 
     def prepare(self, draft: Draft) -> C:
         """Return the codec of the program's own schema."""
@@ -271,13 +271,13 @@ def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Requ
     return GetVersion(subject, LATEST)
 
 
-def text_of(found: SchemaFound) -> SchemaText:
+def text_of(schema: SchemaFound) -> SchemaText:
     """Return the text of a schema found by id or guid, with its subject or context."""
-    within = subject_of(found.subject) if found.subject else Subject(found.context, "")
-    return SchemaText(found.text, found.references, within, found.imports)
+    within = subject_of(schema.subject) if schema.subject else Subject(schema.context, "")
+    return SchemaText(schema.text, schema.references, within, schema.imports)
 
 
-def refuse_other_format(wanted: str, format_: str, what: str, does: str) -> None:
+def refuse_other_format(expected: str, format_: str, what: str, does: str) -> None:
     """Raise `BadValueError` for a schema of another format."""
-    if format_ != wanted:
-        raise BadValueError(f"{what} is {format_}; this serializer {does} {wanted}")
+    if format_ != expected:
+        raise BadValueError(f"{what} is {format_}; this serializer {does} {expected}")

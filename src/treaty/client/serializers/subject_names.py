@@ -77,9 +77,9 @@ class SubjectNaming:
         if not isinstance(how, AssociatedNameStrategy):
             return how(topic, part, record)
         _needs("topic", topic)
-        found = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
-        if found:
-            return found[0]
+        associated = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
+        if associated:
+            return associated[0]
         if how.fallback == "none":
             raise ValueError(
                 f"the registry associates no subject with {part}s of topic {topic}, and there is no fallback"

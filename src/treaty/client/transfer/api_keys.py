@@ -15,13 +15,13 @@ NO_KEYS = "API keys: this registry has none"
 
 def read_keys(registry: Registry) -> tuple[ApiKeyFound, ...] | TransferProblem | None:
     """Return the keys of all vendors that the caller administers, by digest; None from a server without keys."""
-    found: list[ApiKeyFound] = []
+    keys: list[ApiKeyFound] = []
     try:
         while True:
-            page = registry.ask(ListApiKeys(after=found[-1].digest if found else "")).answer.keys
-            found += page
+            page = registry.ask(ListApiKeys(after=keys[-1].digest if keys else "")).answer.keys
+            keys += page
             if len(page) < API_KEYS_PAGE:
-                return tuple(found)
+                return tuple(keys)
     except (NotFound, NotOffered):
         return None
     except Forbidden as no:
@@ -40,8 +40,8 @@ def has_keys(registry: Registry) -> bool | None:
 
 def plan_keys(source: RegistryImage, target: RegistryImage) -> tuple[ApiKeyFound, ...]:
     """Return the keys that the target lacks; one that may do something else there is among them, and is refused."""
-    there = {_facts(one) for one in target.api_keys}
-    return tuple(one for one in source.api_keys if _facts(one) not in there) if target.native else ()
+    existing = {_facts(one) for one in target.api_keys}
+    return tuple(one for one in source.api_keys if _facts(one) not in existing) if target.native else ()
 
 
 def _facts(key: ApiKeyFound) -> tuple[str, str, str]:

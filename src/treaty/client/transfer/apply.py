@@ -91,34 +91,34 @@ class _ApplyRun:
 
     def go(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
         changes: list[SubjectChange] = []
-        for one in plan.ordered:
-            changes.append(self._one(one))
+        for ordered in plan.ordered:
+            changes.append(self._one(ordered))
             report("applied", len(changes), len(plan.ordered))
             if changes[-1].kind == "refused" and self.latest:
                 break  # the trial accepted it: another client wrote in between
         return ApplyResult(tuple(changes))
 
-    def _one(self, one: OrderedSubject) -> SubjectChange:
-        desired = one.desired
+    def _one(self, ordered: OrderedSubject) -> SubjectChange:
+        desired = ordered.desired
         settings = self._settings(desired)
         try:
             if settings:
                 scope = Scope(desired.subject.context, desired.subject.name)
                 self.registry.ask(SetConfig(scope, Config(level=desired.level or None, normalize=desired.normalize)))
-            references = tuple(self._reference(desired, name, use) for name, use in one.uses)
+            references = tuple(self._reference(desired, name, use) for name, use in ordered.uses)
             metadata = Metadata(properties=desired.properties) if desired.properties else None
             draft = Draft(desired.text, desired.format, references, metadata)
             fresh = self._is_fresh(desired.subject)
             number = self.latest.get(desired.subject)
             expected = None if number is None else ExpectedVersion("number", number)
-            done = register(self.registry, Register(desired.subject, draft, expected=expected))
+            registered = register(self.registry, Register(desired.subject, draft, expected=expected))
         except RegistryError as no:
             return SubjectChange(
                 desired, "refused", settings=settings, why=str(no), refusal=no if isinstance(no, Refusal) else None
             )
-        self.numbers[desired.subject] = done.version.number
-        kind: Kind = "unchanged" if not done.created else "new subject" if fresh else "new version"
-        return SubjectChange(desired, kind, done.version.number, settings)
+        self.numbers[desired.subject] = registered.version.number
+        kind: Kind = "unchanged" if not registered.created else "new subject" if fresh else "new version"
+        return SubjectChange(desired, kind, registered.version.number, settings)
 
     def _is_fresh(self, subject: Subject) -> bool:
         try:
@@ -134,10 +134,10 @@ class _ApplyRun:
             own = own_config(self.settled, Scope(desired.subject.context, desired.subject.name)) or Config()
         except NotFound:
             own = Config()
-        wanted = (("level", own.level, desired.level or None), ("normalize", own.normalize, desired.normalize))
+        members = (("level", own.level, desired.level or None), ("normalize", own.normalize, desired.normalize))
         return tuple(
             (name, None if old is None else str(old), str(new))
-            for name, old, new in wanted
+            for name, old, new in members
             if new is not None and old != new
         )
 

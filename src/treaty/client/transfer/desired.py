@@ -83,8 +83,8 @@ class _Ordering:
     def _needed(self, desired: DesiredSubject) -> tuple[str, ...] | None:
         try:
             return tuple(one.name for one in self.formats[desired.format].references(desired.text))
-        except InvalidSchemaError as wrong:
-            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in wrong.faults]
+        except InvalidSchemaError as error:
+            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in error.faults]
             return None
 
     def _known(self, desired: DesiredSubject, name: str) -> bool:
@@ -93,12 +93,12 @@ class _Ordering:
 
     def _where(self, desired: DesiredSubject, name: str) -> DesiredSubject | str | None:
         """Who has a name: as the desired subject says, by name, by path, or by the end of a path."""
-        said = dict(desired.references).get(name)
-        if said is not None:
-            return said
-        found = self.names.get((desired.format, name))
-        if found is not None and found is not desired:
-            return found
+        stated = dict(desired.references).get(name)
+        if stated is not None:
+            return stated
+        named = self.names.get((desired.format, name))
+        if named is not None and named is not desired:
+            return named
         ends = [one for (kind, path), one in self.names.items() if kind == desired.format and path.endswith(f"/{name}")]
         return ends[0] if len({one.subject for one in ends}) == 1 else None
 
@@ -114,26 +114,26 @@ class _Ordering:
             return  # only the registry can read it, with what it has
         form = self.formats[desired.format]
         try:
-            shown = form.show(form.parse(self.meanings[desired.subject], True), False)
-        except InvalidSchemaError as wrong:
-            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in wrong.faults]
+            description = form.show(form.parse(self.meanings[desired.subject], True), False)
+        except InvalidSchemaError as error:
+            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in error.faults]
             return
-        if shown.type_name:
-            self.names.setdefault((desired.format, shown.type_name), desired)
+        if description.type_name:
+            self.names.setdefault((desired.format, description.type_name), desired)
 
     def _stuck(
         self, desired: DesiredSubject, needed: tuple[str, ...], waiting: list[tuple[DesiredSubject, tuple[str, ...]]]
     ) -> TransferProblem:
         missing = [name for name in needed if not self._known(desired, name)]
-        others = {one[0].subject for one in waiting} - {desired.subject}
-        known = [
+        waiting_subjects = {one[0].subject for one in waiting} - {desired.subject}
+        in_waiting = [
             name
             for name in missing
-            if isinstance(where := self._where(desired, name), DesiredSubject) and where.subject in others
+            if isinstance(where := self._where(desired, name), DesiredSubject) and where.subject in waiting_subjects
         ]
-        if known:
+        if in_waiting:
             return TransferProblem(
-                desired.path, "waits", f"{known[0]!r} is in a file that can't be read, or refers back to this one"
+                desired.path, "waits", f"{in_waiting[0]!r} is in a file that can't be read, or refers back to this one"
             )
         words = ", ".join(map(repr, missing))
         return TransferProblem(

@@ -32,12 +32,12 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
         except NotFound:
             continue
         for number in numbers:
-            one = registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer
-            if subject_of(one.subject) == subject:  # and not the one of this name in another context
-                collect(registry, one, ANY, versions)
-    there = (subject for subject in subjects if any(one == str(subject) for one, _ in versions))
-    groups, kept = read_whole(registry, map(str, there))
-    visible = {(each.version.subject, each.version.number): each for each in kept if each.state != "hidden"}
+            version = registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer
+            if subject_of(version.subject) == subject:  # and not the one of this name in another context
+                collect(registry, version, ANY, versions)
+    existing = (subject for subject in subjects if any(one == str(subject) for one, _ in versions))
+    groups, exported = read_whole(registry, map(str, existing))
+    visible = {(each.version.subject, each.version.number): each for each in exported if each.state != "hidden"}
     versions |= {place: each.version for place, each in visible.items() if place in versions}
     return RegistryImage(
         tuple(sorted(versions.values(), key=order_of)),
@@ -46,32 +46,32 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
         exact=bool(groups),
         groups=tuple(groups),
         facts={place: facts_of(each) for place, each in visible.items()},
-        hidden=tuple(each for each in kept if each.state == "hidden"),
+        hidden=tuple(each for each in exported if each.state == "hidden"),
     )
 
 
 def read_whole(registry: Registry, subjects: Iterable[str]) -> tuple[list[ExportedSubject], list[ExportedVersion]]:
     """Subjects and their versions with all that is kept of them; none from a server that does not list them."""
     groups: list[ExportedSubject] = []
-    kept: list[ExportedVersion] = []
+    exported: list[ExportedVersion] = []
     try:
         for name in subjects:
             groups += [one for one in export_subjects(registry, subject_of(name)) if one.subject == name]
             versions = export_versions(registry, subject_of(name))
-            kept += [one for one in versions if one.version.subject == name]
+            exported += [one for one in versions if one.version.subject == name]
     except (NotFound, NotOffered):
         return [], []
-    return groups, kept
+    return groups, exported
 
 
 def latest(image: RegistryImage, subjects: Iterable[Subject]) -> dict[Subject, int]:
     """The number of the latest live version of each subject, -1 where there is none."""
-    found = dict.fromkeys(subjects, -1)
-    for one in image.versions:
-        subject = subject_of(one.subject)
-        if not one.deleted and subject in found:
-            found[subject] = max(found[subject], one.number)
-    return found
+    numbers = dict.fromkeys(subjects, -1)
+    for version in image.versions:
+        subject = subject_of(version.subject)
+        if not version.deleted and subject in numbers:
+            numbers[subject] = max(numbers[subject], version.number)
+    return numbers
 
 
 def register(registry: Registry, request: Register) -> RegisteredVersion:
@@ -84,21 +84,21 @@ def register(registry: Registry, request: Register) -> RegisteredVersion:
     return registry.ask(replace(request, expected=None)).answer
 
 
-def collect(registry: Registry, root: VersionFound, context: str, found: dict[Place, VersionFound]) -> None:
+def collect(registry: Registry, root: VersionFound, context: str, collected: dict[Place, VersionFound]) -> None:
     """Put a version behind everything that it refers to in a context; depth first, without recursion."""
     waiting: list[tuple[VersionFound, bool]] = [(root, False)]
     while waiting:
-        one, ready = waiting.pop()
-        place = (one.subject, one.number)
-        if place in found:
+        version, ready = waiting.pop()
+        place = (version.subject, version.number)
+        if place in collected:
             continue
         if ready:
-            found[place] = one
+            collected[place] = version
             continue
-        waiting.append((one, True))
-        for reference in reversed(one.references):
-            target = subject_of(one.subject).sibling(reference.subject)
-            if context in {ANY, target.context} and (str(target), reference.version) not in found:
+        waiting.append((version, True))
+        for reference in reversed(version.references):
+            target = subject_of(version.subject).sibling(reference.subject)
+            if context in {ANY, target.context} and (str(target), reference.version) not in collected:
                 waiting.append(
                     (registry.ask(GetVersion(target, reference.version, deleted=True, exact=True)).answer, False)
                 )

@@ -73,8 +73,8 @@ def line_of(text: bytes) -> DumpLine:
         return DumpLine(head.strip(), None if tail.strip() in {b"null", b""} else tail.strip())
     try:
         members: Any = _decode(text)
-    except msgspec.MsgspecError as wrong:
-        message = f"neither JSON nor key, tab and value: {wrong}"
+    except msgspec.MsgspecError as error:
+        message = f"neither JSON nor key, tab and value: {error}"
         raise RecordError(message) from None
     if not isinstance(members, dict) or "key" not in members:
         message = 'expected {"key": …, "value": …}, or key, tab and value'
@@ -82,8 +82,8 @@ def line_of(text: bytes) -> DumpLine:
     key, value = members["key"], members.get("value")
     try:
         mark = msgspec.convert(members.get("treaty"), MarkBody | None)
-    except msgspec.ValidationError as wrong:
-        message = f"the member treaty can't be read: {wrong}"
+    except msgspec.ValidationError as error:
+        message = f"the member treaty can't be read: {error}"
         raise RecordError(message) from None
     return DumpLine(_text(key), None if value is None else _text(value), mark)
 
@@ -103,8 +103,8 @@ def read_lines(lines: Iterable[bytes]) -> RegistryImage:
                 folding.add(record, f"line {number}")
                 if line.mark is not None:
                     folding.mark(mark_of(record, line.mark))
-            except RecordError as wrong:
-                folding.refuse(f"line {number}", "a record", str(wrong))
+            except RecordError as error:
+                folding.refuse(f"line {number}", "a record", str(error))
             except RecursionError:
                 folding.refuse(f"line {number}", "a record", "not JSON that can be read: it is nested too deep")
     return folding.image()
@@ -130,8 +130,8 @@ def mark_of(record: Record, body: MarkBody) -> RecordExtras:
         exported = None if body.subject is None else decode_message(ExportedSubject, body.subject)
         named = None if body.named is None else decode_message(PolicyFound, body.named)
         key = None if body.api_key is None else decode_message(ApiKeyFound, body.api_key)
-    except DecodeError as wrong:
-        message = f"the member treaty can't be read: {wrong}"
+    except DecodeError as error:
+        message = f"the member treaty can't be read: {error}"
         raise RecordError(message) from None
     context, highest, ordinal = body.context, body.highest_id, body.ordinal
     return RecordExtras(
@@ -145,5 +145,5 @@ def mark_body(mark: RecordExtras) -> MarkBody:
     policy = None if mark.policy is None else exact_policy_body(mark.policy[1])
     beside = (mark.facts, mark.hidden, mark.exported, mark.named, mark.api_key)
     numbers = (mark.context, mark.highest_id, mark.ordinal)
-    told = (None if one is None else encode_message(one) for one in beside)
-    return MarkBody(forced, dict(mark.properties) or None, *numbers, policy, *told)
+    members = (None if one is None else encode_message(one) for one in beside)
+    return MarkBody(forced, dict(mark.properties) or None, *numbers, policy, *members)

@@ -105,130 +105,132 @@ class _Planning:
             tuple(self.problems),
         )
 
-    def add(self, one: ExportedSubject) -> None:
-        found = self.there.get(one.subject)
-        versions, there = self.source[one.subject], self.target[one.subject]
-        if found is not None and not one.removed:
-            self._compare_settings(one, found)
-        elif not one.removed:
-            self.made.append(one)
-        self._add_codecs(one, found)
-        if _is_counted_alike(versions, there):
-            self.exact.add(one.subject)
-            self._add_versions(versions, {each.version.ordinal: each for each in there})
-            if _lacks_numbers(one, self.highest.get(one.subject, HighestNumbers()), versions):
-                self.raised.append(one)
-            self._add_encodings(one.subject, versions, there)
+    def add(self, exported: ExportedSubject) -> None:
+        existing = self.there.get(exported.subject)
+        versions, target_versions = self.source[exported.subject], self.target[exported.subject]
+        if existing is not None and not exported.removed:
+            self._compare_settings(exported, existing)
+        elif not exported.removed:
+            self.made.append(exported)
+        self._add_codecs(exported, existing)
+        if _is_counted_alike(versions, target_versions):
+            self.exact.add(exported.subject)
+            self._add_versions(versions, {each.version.ordinal: each for each in target_versions})
+            if _lacks_numbers(exported, self.highest.get(exported.subject, HighestNumbers()), versions):
+                self.raised.append(exported)
+            self._add_encodings(exported.subject, versions, target_versions)
         elif any(each.encodings or each.state == "hidden" for each in versions):
             why = "the target counts the ordinals of its versions in another way, so encodings and hidden versions stay behind"
-            self.problems.append(TransferProblem(one.subject, "not written whole", why))
+            self.problems.append(TransferProblem(exported.subject, "not written whole", why))
 
-    def _compare_settings(self, one: ExportedSubject, found: ExportedSubject) -> None:
-        ours, theirs = replace(one.settings, properties=()), replace(found.settings, properties=())
+    def _compare_settings(self, exported: ExportedSubject, existing: ExportedSubject) -> None:
+        ours, theirs = replace(exported.settings, properties=()), replace(existing.settings, properties=())
         for name in ("origin", "types", "order", "identity", "schemes"):
             if getattr(ours, name) != getattr(theirs, name):
                 why = f"the target has it with {name} {getattr(theirs, name)}, not {getattr(ours, name)}, and that never changes"
-                self.problems.append(TransferProblem(one.subject, "its settings are not written", why))
+                self.problems.append(TransferProblem(exported.subject, "its settings are not written", why))
                 return
-        if one.private != found.private:
+        if exported.private != existing.private:
             words = ("public", "private")
-            why = f"the target has it {words[found.private]}, not {words[one.private]}, and that never changes"
-            self.problems.append(TransferProblem(one.subject, "its settings are not written", why))
+            why = f"the target has it {words[existing.private]}, not {words[exported.private]}, and that never changes"
+            self.problems.append(TransferProblem(exported.subject, "its settings are not written", why))
             return
-        if one.settings.properties != found.settings.properties:
-            self.properties.append((subject_of(one.subject), one.settings.properties))
-        if one.label_policy != found.label_policy:
-            self.label_policies.append((subject_of(one.subject), one.label_policy))
+        if exported.settings.properties != existing.settings.properties:
+            self.properties.append((subject_of(exported.subject), exported.settings.properties))
+        if exported.label_policy != existing.label_policy:
+            self.label_policies.append((subject_of(exported.subject), exported.label_policy))
 
-    def _add_codecs(self, one: ExportedSubject, found: ExportedSubject | None) -> None:
-        there = {} if found is None else {codec.name: codec for codec in found.codecs}
-        for codec in one.codecs:
-            known = there.get(codec.name)
-            if known is None:
-                self.codecs.append((subject_of(one.subject), codec))
-            elif sorted(known.properties) != sorted(codec.properties):
+    def _add_codecs(self, exported: ExportedSubject, existing: ExportedSubject | None) -> None:
+        codecs = {} if existing is None else {codec.name: codec for codec in existing.codecs}
+        for codec in exported.codecs:
+            same_name = codecs.get(codec.name)
+            if same_name is None:
+                self.codecs.append((subject_of(exported.subject), codec))
+            elif sorted(same_name.properties) != sorted(codec.properties):
                 why = f"the target has a codec {codec.name!r} with other properties, and they never change"
-                self.problems.append(TransferProblem(one.subject, "a codec is not written", why))
+                self.problems.append(TransferProblem(exported.subject, "a codec is not written", why))
 
-    def _add_versions(self, versions: list[ExportedVersion], there: dict[int, ExportedVersion]) -> None:
-        for each in versions:
-            place = (each.version.subject, each.version.number)
-            found = there.get(each.version.ordinal)
+    def _add_versions(self, versions: list[ExportedVersion], by_ordinal: dict[int, ExportedVersion]) -> None:
+        for version in versions:
+            place = (version.version.subject, version.version.number)
+            same_ordinal = by_ordinal.get(version.version.ordinal)
             if (
-                each.superseded_by >= 0
+                version.superseded_by >= 0
                 and place not in self.refused
-                and (found is None or found.superseded_by != each.superseded_by)
+                and (same_ordinal is None or same_ordinal.superseded_by != version.superseded_by)
             ):
-                self.superseded.append(each)
-            if found is not None:
+                self.superseded.append(version)
+            if same_ordinal is not None:
                 continue
-            if each.state == "hidden":
-                self.hidden.append(each)
+            if version.state == "hidden":
+                self.hidden.append(version)
             elif place not in self.refused:
-                self.versions[place] = each
+                self.versions[place] = version
 
-    def _add_encodings(self, subject: str, versions: list[ExportedVersion], there: list[ExportedVersion]) -> None:
-        known = {id_: (each.version.ordinal, codec) for each in there for id_, codec in each.encodings}
-        for each in versions:
-            if each.state != "hidden" and (subject, each.version.number) in self.refused:
+    def _add_encodings(
+        self, subject: str, versions: list[ExportedVersion], target_versions: list[ExportedVersion]
+    ) -> None:
+        encodings = {id_: (each.version.ordinal, codec) for each in target_versions for id_, codec in each.encodings}
+        for version in versions:
+            if version.state != "hidden" and (subject, version.version.number) in self.refused:
                 continue
-            for id_, codec in each.encodings:
-                wanted = (each.version.ordinal, codec)
-                if id_ not in known:
-                    self.encodings.append(ImportEncoding(subject_of(subject), id_, *wanted))
-                elif known[id_] != wanted:
-                    why = f"encoding {id_} stands for ordinal {known[id_][0]} with the codec {known[id_][1]!r} there"
+            for id_, codec in version.encodings:
+                encoded = (version.version.ordinal, codec)
+                if id_ not in encodings:
+                    self.encodings.append(ImportEncoding(subject_of(subject), id_, *encoded))
+                elif encodings[id_] != encoded:
+                    why = f"encoding {id_} stands for ordinal {encodings[id_][0]} with the codec {encodings[id_][1]!r} there"
                     self.problems.append(TransferProblem(subject, f"encoding {id_} is not written", why))
 
 
-def _by_subject(kept: Iterable[ExportedVersion]) -> dict[str, list[ExportedVersion]]:
-    found: dict[str, list[ExportedVersion]] = defaultdict(list)
-    for one in kept:
-        found[one.version.subject].append(one)
-    return found
+def _by_subject(versions: Iterable[ExportedVersion]) -> dict[str, list[ExportedVersion]]:
+    by_subject: dict[str, list[ExportedVersion]] = defaultdict(list)
+    for version in versions:
+        by_subject[version.version.subject].append(version)
+    return by_subject
 
 
-def _is_counted_alike(versions: list[ExportedVersion], there: list[ExportedVersion]) -> bool:
+def _is_counted_alike(versions: list[ExportedVersion], target_versions: list[ExportedVersion]) -> bool:
     """Whether the versions of a subject can have the ordinals in the target that they have in the source."""
-    by_number = {one.version.number: one.version.ordinal for one in there if one.state != "hidden"}
-    ordinals = {one.version.ordinal: one for one in there}
-    for one in versions:
-        ordinal, found = one.version.ordinal, ordinals.get(one.version.ordinal)
-        if one.state != "hidden" and by_number.get(one.version.number, ordinal) != ordinal:
+    by_number = {one.version.number: one.version.ordinal for one in target_versions if one.state != "hidden"}
+    ordinals = {one.version.ordinal: one for one in target_versions}
+    for version in versions:
+        ordinal, same_ordinal = version.version.ordinal, ordinals.get(version.version.ordinal)
+        if version.state != "hidden" and by_number.get(version.version.number, ordinal) != ordinal:
             return False
-        if found is not None and found.version.number != one.version.number:
+        if same_ordinal is not None and same_ordinal.version.number != version.version.number:
             return False
     return True
 
 
-def _lacks_numbers(one: ExportedSubject, known: HighestNumbers, versions: list[ExportedVersion]) -> bool:
+def _lacks_numbers(exported: ExportedSubject, highest: HighestNumbers, versions: list[ExportedVersion]) -> bool:
     """Whether the target, which knows some, would give numbers again that belong to versions and encodings that are gone in
     the source.
     """
-    types: dict[tuple[str, str], int] = {kind[:2]: kind[2] for kind in known.types}
-    for each in versions:
-        version = each.version
+    types: dict[tuple[str, str], int] = {kind[:2]: kind[2] for kind in highest.types}
+    for exported_version in versions:
+        version = exported_version.version
         kind = (version.format, version.type_name)
         types[kind] = max(types.get(kind, -1), version.type_version)
-    ordinal = max((known.ordinal, *(each.version.ordinal for each in versions)))
-    encoding = max((known.encoding, *(id_ for each in versions for id_, _ in each.encodings)))
-    if one.highest.ordinal > ordinal or one.highest.encoding > encoding:
+    ordinal = max((highest.ordinal, *(each.version.ordinal for each in versions)))
+    encoding = max((highest.encoding, *(id_ for each in versions for id_, _ in each.encodings)))
+    if exported.highest.ordinal > ordinal or exported.highest.encoding > encoding:
         return True
-    return any(number > types.get((format_, name), -1) for format_, name, number in one.highest.types)
+    return any(number > types.get((format_, name), -1) for format_, name, number in exported.highest.types)
 
 
 def note_lost_groups(source: RegistryImage) -> tuple[str, ...]:
     """Return what a registry without groups lacks of an image."""
-    kept = _by_subject(source.whole_versions)
-    lost = [one.subject for one in source.groups if not _is_plain(one, kept[one.subject])]
+    by_subject = _by_subject(source.whole_versions)
+    lost = [one.subject for one in source.groups if not _is_plain(one, by_subject[one.subject])]
     if not lost:
         return ()
     more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
     return (NO_GROUPS.format(", ".join(lost[:NAMED]) + more),)
 
 
-def _is_plain(one: ExportedSubject, versions: list[ExportedVersion]) -> bool:
+def _is_plain(exported: ExportedSubject, versions: list[ExportedVersion]) -> bool:
     """Whether a subject is one that Confluent's API can say. Its schemas are their canonical texts there, however they were sent."""
-    if one.settings != PLAIN or one.codecs or one.highest.encoding >= 0 or not versions:
+    if exported.settings != PLAIN or exported.codecs or exported.highest.encoding >= 0 or not versions:
         return False
     return all(each.state != "hidden" and not each.names and not each.version.imports for each in versions)

@@ -32,8 +32,15 @@ def begin_groups(plan: GroupPlan) -> Iterator[Named]:
         yield f"policy of labels of {subject}", ChangeSubject(subject, label_policy=word)
 
 
-def _import_subject(one: ExportedSubject, highest: HighestNumbers) -> ImportSubject:
-    return ImportSubject(subject_of(one.subject), one.settings, highest, one.private, one.label_policy, one.removed)
+def _import_subject(exported: ExportedSubject, highest: HighestNumbers) -> ImportSubject:
+    return ImportSubject(
+        subject_of(exported.subject),
+        exported.settings,
+        highest,
+        exported.private,
+        exported.label_policy,
+        exported.removed,
+    )
 
 
 def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:
@@ -51,18 +58,27 @@ def finish_groups(plan: GroupPlan) -> tuple[Iterator[Named], ...]:
     return hidden, former, superseded, codecs, encodings, raised
 
 
-def _name_request(one: ExportedVersion, request: Request[Any]) -> Named:
-    return f"ordinal {one.version.ordinal} of {one.version.subject}", request
+def _name_request(exported: ExportedVersion, request: Request[Any]) -> Named:
+    return f"ordinal {exported.version.ordinal} of {exported.version.subject}", request
 
 
-def draft_of(one: VersionFound) -> Draft:
+def draft_of(version: VersionFound) -> Draft:
     """Return a version as a draft that is the same version again, also in its type and to the byte."""
-    return Draft(one.text, one.format, one.references, one.metadata, one.rules, one.type_name, one.data, one.imports)
+    return Draft(
+        version.text,
+        version.format,
+        version.references,
+        version.metadata,
+        version.rules,
+        version.type_name,
+        version.data,
+        version.imports,
+    )
 
 
-def import_of(one: ExportedVersion) -> ImportVersion:
+def import_of(exported: ExportedVersion) -> ImportVersion:
     """Return the request for a version with its ordinal and numbers."""
-    version = one.version
+    version = exported.version
     return ImportVersion(
         subject_of(version.subject),
         draft_of(version),
@@ -70,12 +86,12 @@ def import_of(one: ExportedVersion) -> ImportVersion:
         version.number,
         version.schema_id,
         version.type_version,
-        one.state,
-        one.policy,
+        exported.state,
+        exported.policy,
         version.forced,
         version.properties,
-        one.names,
+        exported.names,
         version.time,
-        one.revision,
-        one.revision_of,
+        exported.revision,
+        exported.revision_of,
     )

@@ -57,8 +57,8 @@ def write(
     """
     plan = make_plan(source, read(registry, keys=bool(source.api_keys)))
     if dry_run:
-        found = ProblemList(plan.conflicts)
-        return TransferReport(plan, 0, tuple(found.kept), found.more)
+        problems = ProblemList(plan.conflicts)
+        return TransferReport(plan, 0, tuple(problems.kept), problems.more)
     return _Writing(registry, plan, report).run()
 
 
@@ -79,8 +79,8 @@ class _Writing:
             self.registry.ask(SetMode(scope, mode, force=True))
         try:
             with ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
-                made = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
-                self._all(pool, made)
+                contexts = ((f"context {name}", MakeContext(name, highest)) for name, highest in plan.made)
+                self._all(pool, contexts)
                 self._all(pool, ((f"policy {name}", CreatePolicy(name, policy)) for name, policy in plan.policies))
                 self._all(pool, add_keys(plan.api_keys))
                 self._all(pool, begin_groups(plan.groups))
@@ -105,36 +105,40 @@ class _Writing:
         for problem in pool.map(self._register, wave):
             self._count(problem)
 
-    def _register(self, one: VersionFound) -> TransferProblem | None:
+    def _register(self, version: VersionFound) -> TransferProblem | None:
         try:
-            made = self.registry.ask(self._request(one)).answer.version
+            registered = self.registry.ask(self._request(version)).answer.version
         except RegistryError as no:
-            return TransferProblem(_name(one), "not written", str(no))
-        if one.guid and made.guid and made.guid != one.guid:
-            return TransferProblem(_name(one), "written with another guid", f"it was {one.guid} and is {made.guid}")
+            return TransferProblem(_name(version), "not written", str(no))
+        if version.guid and registered.guid and registered.guid != version.guid:
+            return TransferProblem(
+                _name(version), "written with another guid", f"it was {version.guid} and is {registered.guid}"
+            )
         return None
 
-    def _request(self, one: VersionFound) -> Request[RegisteredVersion]:
-        carried = self.plan.groups.versions.get((one.subject, one.number))
+    def _request(self, version: VersionFound) -> Request[RegisteredVersion]:
+        carried = self.plan.groups.versions.get((version.subject, version.number))
         if carried is not None:
             return import_of(carried)
-        draft = Draft(one.text, one.format, one.references, one.metadata, one.rules, imports=one.imports)
+        draft = Draft(
+            version.text, version.format, version.references, version.metadata, version.rules, imports=version.imports
+        )
         if not self.plan.native:
-            return Register(subject_of(one.subject), draft, number=one.number, schema_id=one.schema_id)
+            return Register(subject_of(version.subject), draft, number=version.number, schema_id=version.schema_id)
         return Register(
-            subject_of(one.subject),
+            subject_of(version.subject),
             draft,
-            number=one.number,
-            schema_id=one.schema_id,
-            force=ForceReason(one.forced.who, one.forced.why) if one.forced else None,
-            properties=one.properties,
-            time=one.time,
+            number=version.number,
+            schema_id=version.schema_id,
+            force=ForceReason(version.forced.who, version.forced.why) if version.forced else None,
+            properties=version.properties,
+            time=version.time,
             exact=True,
         )
 
-    def _configure(self, one: tuple[Scope, Config]) -> TransferProblem | None:
+    def _configure(self, setting: tuple[Scope, Config]) -> TransferProblem | None:
         """Write a config; ranges that begin at a version begin at the same version in the target."""
-        scope, config = one
+        scope, config = setting
         what = f"config of {_name_scope(scope)}"
         if not self.plan.native:
             return self._try(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
@@ -155,10 +159,20 @@ class _Writing:
         subject = Subject(scope.context, scope.name or "")
         return self.registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer.ordinal
 
-    def _associate(self, one: ResourceAssociation) -> Request[object]:
-        given = ImportedAssociation(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
-        wish = AssociationSpec(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
-        return Associate(one.resource, (wish,))
+    def _associate(self, association: ResourceAssociation) -> Request[object]:
+        imported = (
+            ImportedAssociation(association.guid, association.created, association.updated)
+            if self.plan.native and association.guid
+            else None
+        )
+        wish = AssociationSpec(
+            association.kind,
+            subject_of(association.subject),
+            association.lifecycle,
+            association.frozen or None,
+            given=imported,
+        )
+        return Associate(association.resource, (wish,))
 
     def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
         work: Callable[[tuple[str, Request[object]]], TransferProblem | None] = lambda each: self._try(*each)  # noqa: E731
@@ -184,12 +198,12 @@ def _name(version: VersionFound) -> str:
     return f"{version.subject} version {version.number}"
 
 
-def _tie(one: ResourceAssociation) -> str:
-    return f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
+def _tie(association: ResourceAssociation) -> str:
+    return f"{association.kind} of {association.resource.name} in {association.resource.namespace}"
 
 
-def _delete(one: VersionFound) -> Request[object]:
-    return DeleteVersion(subject_of(one.subject), one.number, exact=True)
+def _delete(version: VersionFound) -> Request[object]:
+    return DeleteVersion(subject_of(version.subject), version.number, exact=True)
 
 
 def _name_scope(scope: Scope) -> str:

@@ -67,24 +67,25 @@ class ImportPlan:
 
 def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
     """Compare two images: what the target lacks is written, what it has otherwise is a conflict."""
-    there = {(one.subject, one.number): one for one in target.versions}
-    wrong = _find_conflicts(source, target, there)
-    groups = plan_groups(source, target, wrong)
+    existing = {(one.subject, one.number): one for one in target.versions}
+    conflicting = _find_conflicts(source, target, existing)
+    groups = plan_groups(source, target, conflicting)
     conflicts = [
-        TransferProblem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()
+        TransferProblem(f"{subject} version {number}", "not written", why)
+        for (subject, number), why in conflicting.items()
     ]
     conflicts += groups.problems
-    policies, known = _find_new_policies(source, target, conflicts)
-    fine = [one for one in source.versions if (one.subject, one.number) not in wrong]
-    fresh = [one for one in fine if (one.subject, one.number) not in there]
-    deletions = [one for one in fine if one.deleted and _is_to_be_deleted(one, there, groups)]
+    policies, same_policies = _find_new_policies(source, target, conflicts)
+    fine = [one for one in source.versions if (one.subject, one.number) not in conflicting]
+    fresh = [one for one in fine if (one.subject, one.number) not in existing]
+    deletions = [one for one in fine if one.deleted and _is_to_be_deleted(one, existing, groups)]
     configs, modes = dict(target.configs), dict(target.modes)
-    wanted = tuple(
+    new_configs = tuple(
         (scope, config)
-        for scope, config in ((scope, without_name(config, known)) for scope, config in source.configs)
+        for scope, config in ((scope, without_name(config, same_policies)) for scope, config in source.configs)
         if scope not in configs or configs[scope] != _as_there(scope, config, source, target, groups.exact)
     )
-    made = _find_new_contexts(source, target)
+    new_contexts = _find_new_contexts(source, target)
     associations = _unbound(source, target, conflicts)
     subjects = {subject_of(one.subject) for one in (*fresh, *deletions)}
     subjects |= {subject_of(one.subject) for one in associations} | groups.subjects
@@ -93,17 +94,19 @@ def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
-        configs=wanted,
+        configs=new_configs,
         modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
         associations=associations,
-        made=made if target.native else (),
-        lifted=_find_blocking_modes(subjects, [scope for scope, _ in wanted], made if target.native else (), modes),
-        there=len(source.versions) - len(fresh) - len(wrong),
+        made=new_contexts if target.native else (),
+        lifted=_find_blocking_modes(
+            subjects, [scope for scope, _ in new_configs], new_contexts if target.native else (), modes
+        ),
+        there=len(source.versions) - len(fresh) - len(conflicting),
         conflicts=tuple(conflicts),
-        left_out=lost if target.native else (*lost, *_find_lost(fresh, made)),
-        notes=() if target.native else _notes(made, wanted),
+        left_out=lost if target.native else (*lost, *_find_lost(fresh, new_contexts)),
+        notes=() if target.native else _notes(new_contexts, new_configs),
         native=target.native,
-        numbers=_numbers(wanted, source, groups.exact),
+        numbers=_numbers(new_configs, source, groups.exact),
         groups=groups,
         policies=policies,
         api_keys=plan_keys(source, target),
@@ -116,34 +119,36 @@ def _find_new_policies(
     """Named policies that the target lacks, and the names that mean the same in both. One that is another there is a conflict:
     what follows it gets the policy as its own.
     """
-    there = dict(target.policies) if target.native else {}
-    known = {name for name, policy in source.policies if there.get(name, policy) == policy}
-    others = [name for name, _ in source.policies if name not in known]
+    existing = dict(target.policies) if target.native else {}
+    same_policies = {name for name, policy in source.policies if existing.get(name, policy) == policy}
+    conflicting = [name for name, _ in source.policies if name not in same_policies]
     why = "the target has another policy of this name; what follows it here has it as its own there"
-    conflicts += [TransferProblem(f"policy {name}", "not written", why) for name in others]
-    new = ((name, policy) for name, policy in source.policies if target.native and name not in there)
-    return tuple(new), frozenset(known)
+    conflicts += [TransferProblem(f"policy {name}", "not written", why) for name in conflicting]
+    new = ((name, policy) for name, policy in source.policies if target.native and name not in existing)
+    return tuple(new), frozenset(same_policies)
 
 
-def _find_conflicts(source: RegistryImage, target: RegistryImage, there: dict[Place, VersionFound]) -> dict[Place, str]:
+def _find_conflicts(
+    source: RegistryImage, target: RegistryImage, existing: dict[Place, VersionFound]
+) -> dict[Place, str]:
     """Versions that can't be written, and why; those that refer to them too."""
     ids = {_id_of(one): one for one in target.versions}
     sameness = SchemaEquality(source, target)
-    wrong = {
+    conflicting = {
         (one.subject, one.number): why
         for one in source.versions
-        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
+        if (why := _conflict(one, existing.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
     }
     if not target.exact:
-        wrong |= {(one.subject, one.number): NO_IDS for one in source.versions if one.schema_id == UNGIVEN}
-    _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
-    return wrong
+        conflicting |= {(one.subject, one.number): NO_IDS for one in source.versions if one.schema_id == UNGIVEN}
+    _spread(conflicting, [one for one in source.versions if (one.subject, one.number) not in existing])
+    return conflicting
 
 
-def _is_to_be_deleted(one: VersionFound, there: dict[Place, VersionFound], groups: GroupPlan) -> bool:
+def _is_to_be_deleted(version: VersionFound, existing: dict[Place, VersionFound], groups: GroupPlan) -> bool:
     """Whether a softly deleted version is live in the target, or will be: one with its ordinal is written as deleted."""
-    place = (one.subject, one.number)
-    return place not in groups.versions and not (place in there and there[place].deleted)
+    place = (version.subject, version.number)
+    return place not in groups.versions and not (place in existing and existing[place].deleted)
 
 
 def _as_there(
@@ -155,11 +160,11 @@ def _as_there(
     if not begins_at(config) or str(Subject(scope.context, scope.name or "")) in exact:
         return config
     subject = str(Subject(scope.context, scope.name or ""))
-    there = {one.number: one.ordinal for one in target.versions if one.subject == subject}
+    ordinals = {one.number: one.ordinal for one in target.versions if one.subject == subject}
     numbers = first_numbers(scope, config, source.versions)
-    if not numbers or any(number not in there for number in numbers.values()):
+    if not numbers or any(number not in ordinals for number in numbers.values()):
         return None
-    return shift_ordinals(config, {ordinal: there[number] for ordinal, number in numbers.items()})
+    return shift_ordinals(config, {ordinal: ordinals[number] for ordinal, number in numbers.items()})
 
 
 def _numbers(
@@ -176,30 +181,32 @@ def _unbound(
     source: RegistryImage, target: RegistryImage, conflicts: list[TransferProblem]
 ) -> tuple[ResourceAssociation, ...]:
     """Associations that the target has not; one that says something else there is a conflict."""
-    there = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
+    existing = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
     missing: list[ResourceAssociation] = []
-    for one in source.associations:
-        found = there.get((one.resource.namespace, one.resource.name, one.kind))
-        if found is None:
-            missing.append(one)
-        elif _bound_to(found) != _bound_to(one):
-            where = f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
+    for association in source.associations:
+        same_place = existing.get((association.resource.namespace, association.resource.name, association.kind))
+        if same_place is None:
+            missing.append(association)
+        elif _bound_to(same_place) != _bound_to(association):
+            where = f"{association.kind} of {association.resource.name} in {association.resource.namespace}"
             conflicts.append(
-                TransferProblem(where, "not written", f"the target binds it to {found.subject}, {found.lifecycle}")
+                TransferProblem(
+                    where, "not written", f"the target binds it to {same_place.subject}, {same_place.lifecycle}"
+                )
             )
     return tuple(missing)
 
 
-def _bound_to(one: ResourceAssociation) -> tuple[str, str, str, bool]:
-    return one.resource.id, one.subject, one.lifecycle, one.frozen
+def _bound_to(association: ResourceAssociation) -> tuple[str, str, str, bool]:
+    return association.resource.id, association.subject, association.lifecycle, association.frozen
 
 
 def _find_new_contexts(source: RegistryImage, target: RegistryImage) -> tuple[tuple[str, int], ...]:
     """Contexts that the target has not, and those where it counts ids from further below."""
     contexts = dict.fromkeys(sorted({*source.contexts} - {*target.contexts, DEFAULT_CONTEXT}), 0)
     highest = dict(target.highest)
-    for one in target.versions:
-        context, schema_id = _id_of(one)
+    for version in target.versions:
+        context, schema_id = _id_of(version)
         highest[context] = max(highest.get(context, 0), schema_id)
     contexts |= {context: each for context, each in source.highest if each > highest.get(context, 0)}
     for context, needed in _find_low_contexts(source, highest) if target.native else ():
@@ -214,44 +221,44 @@ def _find_low_contexts(source: RegistryImage, highest: dict[str, int]) -> Iterat
     too. It is refused there, with a problem.
     """
     ids: dict[str, list[int]] = {}
-    for one in source.versions:
-        context, schema_id = _id_of(one)
+    for version in source.versions:
+        context, schema_id = _id_of(version)
         if schema_id != UNGIVEN:
             ids.setdefault(context, []).append(schema_id)
-    for context, there in ids.items():
-        there.sort()
-        last = there[0]
-        for each in there:
-            if each > last + ID_GAP:
+    for context, context_ids in ids.items():
+        context_ids.sort()
+        last = context_ids[0]
+        for candidate in context_ids:
+            if candidate > last + ID_GAP:
                 break
-            last = each
+            last = candidate
         if last > highest.get(context, 0) + ID_GAP:
             yield context, last
 
 
-def _find_lost(fresh: list[VersionFound], made: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+def _find_lost(fresh: list[VersionFound], new_contexts: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
     """What a target of another kind does not take."""
     filled = {subject_of(one.subject).context for one in fresh}
-    empty = [context for context, _ in made if context not in filled | {DEFAULT_CONTEXT}]
+    empty = [context for context, _ in new_contexts if context not in filled | {DEFAULT_CONTEXT}]
     times = (NO_TIMES,) if any(one.time for one in fresh) else ()
     return (*times, NO_CONTEXTS.format(", ".join(empty))) if empty else times
 
 
-def _notes(made: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]) -> tuple[str, ...]:
+def _notes(new_contexts: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]) -> tuple[str, ...]:
     """What a target of another kind does in another way."""
     exact = [str(Subject(one.context, one.name or "")) for one, config in configs if in_words(config) != config]
     policies = (NO_POLICIES.format(", ".join(exact)),) if exact else ()
-    return (*policies, NO_HIGHEST) if any(highest for _, highest in made) else policies
+    return (*policies, NO_HIGHEST) if any(highest for _, highest in new_contexts) else policies
 
 
 def _find_blocking_modes(
-    subjects: set[Subject], settled: list[Scope], made: tuple[tuple[str, int], ...], modes: dict[Scope, str]
+    subjects: set[Subject], settled: list[Scope], new_contexts: tuple[tuple[str, int], ...], modes: dict[Scope, str]
 ) -> tuple[tuple[Scope, str | None], ...]:
     """Scopes whose mode would forbid the import: contexts take IMPORT, and what has a mode below or above them gives it up."""
-    contexts = {one.context for one in subjects} | {context for context, _ in made}
-    for one in settled:  # some of them may be read-only, and a name that is not seen is taken by imports only
-        if one.context != EVERYWHERE and (modes or not is_visible(one.name or "")):
-            contexts.add(one.context)
+    contexts = {one.context for one in subjects} | {context for context, _ in new_contexts}
+    for settled_scope in settled:  # some of them may be read-only, and a name that is not seen is taken by imports only
+        if settled_scope.context != EVERYWHERE and (modes or not is_visible(settled_scope.name or "")):
+            contexts.add(settled_scope.context)
     scopes = {Scope(*one) for one in subjects} | {one for one in settled if one.name is not None}
     scopes = {one for one in scopes if one in modes} | {Scope(context) for context in contexts}
     if any(one.context == EVERYWHERE for one in settled) and Scope(EVERYWHERE) in modes:
@@ -260,34 +267,36 @@ def _find_blocking_modes(
     return tuple((scope, own.get(scope)) for scope in sorted(scopes, key=lambda one: (one.context, one.name or "")))
 
 
-def _id_of(one: VersionFound) -> tuple[str, int]:
-    return subject_of(one.subject).context, one.schema_id
+def _id_of(version: VersionFound) -> tuple[str, int]:
+    return subject_of(version.subject).context, version.schema_id
 
 
-def _spread(wrong: dict[Place, str], fresh: list[VersionFound]) -> None:
+def _spread(conflicting: dict[Place, str], fresh: list[VersionFound]) -> None:
     """What refers to a version that is another one there would mean something else, and is not written either."""
     users: dict[Place, list[Place]] = {}
-    for one in fresh:
-        for needed in _needs(one):
-            users.setdefault(needed, []).append((one.subject, one.number))
-    waiting = list(wrong)
+    for version in fresh:
+        for needed in _needs(version):
+            users.setdefault(needed, []).append((version.subject, version.number))
+    waiting = list(conflicting)
     while waiting:
         place = waiting.pop()
         for user in users.get(place, ()):
-            if user not in wrong:
-                wrong[user] = f"it refers to {place[0]} version {place[1]}, which is not written"
+            if user not in conflicting:
+                conflicting[user] = f"it refers to {place[0]} version {place[1]}, which is not written"
                 waiting.append(user)
 
 
 def _conflict(
-    one: VersionFound, found: VersionFound | None, holder: VersionFound | None, sameness: SchemaEquality
+    version: VersionFound, existing: VersionFound | None, holder: VersionFound | None, sameness: SchemaEquality
 ) -> str:
-    if found is not None and (one.schema_id not in {UNGIVEN, found.schema_id} or sameness.differs(found, one)):
-        return f"the target has another schema there, with id {found.schema_id}"
-    if found is not None and found.deleted and not one.deleted:
+    if existing is not None and (
+        version.schema_id not in {UNGIVEN, existing.schema_id} or sameness.differs(existing, version)
+    ):
+        return f"the target has another schema there, with id {existing.schema_id}"
+    if existing is not None and existing.deleted and not version.deleted:
         return "the target has it softly deleted; delete it there for good, or register it again"
-    if one.schema_id != UNGIVEN and holder is not None and sameness.differs(holder, one):
-        return f"id {one.schema_id} belongs to another schema there ({holder.subject} version {holder.number})"
+    if version.schema_id != UNGIVEN and holder is not None and sameness.differs(holder, version):
+        return f"id {version.schema_id} belongs to another schema there ({holder.subject} version {holder.number})"
     return ""
 
 
@@ -305,8 +314,8 @@ def _waves(versions: list[VersionFound]) -> Iterator[tuple[VersionFound, ...]]:
         before[place[0]] = place
     users: dict[Place, list[Place]] = {}
     for place, needed in needs.items():
-        for each in needed:
-            users.setdefault(each, []).append(place)
+        for place_needed in needed:
+            users.setdefault(place_needed, []).append(place)
     ready = [place for place, needed in needs.items() if not needed]
     while ready:
         yield tuple(waiting.pop(place) for place in ready)
@@ -323,5 +332,5 @@ def _waves(versions: list[VersionFound]) -> Iterator[tuple[VersionFound, ...]]:
 
 def _needs(version: VersionFound) -> Iterator[Place]:
     home = subject_of(version.subject)
-    for one in version.references:
-        yield str(home.sibling(one.subject)), one.version
+    for reference in version.references:
+        yield str(home.sibling(reference.subject)), reference.version

@@ -26,9 +26,9 @@ def in_words(config: Config) -> Config:
     return replace(config, **dict.fromkeys(EXACT))
 
 
-def without_name(config: Config, known: Container[str] = ()) -> Config:
-    """Return a config with the policy that it follows as its own, unless the name is `known`."""
-    return config if config.follows in known else replace(config, follows=None)
+def without_name(config: Config, kept_names: Container[str] = ()) -> Config:
+    """Return a config with the policy that it follows as its own, unless the name is `kept_names`."""
+    return config if config.follows in kept_names else replace(config, follows=None)
 
 
 def exactly(config: Config) -> Config:
@@ -48,34 +48,37 @@ def first_numbers(scope: Scope, config: Config, versions: Iterable[VersionFound]
     Empty where no range begins at an ordinal, or the subject has no version.
     """
     subject = str(Subject(scope.context, scope.name or ""))
-    wanted = begins_at(config)
-    there = sorted((one.ordinal, one.number) for one in versions if wanted and one.subject == subject)
-    if not there:
+    ordinals = begins_at(config)
+    pairs = sorted((one.ordinal, one.number) for one in versions if ordinals and one.subject == subject)
+    if not pairs:
         return {}
-    return {each: next((number for ordinal, number in there if ordinal >= each), there[-1][1]) for each in wanted}
+    return {each: next((number for ordinal, number in pairs if ordinal >= each), pairs[-1][1]) for each in ordinals}
 
 
 def at_known_ordinals(config: Config, ordinals: Iterable[int]) -> Config:
     """Return a config whose ranges begin at versions that are there: where the first one is gone at the next one, else at
     the last one. They have the same versions, but for the last case.
     """
-    there = sorted(ordinals)
-    if not there:
+    known_ordinals = sorted(ordinals)
+    if not known_ordinals:
         return config
-    wanted = begins_at(config)
-    return shift_ordinals(config, {each: next((one for one in there if one >= each), there[-1]) for each in wanted})
+    range_starts = begins_at(config)
+    return shift_ordinals(
+        config,
+        {each: next((one for one in known_ordinals if one >= each), known_ordinals[-1]) for each in range_starts},
+    )
 
 
 def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> tuple[Config, dict[int, int]]:
     """Return a config whose ranges begin where they did, where the versions of its subject are counted without gaps, and that
     count by number. So two registries that hold the same versions say the same.
     """
-    there = [*versions]
-    numbers = first_numbers(scope, config, there)
+    listed = [*versions]
+    numbers = first_numbers(scope, config, listed)
     if not numbers:
         return config, {}
     subject = str(Subject(scope.context, scope.name or ""))
-    own = sorted((one.ordinal, one.number) for one in there if one.subject == subject)
+    own = sorted((one.ordinal, one.number) for one in listed if one.subject == subject)
     counted = {number: at for at, (_, number) in enumerate(own)}
     return shift_ordinals(config, {ordinal: counted[number] for ordinal, number in numbers.items()}), counted
 
@@ -86,7 +89,7 @@ def shift_ordinals(config: Config, ordinals: Mapping[int, int]) -> Config:
     if level is None:
         return config
 
-    def there(one: VersionRange) -> VersionRange:
-        return replace(one, ordinal=ordinals[one.ordinal]) if one.kind == "till" else one
+    def there(range_: VersionRange) -> VersionRange:
+        return replace(range_, ordinal=ordinals[range_.ordinal]) if range_.kind == "till" else range_
 
     return replace(config, exact_level=replace(level, backward=there(level.backward), forward=there(level.forward)))

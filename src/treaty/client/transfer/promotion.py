@@ -73,38 +73,44 @@ def promotion(
     References to other contexts than `from_context` stay as they are and are expected to be there. Raises `NotFound`
     for a subject without a live version.
     """
-    found: dict[Place, VersionFound] = {}
+    collected: dict[Place, VersionFound] = {}
     for subject in subjects:
         numbers = source.ask(ListVersions(subject)).answer.numbers if every else (LATEST,)
         for number in numbers:
-            one = source.ask(GetVersion(subject, number, exact=True)).answer
-            if subject_of(one.subject) != subject:  # the subject of this name in another context
+            version = source.ask(GetVersion(subject, number, exact=True)).answer
+            if subject_of(version.subject) != subject:  # the subject of this name in another context
                 message = f"Subject '{subject}' not found."
-                raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=str(subject), allowed=one.subject)
-            collect(source, one, from_context, found)
-    groups, versions = read_whole(source, sorted({one.subject for one in found.values()}))
-    kept = {(one.version.subject, one.version.number): one for one in versions if one.state != "hidden"}
+                raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=str(subject), allowed=version.subject)
+            collect(source, version, from_context, collected)
+    groups, versions = read_whole(source, sorted({one.subject for one in collected.values()}))
+    exported = {(one.version.subject, one.version.number): one for one in versions if one.state != "hidden"}
     labelled = {each.subject for each in groups if each.settings.order == SCHEMAVER and to_context == DEFAULT_CONTEXT}
     steps: list[PromotedVersion] = []
-    for place, one in found.items():
-        whole = kept.get(place) or ExportedVersion(one)
-        target = Subject(to_context, subject_of(one.subject).name)
-        if one.subject in labelled:
-            others = (each for at, each in kept.items() if at in found and _is_superseded_by(each, whole))
-            superseded = tuple(_label_of(each) for each in others)
-            steps.append(PromotedVersion(whole.version, target, whole.names, _label_of(whole), superseded))
+    for place, version in collected.items():
+        exported_version = exported.get(place) or ExportedVersion(version)
+        target = Subject(to_context, subject_of(version.subject).name)
+        if version.subject in labelled:
+            superseded_versions = (
+                each for at, each in exported.items() if at in collected and _is_superseded_by(each, exported_version)
+            )
+            superseded = tuple(_label_of(each) for each in superseded_versions)
+            steps.append(
+                PromotedVersion(
+                    exported_version.version, target, exported_version.names, _label_of(exported_version), superseded
+                )
+            )
         else:
-            steps.append(PromotedVersion(whole.version, target, whole.names))
+            steps.append(PromotedVersion(exported_version.version, target, exported_version.names))
     named = tuple((Subject(to_context, subject_of(each.subject).name), each) for each in groups)
     return PromotionPlan(tuple(steps), from_context, to_context, named)
 
 
-def _label_of(one: ExportedVersion) -> str:
-    return dict(one.names).get(SCHEMAVER, "")
+def _label_of(exported: ExportedVersion) -> str:
+    return dict(exported.names).get(SCHEMAVER, "")
 
 
-def _is_superseded_by(one: ExportedVersion, by: ExportedVersion) -> bool:
-    return (one.version.subject, one.superseded_by) == (by.version.subject, by.version.ordinal)
+def _is_superseded_by(exported: ExportedVersion, by: ExportedVersion) -> bool:
+    return (exported.version.subject, exported.superseded_by) == (by.version.subject, by.version.ordinal)
 
 
 def promote(
@@ -132,9 +138,9 @@ def promote(
     return _PromotionRun(plan, target, latest(before, plan.subjects)).go(report)
 
 
-def _chooses_policy(target: Registry, subject: Subject, one: ExportedSubject) -> bool:
+def _chooses_policy(target: Registry, subject: Subject, exported: ExportedSubject) -> bool:
     """Whether a subject is created in the target with the policy of its origin, where no other one is set there."""
-    if one.settings.origin not in ORIGIN_POLICIES:
+    if exported.settings.origin not in ORIGIN_POLICIES:
         return False
     try:
         target.ask(GetSubject(subject))
@@ -169,9 +175,9 @@ class _PromotionRun:
 
     def go(self, report: ReportProgress) -> PromotionResult:
         """Register everything in order; stops at the first refusal."""
-        done: list[tuple[PromotedVersion, RegisteredVersion]] = []
-        for subject, one in self.plan.groups:
-            problem = self._prepare(subject, one)
+        promoted: list[tuple[PromotedVersion, RegisteredVersion]] = []
+        for subject, exported in self.plan.groups:
+            problem = self._prepare(subject, exported)
             if problem is not None:
                 return PromotionResult(problems=(problem,))
         for step in self.plan.steps:
@@ -180,58 +186,60 @@ class _PromotionRun:
             except RegistryError as no:
                 name = f"{step.source.subject} version {step.source.number}"
                 problem = TransferProblem(name, f"not promoted to {step.target}", str(no))
-                return PromotionResult(tuple(done), (problem,), (step, no) if isinstance(no, Refusal) else None)
-            done.append((step, registered))
+                return PromotionResult(tuple(promoted), (problem,), (step, no) if isinstance(no, Refusal) else None)
+            promoted.append((step, registered))
             self.numbers[step.source.subject, step.source.number] = registered.version.number
             if step.target in self.latest:
                 self.latest[step.target] = max(self.latest[step.target], registered.version.number)
-            report("promoted", len(done), len(self.plan.steps))
-        return PromotionResult(tuple(done))
+            report("promoted", len(promoted), len(self.plan.steps))
+        return PromotionResult(tuple(promoted))
 
-    def _prepare(self, subject: Subject, one: ExportedSubject) -> TransferProblem | None:
+    def _prepare(self, subject: Subject, exported: ExportedSubject) -> TransferProblem | None:
         """Create a subject that is not there, if it is no plain one, and let its writers use the codecs of the source."""
-        settings = replace(one.settings, policy=ORIGIN_POLICIES.get(one.settings.origin))
+        settings = replace(exported.settings, policy=ORIGIN_POLICIES.get(exported.settings.origin))
         try:
-            if one.settings != PLAIN or one.private:
-                self.registry.ask(CreateSubject(subject, settings, one.private, one.label_policy))
-            for codec in one.codecs:
+            if exported.settings != PLAIN or exported.private:
+                self.registry.ask(CreateSubject(subject, settings, exported.private, exported.label_policy))
+            for codec in exported.codecs:
                 self.registry.ask(AddCodec(subject, codec))
         except NotOffered:
             return None  # a registry without groups
         except RegistryError as no:
-            return TransferProblem(one.subject, f"not promoted to {subject}", str(no))
+            return TransferProblem(exported.subject, f"not promoted to {subject}", str(no))
         return None
 
     def _publish(self, step: PromotedVersion) -> RegisteredVersion:
         """Publish a version under its label, unless it is there."""
         try:
-            there = self.registry.ask(GetPublished(step.target, step.label)).answer.version
-            if there.guid == step.source.guid:
-                return RegisteredVersion(there, created=False)
+            published = self.registry.ask(GetPublished(step.target, step.label)).answer.version
+            if published.guid == step.source.guid:
+                return RegisteredVersion(published, created=False)
         except NotFound:
             pass
         draft = draft_of(step.source)
-        made = self.registry.ask(Publish(step.target, step.label, draft, supersedes=step.supersedes)).answer
-        return RegisteredVersion(made.schema.version, created=True, warnings=made.warnings)
+        answer = self.registry.ask(Publish(step.target, step.label, draft, supersedes=step.supersedes)).answer
+        return RegisteredVersion(answer.schema.version, created=True, warnings=answer.warnings)
 
     def _request(self, step: PromotedVersion) -> Register:
-        one = step.source
-        references = tuple(self._reference(one, reference) for reference in one.references)
-        known = step.target in dict(self.plan.groups)
-        draft = Draft(one.text, one.format, references, one.metadata, one.rules)
+        version = step.source
+        references = tuple(self._reference(version, reference) for reference in version.references)
+        is_in_groups = step.target in dict(self.plan.groups)
+        draft = Draft(version.text, version.format, references, version.metadata, version.rules)
         latest = self.latest.get(step.target)
         expected = None if latest is None else ExpectedVersion("number", latest)
-        if not known:
+        if not is_in_groups:
             return Register(step.target, draft, expected=expected)
-        whole = replace(draft_of(one), references=references)
-        return Register(step.target, whole, expected=expected, names=step.names, properties=one.properties)
+        full_draft = replace(draft_of(version), references=references)
+        return Register(step.target, full_draft, expected=expected, names=step.names, properties=version.properties)
 
-    def _reference(self, one: VersionFound, reference: Reference) -> Reference:
-        target = subject_of(one.subject).sibling(reference.subject)
+    def _reference(self, version: VersionFound, reference: Reference) -> Reference:
+        target = subject_of(version.subject).sibling(reference.subject)
         number = self.numbers.get((str(target), reference.version))
         if number is None:
             return reference
-        there = Subject(self.plan.to_context, target.name)
+        new_subject = Subject(self.plan.to_context, target.name)
         return replace(
-            reference, subject=target.name if not reference.subject.startswith(":.") else str(there), version=number
+            reference,
+            subject=target.name if not reference.subject.startswith(":.") else str(new_subject),
+            version=number,
         )

@@ -61,8 +61,8 @@ class ProblemList:
 
     def __init__(self, problems: Iterable[TransferProblem] = ()) -> None:
         self.kept, self.more = list[TransferProblem](), 0
-        for one in problems:
-            self.add(one)
+        for problem in problems:
+            self.add(problem)
 
     def add(self, problem: TransferProblem) -> None:
         """Keep or count a problem."""
@@ -228,29 +228,29 @@ class ImageBuilder:
             self.groups[mark.exported.subject] = mark.exported
         if mark.hidden is not None:
             self.hidden[mark.hidden.version.subject, mark.hidden.version.ordinal] = mark.hidden
-        found = self.versions.get((mark.subject, mark.number))
-        if found is not None:
-            found = replace(found, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal)
+        version = self.versions.get((mark.subject, mark.number))
+        if version is not None:
+            version = replace(version, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal)
             facts = mark.facts
             if facts is not None:
                 beside = {name: getattr(facts, name) for name in ("type_name", "type_version", "data", "imports")}
-                found = replace(found, **beside)
+                version = replace(version, **beside)
                 self.facts[mark.subject, mark.number] = facts
-            self.versions[mark.subject, mark.number] = found
+            self.versions[mark.subject, mark.number] = version
 
-    def _version(self, found: VersionFound, where: str) -> None:
-        context = subject_of(found.subject).context
-        place, key = (found.subject, found.number), (context, found.schema_id)
+    def _version(self, version: VersionFound, where: str) -> None:
+        context = subject_of(version.subject).context
+        place, key = (version.subject, version.number), (context, version.schema_id)
         self._drop(place)
-        self.highest[context] = max(self.highest.get(context, 0), found.schema_id)
-        identity = _identity(found)
+        self.highest[context] = max(self.highest.get(context, 0), version.schema_id)
+        identity = _identity(version)
         text, uses = self._ids.get(key, (identity, 0))
         if text != identity:
-            why = f"id {found.schema_id} of context {context} belongs to another schema already"
-            self.refuse(where, f"{found.subject} version {found.number}", why)
+            why = f"id {version.schema_id} of context {context} belongs to another schema already"
+            self.refuse(where, f"{version.subject} version {version.number}", why)
             return
         self._ids[key] = (text, uses + 1)
-        self.versions[place] = found
+        self.versions[place] = version
         self._numbers.setdefault(place[0], set()).add(place[1])
 
     def _drop(self, place: Place) -> None:
@@ -266,9 +266,9 @@ class ImageBuilder:
             del self._ids[key]
 
     def _delete(self, subject: str, number: int) -> None:
-        for each in self._numbers.get(subject, ()):
-            if each <= number:
-                self.versions[subject, each] = replace(self.versions[subject, each], deleted=True)
+        for version_number in self._numbers.get(subject, ()):
+            if version_number <= number:
+                self.versions[subject, version_number] = replace(self.versions[subject, version_number], deleted=True)
 
     def _places(self, scope: Scope) -> list[Place]:
         """The places of all versions in a scope."""
@@ -296,24 +296,24 @@ class ImageBuilder:
         )
 
 
-def _with_facts(one: VersionFound, facts: VersionFacts) -> ExportedVersion:
-    state: KeptState = "soft" if one.deleted else "live"
+def _with_facts(version: VersionFound, facts: VersionFacts) -> ExportedVersion:
+    state: KeptState = "soft" if version.deleted else "live"
     texts = (facts.revision, facts.revision_of, facts.superseded_by)
-    return ExportedVersion(one, state, facts.policy, facts.names, facts.encodings, *texts)
+    return ExportedVersion(version, state, facts.policy, facts.names, facts.encodings, *texts)
 
 
-def facts_of(kept: ExportedVersion) -> VersionFacts:
+def facts_of(exported: ExportedVersion) -> VersionFacts:
     """What is kept of a version beside its record."""
-    one = kept.version
+    version = exported.version
     return VersionFacts(
-        one.type_name, one.type_version, kept.policy, kept.names, kept.encodings, one.data, one.imports,
-        kept.revision, kept.revision_of, kept.superseded_by,
+        version.type_name, version.type_version, exported.policy, exported.names, exported.encodings, version.data, version.imports,
+        exported.revision, exported.revision_of, exported.superseded_by,
     )  # fmt: skip
 
 
-def kept_order(one: ExportedVersion) -> tuple[str, str, int]:
+def kept_order(exported: ExportedVersion) -> tuple[str, str, int]:
     """The place of a version with all that is kept of it in an image."""
-    return (*subject_of(one.version.subject), one.version.ordinal)
+    return (*subject_of(exported.version.subject), exported.version.ordinal)
 
 
 def _policy_extras(scope: Scope, config: Config) -> RecordExtras | None:
@@ -323,11 +323,11 @@ def _policy_extras(scope: Scope, config: Config) -> RecordExtras | None:
 
 def find_unused_highest(highest: Mapping[str, int], versions: Iterable[VersionFound]) -> tuple[tuple[str, int], ...]:
     """The highest ids that contexts gave, of those where it is no version's."""
-    there: dict[str, int] = {}
-    for one in versions:
-        context = subject_of(one.subject).context
-        there[context] = max(there.get(context, 0), one.schema_id)
-    return tuple(sorted((context, each) for context, each in highest.items() if each > there.get(context, 0)))
+    highest_used: dict[str, int] = {}
+    for version in versions:
+        context = subject_of(version.subject).context
+        highest_used[context] = max(highest_used.get(context, 0), version.schema_id)
+    return tuple(sorted((context, each) for context, each in highest.items() if each > highest_used.get(context, 0)))
 
 
 def _set(table: dict[K, V], key: K, value: V | None) -> None:
@@ -337,8 +337,8 @@ def _set(table: dict[K, V], key: K, value: V | None) -> None:
         table[key] = value
 
 
-def _identity(found: VersionFound) -> str:
-    return repr((found.format, found.text, found.references, found.metadata, found.rules))
+def _identity(version: VersionFound) -> str:
+    return repr((version.format, version.text, version.references, version.metadata, version.rules))
 
 
 def _is_inside(subject: str, scope: Scope) -> bool:
@@ -346,9 +346,9 @@ def _is_inside(subject: str, scope: Scope) -> bool:
     return scope.context in {EVERYWHERE, context} and scope.name in {None, name}
 
 
-def resource_order(one: ResourceAssociation) -> tuple[str, str, str]:
+def resource_order(association: ResourceAssociation) -> tuple[str, str, str]:
     """The place of an association in an image."""
-    return (one.resource.namespace, one.resource.name, one.kind)
+    return (association.resource.namespace, association.resource.name, association.kind)
 
 
 def scope_order(item: tuple[Scope, object]) -> tuple[str, str]:
@@ -387,11 +387,13 @@ def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | N
         own, ordinals = counted_from_zero(scope, config, image.versions if counts else ())
         counted[str(Subject(scope.context, scope.name or ""))] = ordinals
         yield (*config_record(scope, own), _policy_extras(scope, own))
-    for one in image.versions:
-        ordinal = one.ordinal if image.exact else counted.get(one.subject, {}).get(one.number, -1)
-        facts = image.facts.get((one.subject, one.number))
-        mark = RecordExtras(one.subject, one.number, one.forced, one.properties, ordinal=ordinal, facts=facts)
-        yield (*version_record(one), None if mark == RecordExtras(one.subject, one.number) else mark)
+    for version in image.versions:
+        ordinal = version.ordinal if image.exact else counted.get(version.subject, {}).get(version.number, -1)
+        facts = image.facts.get((version.subject, version.number))
+        mark = RecordExtras(
+            version.subject, version.number, version.forced, version.properties, ordinal=ordinal, facts=facts
+        )
+        yield (*version_record(version), None if mark == RecordExtras(version.subject, version.number) else mark)
     for hidden in image.hidden:
         yield NOOP, None, RecordExtras(hidden=replace(hidden, version=replace(hidden.version, imported=False)))
     yield from ((*association_record(one), None) for one in image.associations)

@@ -56,7 +56,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def ignore_progress(what: str, done: int, of: int) -> None:
+def ignore_progress(what: str, count: int, of: int) -> None:
     """Ignore progress."""
 
 
@@ -90,27 +90,27 @@ def _with_word_on_keys(registry: Registry, image: RegistryImage) -> RegistryImag
     """The image, which says that API keys are left out if there are any; asked where it has subjects of Iglu's API."""
     if not any(one.settings.order == SCHEMAVER for one in image.groups):
         return image
-    found = has_keys(registry)
-    if found is None:
+    answer = has_keys(registry)
+    if answer is None:
         return replace(image, notes=(*image.notes, UNKNOWN_KEYS))
-    return replace(image, left_out=(*image.left_out, LEFT_OUT)) if found else image
+    return replace(image, left_out=(*image.left_out, LEFT_OUT)) if answer else image
 
 
 def _with_keys(registry: Registry, image: RegistryImage) -> RegistryImage:
     """The image with the API keys that the caller administers."""
-    found = read_keys(registry)
-    if found is None:
+    keys = read_keys(registry)
+    if keys is None:
         return replace(image, notes=(*image.notes, NO_KEYS))
-    if isinstance(found, TransferProblem):
-        return replace(image, problems=(*image.problems, found))
-    return replace(image, api_keys=found)
+    if isinstance(keys, TransferProblem):
+        return replace(image, problems=(*image.problems, keys))
+    return replace(image, api_keys=keys)
 
 
 def _with_known_ranges(image: RegistryImage) -> RegistryImage:
     """The image with policies whose ranges begin at versions that it has."""
     ordinals: dict[str, list[int]] = {}
-    for one in image.whole_versions if any(begins_at(config) for _, config in image.configs) else ():
-        ordinals.setdefault(one.version.subject, []).append(one.version.ordinal)
+    for exported in image.whole_versions if any(begins_at(config) for _, config in image.configs) else ():
+        ordinals.setdefault(exported.version.subject, []).append(exported.version.ordinal)
 
     def known(scope: Scope, config: Config) -> Config:
         return at_known_ordinals(config, ordinals.get(str(Subject(scope.context, scope.name or "")), ()))
@@ -122,25 +122,25 @@ def _read_whole(registry: Registry, prefix: Subject, report: ReportProgress) -> 
     """All subjects and versions with all that is kept of them; None from a server that does not list them."""
     try:
         groups = tuple(export_subjects(registry, prefix))
-        kept = tuple(export_versions(registry, prefix, report))
+        versions = tuple(export_versions(registry, prefix, report))
     except (NotFound, NotOffered):
         return None
-    visible = [one for one in kept if one.state != "hidden"]
+    visible = [one for one in versions if one.state != "hidden"]
     return RegistryImage(
         tuple(sorted((one.version for one in visible), key=order_of)),
         exact=True,
         groups=groups,
         facts={(one.version.subject, one.version.number): facts_of(one) for one in visible},
-        hidden=tuple(one for one in kept if one.state == "hidden"),
+        hidden=tuple(one for one in versions if one.state == "hidden"),
     )
 
 
 def export_subjects(registry: Registry, prefix: Subject) -> Iterator[ExportedSubject]:
     """Subjects page by page."""
-    seen = _Pages("subjects")
+    pages = _Pages("subjects")
     after: Subject | None = None
     while page := registry.ask(ExportSubjects(prefix, after)).answer.subjects:
-        seen.add(one.subject for one in page)
+        pages.add(one.subject for one in page)
         yield from page
         after = subject_of(page[-1].subject)
 
@@ -149,13 +149,13 @@ def export_versions(
     registry: Registry, prefix: Subject, report: ReportProgress = ignore_progress
 ) -> Iterator[ExportedVersion]:
     """Versions page by page, hidden ones too."""
-    seen = _Pages("versions")
+    pages = _Pages("versions")
     after: tuple[Subject, int] | None = None
     while page := registry.ask(ExportVersions(prefix, after)).answer.versions:
-        seen.add((one.version.subject, one.version.ordinal) for one in page)
+        pages.add((one.version.subject, one.version.ordinal) for one in page)
         yield from page
         after = (subject_of(page[-1].version.subject), page[-1].version.ordinal)
-        report("versions", len(seen.keys), 0)
+        report("versions", len(pages.keys), 0)
 
 
 def _with_asked(registry: Registry, prefix: Subject, image: RegistryImage, report: ReportProgress) -> RegistryImage:
@@ -174,12 +174,12 @@ def _with_asked(registry: Registry, prefix: Subject, image: RegistryImage, repor
 def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> RegistryImage:
     """The image with all settings, from a server that can list them."""
     listed: list[ScopeSetting] = []
-    seen = _Pages("settings")
+    pages = _Pages("settings")
     page: tuple[ScopeSetting, ...] | None = None
     while page is None or len(page) == SETTINGS_PAGE:
         after = Scope(listed[-1].context, listed[-1].name) if listed else None
         page = registry.ask(ListSettings(prefix, offset=len(listed), after=after)).answer.settings
-        seen.add(Scope(one.context, one.name) for one in page)
+        pages.add(Scope(one.context, one.name) for one in page)
         listed += page
     scopes = [(Scope(one.context, one.name), one) for one in listed]
     policies = _policies(registry)
@@ -198,27 +198,27 @@ def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> R
 
 def _policies(registry: Registry) -> dict[str, PolicyValue]:
     """Return the named policies; none from a server that has none."""
-    found: dict[str, PolicyValue] = {}
-    seen = _Pages("policies")
+    policies: dict[str, PolicyValue] = {}
+    pages = _Pages("policies")
     try:
-        while page := registry.ask(ListPolicies(next(reversed(found), ""))).answer.policies:
-            seen.add(one.name for one in page)
-            found |= {one.name: one.policy for one in page}
+        while page := registry.ask(ListPolicies(next(reversed(policies), ""))).answer.policies:
+            pages.add(one.name for one in page)
+            policies |= {one.name: one.policy for one in page}
     except (NotFound, NotOffered):
         return {}
-    return found
+    return policies
 
 
 def _with_associations(registry: Registry, prefix: Subject, image: RegistryImage) -> RegistryImage:
     """The image with all associations of its subjects; a server that can't list all of them is asked for each."""
     subjects = sorted({one.subject for one in image.versions if not one.deleted})
     try:
-        found = _list_associations(registry, OfName(ANY, ANY))
-        if not found and not image.native:
-            found = [one for each in _at_once(partial(_of_subject, registry), subjects) for one in each]
+        associations = _list_associations(registry, OfName(ANY, ANY))
+        if not associations and not image.native:
+            associations = [one for each in _at_once(partial(_of_subject, registry), subjects) for one in each]
     except (NotFound, NotOffered):
-        found = []  # a server without associations
-    inside = (one for one in found if _fits(one.subject, prefix))
+        associations = []  # a server without associations
+    inside = (one for one in associations if _fits(one.subject, prefix))
     return replace(image, associations=tuple(sorted(inside, key=resource_order)))
 
 
@@ -227,14 +227,14 @@ def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:
 
 
 def _list_associations(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
-    found: list[ResourceAssociation] = []
-    seen = _Pages("associations")
+    associations: list[ResourceAssociation] = []
+    pages = _Pages("associations")
     page: tuple[ResourceAssociation, ...] | None = None
     while page is None or len(page) == ASSOCIATIONS_LISTED:
-        page = registry.ask(ListAssociations(of, offset=len(found))).answer.associations
-        seen.add((one.resource, one.kind, one.subject) for one in page)
-        found += page
-    return found
+        page = registry.ask(ListAssociations(of, offset=len(associations))).answer.associations
+        pages.add((one.resource, one.kind, one.subject) for one in page)
+        associations += page
+    return associations
 
 
 class _Pages:
@@ -273,11 +273,11 @@ def _versions(registry: Registry, prefix: Subject, report: ReportProgress) -> It
     """Versions page by page; from a server that can't list them, one by one."""
     offset = 0
     last: tuple[str, int] | None = None
-    seen = _Pages("versions")
+    pages = _Pages("versions")
     try:
         while True:
             page = registry.ask(ListSchemas(prefix, "all", offset=offset, limit=PAGE, after=last)).answer.versions
-            seen.add((one.subject, one.number) for one in page)
+            pages.add((one.subject, one.number) for one in page)
             yield from page
             last = (page[-1].subject, page[-1].number) if page else last
             offset += len(page)
@@ -298,8 +298,8 @@ def _one_by_one(registry: Registry, prefix: Subject, report: ReportProgress) -> 
         numbers = registry.ask(ListVersions(subject, "all")).answer.numbers
         return [registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer for number in numbers]
 
-    for at, found in enumerate(_at_once(versions_of, names), 1):
-        yield from found
+    for at, versions in enumerate(_at_once(versions_of, names), 1):
+        yield from versions
         report("subjects", at, len(names))
 
 
@@ -323,11 +323,11 @@ def _settings(
         except Refusal as no:
             return TransferProblem(f"{what} of {scope.name or scope.context}", "not read", str(no))
 
-    for at, (scope, found) in enumerate(zip(scopes, _at_once(ask, scopes), strict=True), 1):
-        if isinstance(found, TransferProblem):
-            problems.append(found)
-        elif found is not None:
-            yield scope, found
+    for at, (scope, setting) in enumerate(zip(scopes, _at_once(ask, scopes), strict=True), 1):
+        if isinstance(setting, TransferProblem):
+            problems.append(setting)
+        elif setting is not None:
+            yield scope, setting
         report(what, at, len(scopes))
 
 
@@ -336,8 +336,8 @@ def own_config(registry: Registry, scope: Scope) -> Config | None:
     recognized by what is in force there. Raises `NotFound` for a subject that has none.
     """
 
-    def ask(one: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
-        return without_name(registry.ask(GetConfig(one, resolve)).answer.config)
+    def ask(asked_scope: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
+        return without_name(registry.ask(GetConfig(asked_scope, resolve)).answer.config)
 
     return _own(scope, ask, Config(level=DEFAULT_LEVEL))
 
@@ -345,8 +345,8 @@ def own_config(registry: Registry, scope: Scope) -> Config | None:
 def own_mode(registry: Registry, scope: Scope) -> str | None:
     """The mode that is set at a scope, or None."""
 
-    def ask(one: Scope, resolve: bool) -> str:  # noqa: FBT001 - the signature that `_own` calls
-        return registry.ask(GetMode(one, resolve)).answer.mode or DEFAULT_MODE
+    def ask(asked_scope: Scope, resolve: bool) -> str:  # noqa: FBT001 - the signature that `_own` calls
+        return registry.ask(GetMode(asked_scope, resolve)).answer.mode or DEFAULT_MODE
 
     return _own(scope, ask, DEFAULT_MODE)
 

@@ -81,49 +81,49 @@ class _Printer:
         if isinstance(shape, FixedShape):
             return {"type": "fixed", "name": shape.name, "size": shape.size}
         if isinstance(shape, EnumShape):
-            made: dict[str, Any] = {
+            printed: dict[str, Any] = {
                 "type": "enum",
                 "name": shape.name,
                 "symbols": [symbol for symbol, _ in shape.members],
             }
-            return {**made, "doc": shape.doc} if shape.doc else made
+            return {**printed, "doc": shape.doc} if shape.doc else printed
         record = self._records[shape.name]
-        made = {"type": "record", "name": shape.name}
+        printed = {"type": "record", "name": shape.name}
         if record.doc:
-            made["doc"] = record.doc
+            printed["doc"] = record.doc
         short = record.name.rpartition(".")[2]
-        made["fields"] = [self._field(part, f"{short}.{part.name}") for part in record.parts]
-        return made
+        printed["fields"] = [self._field(part, f"{short}.{part.name}") for part in record.parts]
+        return printed
 
     def _field(self, part: FieldShape, path: str) -> dict[str, Any]:
         shape = part.shape
-        made: dict[str, Any] = {"name": part.name, "type": None}
+        printed: dict[str, Any] = {"name": part.name, "type": None}
         if part.doc:
-            made["doc"] = part.doc
+            printed["doc"] = part.doc
         if part.aliases:
-            made["aliases"] = list(part.aliases)
+            printed["aliases"] = list(part.aliases)
         if part.default is ABSENT:
-            return {**made, "type": self.of(shape, path)}
+            return {**printed, "type": self.of(shape, path)}
         default = self._default(shape, part.default, path)
         if isinstance(shape, UnionShape):
-            each = branches(shape)
-            first = find_branch(each, part.default, self._records)
+            branch_shapes = branches(shape)
+            first = find_branch(branch_shapes, part.default, self._records)
             return {
-                **made,
-                "type": self._union((each[first], *each[:first], *each[first + 1 :]), path),
+                **printed,
+                "type": self._union((branch_shapes[first], *branch_shapes[:first], *branch_shapes[first + 1 :]), path),
                 "default": default,
             }
-        return {**made, "type": self.of(shape, path), "default": default}
+        return {**printed, "type": self.of(shape, path), "default": default}
 
     def _union(self, shapes: tuple[Shape, ...], path: str) -> Any:
-        made = [self.of(shape, path) for shape in shapes]
+        branches_printed = [self.of(shape, path) for shape in shapes]
         flat: list[Any] = []
-        for each in made:
-            flat += each if isinstance(each, list) else [each]
+        for branch in branches_printed:
+            flat += branch if isinstance(branch, list) else [branch]
         kinds: dict[str, Any] = {}
-        for each in flat:
-            kind = _kind(each)
-            if kinds.setdefault(kind, each) != each:
+        for branch in flat:
+            kind = _kind(branch)
+            if kinds.setdefault(kind, branch) != branch:
                 message = (
                     f"a union with two types that Avro both stores as {kind}; wrap one of them in a class of its own"
                 )
@@ -132,11 +132,11 @@ class _Printer:
 
     def _default(self, shape: Shape, value: Any, path: str) -> Any:
         try:
-            made = avro_default(shape, value, self._records)
-            json.dumps(made, allow_nan=False)
+            default = avro_default(shape, value, self._records)
+            json.dumps(default, allow_nan=False)
         except (MisfitError, KeyError, TypeError, ValueError) as error:
             raise NoSchemaError(path, f"the default {value!r:.60} has no form in the schema: {error}") from error
-        return made
+        return default
 
 
 def _kind(schema: Any) -> str:
@@ -188,7 +188,7 @@ def avro_default(shape: Shape, value: Any, records: Mapping[str, RecordShape]) -
 def _scalar(shape: ScalarShape, value: Any) -> Any:
     if not fits(shape, {})(value) and not (shape.kind is float and type(value) is int):
         raise MisfitError(f"{value!r:.60} is a {type(value).__name__}, not a {shape.kind.__name__}")
-    made = value if shape.takes_avro is None else shape.takes_avro(value)
+    plain = value if shape.takes_avro is None else shape.takes_avro(value)
     prepare = LOGICAL_WRITERS.get(logical_of(shape.avro))
-    made = made if prepare is None else prepare(made, shape.avro)
-    return made.decode("latin-1") if isinstance(made, bytes) else made
+    plain = plain if prepare is None else prepare(plain, shape.avro)
+    return plain.decode("latin-1") if isinstance(plain, bytes) else plain

@@ -48,10 +48,10 @@ _TAKEN = frozenset({"mro", "name", "value"})
 """What members of an enum can't be called."""
 
 
-def avro_class(schema: Any, others: tuple[Any, ...] = ()) -> Any:
-    """Return the type of a parsed schema; `others` are those that it refers to. Raises `NoSchemaError`."""
+def avro_class(schema: Any, referenced: tuple[Any, ...] = ()) -> Any:
+    """Return the type of a parsed schema; `referenced` are those that it refers to. Raises `NoSchemaError`."""
     maker = _AvroClassBuilder()
-    for other in others:
+    for other in referenced:
         maker.of(other, "", "schema")
     return maker.of(schema, "", "schema")
 
@@ -68,10 +68,10 @@ class _AvroClassBuilder:
         if isinstance(schema, str):
             return self._known(schema, space, path)
         if isinstance(schema, list):
-            each = [self.of(branch, space, f"{path}[{at}]") for at, branch in enumerate(schema)]
-            if not each:
+            types = [self.of(branch, space, f"{path}[{at}]") for at, branch in enumerate(schema)]
+            if not types:
                 raise NoSchemaError(path, "a union without branches")
-            return Union[tuple(each)]  # noqa: UP007 (of as many as there are)
+            return Union[tuple(types)]  # noqa: UP007 (of as many as there are)
         if not isinstance(schema, dict) or not isinstance(schema.get("type"), str):
             raise NoSchemaError(path, f"{json.dumps(schema)[:60]} is no schema")
         match schema["type"]:
@@ -97,30 +97,30 @@ class _AvroClassBuilder:
     def _known(self, name: str, space: str, path: str) -> Any:
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
-        found = self._named.get(f"{space}.{name}" if space and "." not in name else name) or self._named.get(name)
-        if found is None:
+        named = self._named.get(f"{space}.{name}" if space and "." not in name else name) or self._named.get(name)
+        if named is None:
             raise NoSchemaError(path, f"the type {name} is not known; give its schema too")
-        return found
+        return named
 
     def _enum(self, schema: dict[str, Any], space: str) -> Any:
         full = _full(schema, space)
         members = {f"{each}_" if each in _TAKEN or each.startswith("_") else each: each for each in schema["symbols"]}
-        made = enum.Enum(full.rpartition(".")[2], members)  # type: ignore[misc]  # made at run time
-        made.__schema_name__ = full  # type: ignore[attr-defined]  # looked for by `derive`
-        made.__doc__ = schema.get("doc")
-        self._named[full] = made
-        return made
+        enum_class = enum.Enum(full.rpartition(".")[2], members)  # type: ignore[misc]  # made at run time
+        enum_class.__schema_name__ = full  # type: ignore[attr-defined]  # looked for by `derive`
+        enum_class.__doc__ = schema.get("doc")
+        self._named[full] = enum_class
+        return enum_class
 
     def _fixed(self, schema: dict[str, Any], space: str, path: str) -> Any:
         full = _full(schema, space)
         if schema.get("logicalType") == "decimal":
-            made: Any = Annotated[
+            fixed_type: Any = Annotated[
                 Decimal, DecimalDigits(schema.get("precision", 0), schema.get("scale", 0)), TypeName(full)
             ]
         else:
-            made = Annotated[bytes, FixedSize(schema["size"]), TypeName(full)]
-        self._named[full] = made
-        return made
+            fixed_type = Annotated[bytes, FixedSize(schema["size"]), TypeName(full)]
+        self._named[full] = fixed_type
+        return fixed_type
 
     def _record(self, schema: dict[str, Any], space: str, path: str) -> Any:
         full = _full(schema, space)
@@ -164,20 +164,20 @@ class _AvroClassBuilder:
             return {key: self._value(schema["values"], each, space) for key, each in default.items()}
         if kind == "fixed" and schema.get("logicalType") == "decimal":
             return READERS["fixed-decimal"](default.encode("latin-1"), schema)
-        made = self._known(_full(schema, space) if isinstance(schema, dict) else kind, space, "default")
-        if dataclasses.is_dataclass(made):
-            return self._made(made, default)
-        return made(default) if isinstance(made, type) else default.encode("latin-1")
+        named = self._known(_full(schema, space) if isinstance(schema, dict) else kind, space, "default")
+        if dataclasses.is_dataclass(named):
+            return self._made(named, default)
+        return named(default) if isinstance(named, type) else default.encode("latin-1")
 
     def _made(self, cls: Any, default: dict[str, Any]) -> Any:
         """A record's default: an object, whose members are of its fields' types."""
         schema, space = self._records[cls]
-        given = {
+        values = {
             _identifier(field["name"]): self._value(field["type"], default[field["name"]], space)
             for field in schema["fields"]
             if field["name"] in default
         }
-        return cls(**given)
+        return cls(**values)
 
 
 def _full(schema: dict[str, Any], space: str) -> str:

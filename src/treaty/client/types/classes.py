@@ -17,11 +17,11 @@ _MAKERS: Mapping[str, Callable[[Any, tuple[Any, ...]], Any]] = {
 """How a class is made of a parsed schema and those that it refers to, by format."""
 
 
-def class_of(schema: Draft | str, *others: str) -> Any:
+def class_of(schema: Draft | str, *referenced: str) -> Any:
     """Return a class for a schema: an Avro schema as a text, or a `Draft` of Avro or JSON Schema.
 
     A record or object becomes a dataclass whose fields are given by name; those with defaults, and properties that need
-    not be there, may be left out. Other schemas become the types that say the same. `others` are the texts of Avro
+    not be there, may be left out. Other schemas become the types that say the same. `referenced` are the texts of Avro
     schemas that this one refers to, those that need nothing first. The class keeps the text, so that serializers write
     with this very schema. Raises `NoSchemaError` where the text is not a schema that this way can be gone.
     """
@@ -29,10 +29,10 @@ def class_of(schema: Draft | str, *others: str) -> Any:
     make = _MAKERS.get(draft.format)
     if make is None:
         raise NoSchemaError("schema", f"classes are made of Avro and JSON schemas, not of {draft.format}")
-    made = make(_parse_json(draft.text), tuple(map(_parse_json, others)))
-    if isinstance(made, type) and dataclasses.is_dataclass(made) and not others and not draft.references:
-        made.__schema_text__ = (draft.format, draft.text)  # type: ignore[attr-defined]  # for those that derive schemas
-    return made
+    class_ = make(_parse_json(draft.text), tuple(map(_parse_json, referenced)))
+    if isinstance(class_, type) and dataclasses.is_dataclass(class_) and not referenced and not draft.references:
+        class_.__schema_text__ = (draft.format, draft.text)  # type: ignore[attr-defined]  # for those that derive schemas
+    return class_
 
 
 def _parse_json(text: str) -> Any:

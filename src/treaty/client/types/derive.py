@@ -92,13 +92,13 @@ class _AnnotationReader:
             return AnyShape()
         if isinstance(hint, TypeVar):
             raise NoSchemaError(path, f"the type variable {hint} stands for nothing; give the class its arguments")
-        found = self._container(hint, origin, args, (path, marks, bound))
-        return found or self._named(hint, path, marks, bound)
+        container = self._container(hint, origin, args, (path, marks, bound))
+        return container or self._named(hint, path, marks, bound)
 
     def _container(self, hint: Any, origin: Any, args: tuple[Any, ...], at: tuple[str, Marks, Bound]) -> Shape | None:
         path, _, bound = at
-        whole = origin or hint
-        if whole is tuple:
+        generic = origin or hint
+        if generic is tuple:
             if not args:
                 raise NoSchemaError(path, "a tuple without types of its items; tuple[int, ...] would be allowed")
             if len(args) == 2 and args[1] is Ellipsis:
@@ -106,13 +106,13 @@ class _AnnotationReader:
             return TupleShape(
                 tuple(self.shape(each, f"{path}[{n}]", (), bound) for n, each in enumerate(args) if each != ())
             )
-        if whole in SEQUENCES:
+        if generic in SEQUENCES:
             if not args:
                 raise NoSchemaError(
                     path, f"{_name_of(hint)} without a type of its items; {_name_of(hint)}[int] would be allowed"
                 )
-            return SequenceShape(self.shape(args[0], f"{path}[]", (), bound), SEQUENCES[whole])
-        if whole in MAPPINGS:
+            return SequenceShape(self.shape(args[0], f"{path}[]", (), bound), SEQUENCES[generic])
+        if generic in MAPPINGS:
             if not args:
                 raise NoSchemaError(path, "a dictionary without types; dict[str, int] would be allowed")
             return self._mapping(args, path, bound)
@@ -133,11 +133,11 @@ class _AnnotationReader:
         """The branches, flattened, each once; marks hold for the only one that is not None."""
         inner = [each for each in args if each not in {None, type(None)}]
         branches: list[Shape] = []
-        for each in args:
-            shape = self.shape(each, path, marks if len(inner) == 1 and each is inner[0] else (), bound)
-            for one in shape.branches if isinstance(shape, UnionShape) else (shape,):
-                if one not in branches:
-                    branches.append(one)
+        for argument in args:
+            shape = self.shape(argument, path, marks if len(inner) == 1 and argument is inner[0] else (), bound)
+            for branch in shape.branches if isinstance(shape, UnionShape) else (shape,):
+                if branch not in branches:
+                    branches.append(branch)
         return branches[0] if len(branches) == 1 else UnionShape(tuple(branches))
 
     def _named(self, hint: Any, path: str, marks: Marks, bound: Bound) -> Shape:
@@ -152,8 +152,8 @@ class _AnnotationReader:
             name = self._name(marks, path.rpartition(".")[2].strip("[]{}"), path)
             self._claim(name, size, path)
             return FixedShape(name, size.count)
-        known = isinstance(hint, type) or hint is None
-        scalar = scalars.SCALARS.get(hint) if known else None
+        is_plain = isinstance(hint, type) or hint is None
+        scalar = scalars.SCALARS.get(hint) if is_plain else None
         scalar = scalar or scalars.STAND_INS.get(f"{getattr(hint, '__module__', '')}.{_name_of(hint)}")
         if scalar is not None:
             return scalar
@@ -200,26 +200,26 @@ class _AnnotationReader:
             )
         return RecordUse(name)
 
-    def _part(self, given: ClassField, within: str, bound: Bound) -> FieldShape:
-        marks = given.marks
-        if get_origin(given.annotation) is Annotated:
-            marks = (*get_args(given.annotation)[1:], *marks)
-        path = f"{within}.{given.name}"
-        shape = self.shape(given.annotation, path, given.marks, bound)
-        optional = given.optional or any(isinstance(mark, OptionalField) for mark in marks)
+    def _part(self, class_field: ClassField, within: str, bound: Bound) -> FieldShape:
+        marks = class_field.marks
+        if get_origin(class_field.annotation) is Annotated:
+            marks = (*get_args(class_field.annotation)[1:], *marks)
+        path = f"{within}.{class_field.name}"
+        shape = self.shape(class_field.annotation, path, class_field.marks, bound)
+        optional = class_field.optional or any(isinstance(mark, OptionalField) for mark in marks)
         if optional and not (isinstance(shape, UnionShape) and scalars.NULL in shape.branches):
             branches = shape.branches if isinstance(shape, UnionShape) else (shape,)
             shape = UnionShape((scalars.NULL, *branches))
         old = tuple(name for mark in marks if isinstance(mark, FieldAliases) for name in mark.names)
         return FieldShape(
-            name_of_marks(marks, given.name),
-            given.attribute,
-            given.argument,
+            name_of_marks(marks, class_field.name),
+            class_field.attribute,
+            class_field.argument,
             shape,
-            None if optional else _default(given),
+            None if optional else _default(class_field),
             optional,
-            optional or given.default is not ABSENT or given.factory is not None,
-            given.doc or doc_of_marks(marks),
+            optional or class_field.default is not ABSENT or class_field.factory is not None,
+            class_field.doc or doc_of_marks(marks),
             old,
         )
 
@@ -255,29 +255,29 @@ def _fields(kind: ClassKind, cls: Any, path: str) -> tuple[ClassField, ...]:
 
 
 def _unique(parts: tuple[FieldShape, ...], within: str) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for part in parts:
-        if part.name in seen:
+        if part.name in names:
             raise NoSchemaError(f"{within}.{part.name}", "two fields have this name")
-        seen.add(part.name)
+        names.add(part.name)
 
 
-def _default(given: ClassField) -> Any:
+def _default(class_field: ClassField) -> Any:
     """The default as a value; ABSENT where there is none, or where it differs each time."""
-    if given.factory is None:
-        return given.default
-    first, second = given.factory(), given.factory()
+    if class_field.factory is None:
+        return class_field.default
+    first, second = class_field.factory(), class_field.factory()
     return first if first == second else ABSENT
 
 
 def _find_stored(hint: Any, form: str, path: str) -> Shape:
-    found = scalars.STORED.get((hint, form)) if isinstance(hint, type) else None
-    if found is None:
+    stored = scalars.STORED.get((hint, form)) if isinstance(hint, type) else None
+    if stored is None:
         forms = sorted(form for kind, form in scalars.STORED if kind is hint)
         raise NoSchemaError(
             path, f"StoredAs({form!r}) does not go with {_name_of(hint)}; allowed: {', '.join(forms) or 'none'}"
         )
-    return found
+    return stored
 
 
 def _decimal(marks: Marks, path: str) -> Shape:

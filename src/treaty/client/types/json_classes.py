@@ -46,9 +46,9 @@ class _JsonClassBuilder:
         for word in ("anyOf", "oneOf"):
             if isinstance(schema.get(word), list):
                 return self._union([self.of(each, path) for each in schema[word]])
-        whole = schema.get("allOf")
-        if isinstance(whole, list) and len(whole) == 1:
-            return self.of(whole[0], path)
+        parts = schema.get("allOf")
+        if isinstance(parts, list) and len(parts) == 1:
+            return self.of(parts[0], path)
         words = schema.get("enum", [schema["const"]] if "const" in schema else [])
         if words and all(isinstance(each, (str, int)) or each is None for each in words):
             return Literal[tuple(words)]
@@ -81,10 +81,10 @@ class _JsonClassBuilder:
             return self.of(self._root, path)
         start = next((each for each in _PLACES if reference.startswith(each)), None)
         inner = self._root.get(start.strip("#/"), {}) if start else {}
-        found = inner.get(reference.removeprefix(start or "")) if isinstance(inner, dict) else None
-        if found is None:
+        target = inner.get(reference.removeprefix(start or "")) if isinstance(inner, dict) else None
+        if target is None:
             raise NoSchemaError(path, f"the reference {reference} leads to nothing inside the schema")
-        return self.of(found, reference.rpartition("/")[2])
+        return self.of(target, reference.rpartition("/")[2])
 
     def _object(self, schema: dict[str, Any], path: str) -> Any:
         properties = schema.get("properties")
@@ -98,13 +98,13 @@ class _JsonClassBuilder:
         cls: Any = type(name, (), {"__doc__": schema.get("description", ""), "__module__": __name__})
         cls.__schema_name__ = name if name != full.rpartition(".")[2] else full
         self._made[id(schema)] = cls
-        required, taken, hints = set(schema.get("required", ())), set[str](), {}
+        required, used, hints = set(schema.get("required", ())), set[str](), {}
         for called, inner in properties.items():
             kind = self.of(inner, f"{path}.{called}" if path != "value" else called)
-            attribute = _identifier(called, taken)
+            attribute = _identifier(called, used)
             marks: list[Any] = [FieldName(called)] if attribute != called else []
-            said = inner.get("description") if isinstance(inner, dict) else None
-            marks += [FieldDoc(said)] if isinstance(said, str) and said else []
+            description = inner.get("description") if isinstance(inner, dict) else None
+            marks += [FieldDoc(description)] if isinstance(description, str) and description else []
             default = inner.get("default", ABSENT) if isinstance(inner, dict) else ABSENT
             if default is not ABSENT:
                 setattr(cls, attribute, dataclasses.field(default_factory=_Default(kind, default)))
@@ -128,23 +128,23 @@ class _Default:
         self._busy = False
 
     def __call__(self) -> Any:
-        made = copy.deepcopy(self._default)
-        if made in (None, [], {}) or self._busy:  # a class may have itself in its own default: its shape asks for it
-            return made
+        default = copy.deepcopy(self._default)
+        if default in (None, [], {}) or self._busy:  # a class may have itself in its own default: its shape asks for it
+            return default
         self._busy = True
         try:
             derived = derive(self._kind)
-            return ConverterBuilder(derived, JSON).ways(derived.shape).make(made)
+            return ConverterBuilder(derived, JSON).ways(derived.shape).make(default)
         finally:
             self._busy = False
 
 
-def _identifier(name: str, taken: set[str]) -> str:
+def _identifier(name: str, used: set[str]) -> str:
     """A name as Python may have it, and nothing else here has."""
-    made = re.sub(r"\W", "_", name) or "_"
-    made = f"_{made}" if made[0].isdigit() or made.startswith("__") else made
-    made = f"{made}_" if keyword.iskeyword(made) else made
-    while made in taken:
-        made += "_"
-    taken.add(made)
-    return made
+    identifier = re.sub(r"\W", "_", name) or "_"
+    identifier = f"_{identifier}" if identifier[0].isdigit() or identifier.startswith("__") else identifier
+    identifier = f"{identifier}_" if keyword.iskeyword(identifier) else identifier
+    while identifier in used:
+        identifier += "_"
+    used.add(identifier)
+    return identifier

@@ -41,12 +41,12 @@ def json_schema(derived: DerivedType, draft: DraftName = "2020-12", *, open_: bo
     printer = _Printer(derived, draft, open_=open_)
     head: dict[str, Any] = {"$schema": URLS[draft]}
     if isinstance(derived.shape, RecordUse):
-        made = printer.record(derived.records[derived.shape.name])
+        printed = printer.record(derived.records[derived.shape.name])
     else:
-        made = printer.of(derived.shape, "value")
+        printed = printer.of(derived.shape, "value")
     rest = {name: printer.record(record) for name, record in derived.records.items() if name != printer.root}
     rest = {name: each for name, each in rest.items() if name in printer.used}
-    return {**head, **made, **({printer.word: rest} if rest else {})}
+    return {**head, **printed, **({printer.word: rest} if rest else {})}
 
 
 class _Printer:
@@ -67,8 +67,8 @@ class _Printer:
             case ScalarShape():
                 return dict(shape.json)
             case SequenceShape():
-                made = {"type": "array", "items": self.of(shape.item, f"{path}[]")}
-                return {**made, "uniqueItems": True} if shape.make in {set, frozenset} else made
+                printed = {"type": "array", "items": self.of(shape.item, f"{path}[]")}
+                return {**printed, "uniqueItems": True} if shape.make in {set, frozenset} else printed
             case TupleShape():
                 return self._row([self.of(each, f"{path}[{at}]") for at, each in enumerate(shape.items)])
             case MapShape():
@@ -78,9 +78,9 @@ class _Printer:
             case LiteralShape():
                 return {"type": shape.scalar.json["type"], "enum": _json(list(shape.values), path)}
             case EnumShape():
-                made = {"title": shape.name.rpartition(".")[2]}
-                made |= {"description": shape.doc} if shape.doc else {}
-                return made | {"enum": _json([member.value for _, member in shape.members], path)}
+                printed = {"title": shape.name.rpartition(".")[2]}
+                printed |= {"description": shape.doc} if shape.doc else {}
+                return printed | {"enum": _json([member.value for _, member in shape.members], path)}
             case FixedShape():
                 size = -(-shape.size // 3) * 4
                 return {"type": "string", "contentEncoding": "base64", "minLength": size, "maxLength": size}
@@ -93,26 +93,26 @@ class _Printer:
     def record(self, record: RecordShape) -> dict[str, Any]:
         """The schema of a class with fields."""
         short = record.name.rpartition(".")[2]
-        made: dict[str, Any] = {"title": record.name, "type": "object"}
+        printed: dict[str, Any] = {"title": record.name, "type": "object"}
         if record.doc:
-            made["description"] = record.doc
-        made["properties"] = {part.name: self._property(part, f"{short}.{part.name}") for part in record.parts}
+            printed["description"] = record.doc
+        printed["properties"] = {part.name: self._property(part, f"{short}.{part.name}") for part in record.parts}
         required = [part.name for part in record.parts if not part.defaulted]
         if record.tag is not None:
-            made["properties"] = {record.tag[0]: {"const": record.tag[1]}, **made["properties"]}
+            printed["properties"] = {record.tag[0]: {"const": record.tag[1]}, **printed["properties"]}
             required = [record.tag[0], *required]
         if required:
-            made["required"] = required
-        return made if self._open else {**made, "additionalProperties": False}
+            printed["required"] = required
+        return printed if self._open else {**printed, "additionalProperties": False}
 
     def _property(self, part: FieldShape, path: str) -> dict[str, Any]:
-        made = self.of(part.shape, path)
-        said: dict[str, Any] = {"description": part.doc} if part.doc else {}
+        printed = self.of(part.shape, path)
+        annotations: dict[str, Any] = {"description": part.doc} if part.doc else {}
         if part.default is not ABSENT and not part.optional:
-            said["default"] = self._default(part.shape, part.default, path)
-        if said and "$ref" in made and self._draft == "07":
-            made = {"allOf": [made]}  # what stands beside a $ref counts only since 2019
-        return {**made, **said}
+            annotations["default"] = self._default(part.shape, part.default, path)
+        if annotations and "$ref" in printed and self._draft == "07":
+            printed = {"allOf": [printed]}  # what stands beside a $ref counts only since 2019
+        return {**printed, **annotations}
 
     def _default(self, shape: Shape, value: Any, path: str) -> Any:
         try:

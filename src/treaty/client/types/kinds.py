@@ -121,10 +121,10 @@ def _attrs(cls: Any) -> Iterator[ClassField]:
     for field in cls.__attrs_attrs__:
         if not field.init:
             continue
-        made = getattr(field.default, "factory", None)
-        default = ABSENT if made is not None or field.default is nothing else field.default
+        factory = getattr(field.default, "factory", None)
+        default = ABSENT if factory is not None or field.default is nothing else field.default
         doc = field.metadata.get("doc", "")
-        yield ClassField(field.name, field.name, field.alias, hints[field.name], default, made, doc)
+        yield ClassField(field.name, field.name, field.alias, hints[field.name], default, factory, doc)
 
 
 KINDS: tuple[ClassKind, ...] = (
@@ -150,15 +150,15 @@ def find_class_kind(cls: Any) -> ClassKind | None:
 def doc_of(cls: Any) -> str:
     """The docstring that somebody wrote for this class; "" where Python made one, or none."""
     doc = cls.__dict__.get("__doc__") or ""
-    made = doc.startswith(f"{cls.__name__}(") or doc in {"An enumeration.", "None"}
-    return "" if made else inspect.cleandoc(doc)
+    is_generated = doc.startswith(f"{cls.__name__}(") or doc in {"An enumeration.", "None"}
+    return "" if is_generated else inspect.cleandoc(doc)
 
 
 def doc_of_marks(marks: tuple[Any, ...]) -> str:
     """What marks say that a field is about: ours, or msgspec's and pydantic's own."""
     for mark in marks:
-        told = getattr(mark, "description", None) or getattr(mark, "documentation", None)
-        text = mark.text if isinstance(mark, FieldDoc) else told
+        description = getattr(mark, "description", None) or getattr(mark, "documentation", None)
+        text = mark.text if isinstance(mark, FieldDoc) else description
         if isinstance(text, str) and text:
             return text
     return ""

@@ -71,10 +71,10 @@ def _length_text(value: dt.timedelta) -> str:
 
 
 def _length(text: str) -> dt.timedelta:
-    found = _LENGTH.fullmatch(text)
-    if found is None:
+    match = _LENGTH.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    sign, days, hours, minutes, seconds, parts = found.groups(default="0")
+    sign, days, hours, minutes, seconds, parts = match.groups(default="0")
     size = dt.timedelta(int(days), int(seconds), int(parts.ljust(6, "0")), 0, int(minutes), int(hours))
     return -size if sign == "-" else size
 
@@ -136,8 +136,8 @@ def decimal(precision: int, scale: int) -> ScalarShape:
             pass
         raise MisfitError(f"{value} does not fit {precision} digits with {scale} of them after the point")
 
-    whole = precision - scale
-    pattern = rf"^-?\d{{1,{max(whole, 1)}}}" + (rf"(\.\d{{1,{scale}}})?$" if scale else "$")
+    digits = precision - scale
+    pattern = rf"^-?\d{{1,{max(digits, 1)}}}" + (rf"(\.\d{{1,{scale}}})?$" if scale else "$")
     return ScalarShape(
         Decimal,
         {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale},

@@ -155,8 +155,8 @@ class DerivedType:
 
 def distinct(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """Each shape once, in order."""
-    found: list[Shape] = []
+    distinct_shapes: list[Shape] = []
     for shape in shapes:
-        if shape not in found:
-            found.append(shape)
-    return tuple(found)
+        if shape not in distinct_shapes:
+            distinct_shapes.append(shape)
+    return tuple(distinct_shapes)

@@ -67,8 +67,8 @@ def fits(shape: Shape, records: Mapping[str, RecordShape]) -> Fits:
 
 def _scalar(kind: type) -> Fits:
     """Exactly the type, or one derived from it; but a bool is no int, a datetime no date, an enum's member no text."""
-    others = tuple(each for each in (bool, enum.Enum, dt.datetime) if not issubclass(kind, each))
-    return lambda value: type(value) is kind or (isinstance(value, kind) and not isinstance(value, others))
+    excluded = tuple(each for each in (bool, enum.Enum, dt.datetime) if not issubclass(kind, each))
+    return lambda value: type(value) is kind or (isinstance(value, kind) and not isinstance(value, excluded))
 
 
 def branch_name(shape: Shape) -> str:
@@ -160,15 +160,15 @@ def _avro_union(
             return None
         if isinstance(plain, tuple):
             name, plain = plain
-            found = by_name.get(name) or by_name.get(name.rpartition(".")[2])
-            if found is not None:
-                return found(plain)
+            make_branch = by_name.get(name) or by_name.get(name.rpartition(".")[2])
+            if make_branch is not None:
+                return make_branch(plain)
         if only is not None:
             return only.make(plain)
-        found = by_type.get(type(plain)) or (by_type.get(float) if type(plain) is int else None)
-        if found is None:
+        make_branch = by_type.get(type(plain)) or (by_type.get(float) if type(plain) is int else None)
+        if make_branch is None:
             raise MisfitError(f"{plain!r:.60} is of no branch of the union")
-        return found(plain)
+        return make_branch(plain)
 
     return ValueConverters(take, make)
 
@@ -212,7 +212,7 @@ def _json_union(
     tests = [(fits(shape, records), branch_word(shape), way.take) for shape, way in zip(shapes, ways, strict=True)]
     real = next((take for _, name, take in tests if name == "float"), None)
     order = sorted(range(len(shapes)), key=lambda at: _last(shapes[at]))
-    known = [
+    property_names = [
         frozenset(part.name for part in records[one.name].parts) if isinstance(one, RecordUse) else None
         for one in shapes
     ]
@@ -221,18 +221,18 @@ def _json_union(
         return _choose_branch(value, tests, real)[1]
 
     def make(plain: Any) -> Any:
-        told = MisfitError(f"{plain!r:.60} is of no branch of the union")
+        misfit = MisfitError(f"{plain!r:.60} is of no branch of the union")
         places = order
         if isinstance(plain, dict):
             tagged = [at for at in order if _has_tag(shapes[at], plain, records)]
-            places = tagged or sorted(order, key=lambda at: -_overlap(known[at], plain))
+            places = tagged or sorted(order, key=lambda at: -_overlap(property_names[at], plain))
         for at in places:
             if type(plain) in _json_type(shapes[at]):
                 try:
                     return ways[at].make(plain)
                 except MisfitError as error:
-                    told = error
-        raise told
+                    misfit = error
+        raise misfit
 
     return ValueConverters(take, make)
 
@@ -244,9 +244,9 @@ def _last(shape: Shape) -> int:
     return {str: 2, float: 1}.get(shape.kind, 0) if isinstance(shape, ScalarShape) else 0
 
 
-def _overlap(known: frozenset[str] | None, plain: dict[str, Any]) -> int:
+def _overlap(names: frozenset[str] | None, plain: dict[str, Any]) -> int:
     """How many properties a class knows, those that it doesn't know taken off."""
-    return 0 if known is None else 2 * len(known & plain.keys()) - len(plain) - len(known)
+    return 0 if names is None else 2 * len(names & plain.keys()) - len(plain) - len(names)
 
 
 def _has_tag(shape: Shape, plain: dict[str, Any], records: Mapping[str, RecordShape]) -> bool:

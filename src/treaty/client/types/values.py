@@ -77,8 +77,8 @@ class ConverterBuilder:
             case TupleShape():
                 return self._row(shape)
             case UnionShape():
-                each = [self.ways(branch) for branch in shape.branches]
-                return self._medium.union(shape.branches, each, self._records)
+                converters = [self.ways(branch) for branch in shape.branches]
+                return self._medium.union(shape.branches, converters, self._records)
             case LiteralShape():
                 return _words(shape)
             case EnumShape():
@@ -91,9 +91,9 @@ class ConverterBuilder:
                 return ValueConverters(as_is, as_is)
 
     def _record(self, name: str) -> ValueConverters:
-        made = self._made.get(name)
-        if made is not None:
-            return made
+        known_converters = self._made.get(name)
+        if known_converters is not None:
+            return known_converters
         inner: list[ValueConverters] = []
 
         def take(value: Any) -> Any:
@@ -113,26 +113,26 @@ class ConverterBuilder:
         return self._made[name]
 
     def _symbols(self, shape: EnumShape) -> ValueConverters:
-        there = {member: self._medium.symbol(symbol, member) for symbol, member in shape.members}
-        back = {plain: member for member, plain in there.items()}
-        return ValueConverters(_looked_up(there, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
+        plain_of = {member: self._medium.symbol(symbol, member) for symbol, member in shape.members}
+        back = {plain: member for member, plain in plain_of.items()}
+        return ValueConverters(_looked_up(plain_of, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
 
     def _row(self, shape: TupleShape) -> ValueConverters:
-        each = [self.ways(item) for item in shape.items]
+        converters = [self.ways(item) for item in shape.items]
         kinds = distinct(shape.items)
         if not self._medium.loose and len(kinds) > 1:  # Avro: the items are of a union
             either = self.ways(UnionShape(kinds))
-            each = [either] * len(each)
+            converters = [either] * len(converters)
 
         def take(value: Any) -> list[Any]:
-            if not isinstance(value, tuple) or len(value) != len(each):
-                raise MisfitError(f"{_short(value)} is no tuple of {len(each)}")
-            return [way.take(item) for way, item in zip(each, value, strict=True)]
+            if not isinstance(value, tuple) or len(value) != len(converters):
+                raise MisfitError(f"{_short(value)} is no tuple of {len(converters)}")
+            return [way.take(item) for way, item in zip(converters, value, strict=True)]
 
         def make(plain: Any) -> tuple[Any, ...]:
-            if not isinstance(plain, list) or len(plain) != len(each):
-                raise MisfitError(f"{_short(plain)} is no array of {len(each)}")
-            return tuple(way.make(item) for way, item in zip(each, plain, strict=True))
+            if not isinstance(plain, list) or len(plain) != len(converters):
+                raise MisfitError(f"{_short(plain)} is no array of {len(converters)}")
+            return tuple(way.make(item) for way, item in zip(converters, plain, strict=True))
 
         return ValueConverters(take, make)
 
@@ -175,7 +175,7 @@ def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Con
     ]
 
     def filled(plain: dict[str, Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, argument, convert, optional, defaulted in rows:
             value = plain.get(name, ABSENT)
             if value is ABSENT:
@@ -184,20 +184,20 @@ def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Con
             elif value is None and optional:
                 continue
             elif convert is None:
-                given[argument] = value
+                arguments[argument] = value
             else:
                 try:
-                    given[argument] = convert(value)
+                    arguments[argument] = convert(value)
                 except MisfitError as error:
                     raise error.under(name) from None
-        return given
+        return arguments
 
     def make(plain: Any) -> Any:
         if not isinstance(plain, dict):
             raise MisfitError(f"{_short(plain)} is no {record.name}")
-        given = plain if direct and plain.keys() == names else filled(plain)
+        arguments = plain if direct and plain.keys() == names else filled(plain)
         try:
-            return build(given)
+            return build(arguments)
         except _WRONG as error:
             raise MisfitError(f"{record.name} does not take it: {error}") from error
 
@@ -223,25 +223,25 @@ def _many(shape: SequenceShape, item: ValueConverters) -> ValueConverters:
 
 
 def _each(items: Any, convert: Convert) -> list[Any]:
-    made: list[Any] = []
+    converted: list[Any] = []
     try:
         for item in items:
-            made.append(convert(item))
+            converted.append(convert(item))
     except MisfitError as error:
-        raise error.under(f"[{len(made)}]") from None
-    return made
+        raise error.under(f"[{len(converted)}]") from None
+    return converted
 
 
 def _map_converters(shape: MapShape, value: ValueConverters) -> ValueConverters:
-    def take(given: Any) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for key, each in given.items():
+    def take(mapping: Any) -> dict[str, Any]:
+        converted: dict[str, Any] = {}
+        for key, item in mapping.items():
             text = shape.text(key)
             try:
-                made[text] = value.take(each)
+                converted[text] = value.take(item)
             except MisfitError as error:
                 raise error.under(f"[{text}]") from None
-        return made
+        return converted
 
     def make(plain: Any) -> dict[Any, Any]:
         if not isinstance(plain, dict):
@@ -267,11 +267,11 @@ def _words(shape: LiteralShape) -> ValueConverters:
     return ValueConverters(check, check)
 
 
-def _fixed_converters(shape: FixedShape, there: Convert, back: Convert) -> ValueConverters:
+def _fixed_converters(shape: FixedShape, forth: Convert, back: Convert) -> ValueConverters:
     def take(value: Any) -> Any:
         if not isinstance(value, bytes) or len(value) != shape.size:
             raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
-        return there(value)
+        return forth(value)
 
     def make(plain: Any) -> bytes:
         value = back(plain)

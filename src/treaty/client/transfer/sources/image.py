@@ -58,19 +58,21 @@ def hide_older(versions: Iterable[ExportedVersion]) -> tuple[ExportedVersion, ..
     """Return versions by ordinal, those that are softly deleted as hidden where the same schema was added again later."""
     listed = sorted(versions, key=kept_order)
     again: set[tuple[str, str, str, bytes | None]] = set()
-    made: list[ExportedVersion] = []
-    for one in reversed(listed):
-        schema = (one.version.format, one.version.type_name, one.version.text, one.version.data)
-        made.append(replace(one, state="hidden") if one.state == "soft" and schema in again else one)
+    versions_kept: list[ExportedVersion] = []
+    for exported in reversed(listed):
+        schema = (exported.version.format, exported.version.type_name, exported.version.text, exported.version.data)
+        versions_kept.append(
+            replace(exported, state="hidden") if exported.state == "soft" and schema in again else exported
+        )
         again.add(schema)
-    return tuple(reversed(made))
+    return tuple(reversed(versions_kept))
 
 
 def image_of(groups: Iterable[GroupSource], problems: Iterable[TransferProblem], notes: Iterable[str]) -> RegistryImage:
     """Return the image of many subjects."""
     listed = sorted(groups, key=lambda one: one.subject)
-    kept = [each for one in listed for each in one.versions]
-    visible = [one for one in kept if one.state != "hidden"]
+    exported = [each for one in listed for each in one.versions]
+    visible = [one for one in exported if one.state != "hidden"]
     configs = [(Scope(*one.subject), one.config) for one in listed if one.config is not None]
     contexts = {one.subject.context for one in listed} - {DEFAULT_CONTEXT}
     return RegistryImage(
@@ -82,16 +84,16 @@ def image_of(groups: Iterable[GroupSource], problems: Iterable[TransferProblem],
         exact=True,
         groups=tuple(_describe_subject(one) for one in listed),
         facts={(one.version.subject, one.version.number): facts_of(one) for one in visible},
-        hidden=tuple(one for one in kept if one.state == "hidden"),
+        hidden=tuple(one for one in exported if one.state == "hidden"),
     )
 
 
-def _describe_subject(one: GroupSource) -> ExportedSubject:
+def _describe_subject(group: GroupSource) -> ExportedSubject:
     types: dict[tuple[str, str], int] = {}
-    for each in one.versions:
-        kind = (each.version.format, each.version.type_name)
-        types[kind] = max(types.get(kind, -1), each.version.type_version)
-    ordinal = max((one.highest_ordinal, *(each.version.ordinal for each in one.versions)))
-    encoding = max((id_ for each in one.versions for id_, _ in each.encodings), default=-1)
+    for exported in group.versions:
+        kind = (exported.version.format, exported.version.type_name)
+        types[kind] = max(types.get(kind, -1), exported.version.type_version)
+    ordinal = max((group.highest_ordinal, *(each.version.ordinal for each in group.versions)))
+    encoding = max((id_ for each in group.versions for id_, _ in each.encodings), default=-1)
     highest = HighestNumbers(ordinal, encoding, tuple(sorted((*kind, number) for kind, number in types.items())))
-    return ExportedSubject(str(one.subject), replace(one.settings, policy=None), highest, one.codecs)
+    return ExportedSubject(str(group.subject), replace(group.settings, policy=None), highest, group.codecs)

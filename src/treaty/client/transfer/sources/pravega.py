@@ -51,22 +51,22 @@ def read_pravega(url: str, namespaces: Iterable[str] = (), report: ReportProgres
     """
     groups: list[GroupSource] = []
     problems: list[TransferProblem] = []
-    given = tuple(dict.fromkeys(namespaces))
-    named = given or ("",)
-    notes: list[str] = [] if given else [NO_NAMESPACES]
+    given_namespaces = tuple(dict.fromkeys(namespaces))
+    named = given_namespaces or ("",)
+    notes: list[str] = [] if given_namespaces else [NO_NAMESPACES]
     with RestSource(url) as source, ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
         for namespace in named:
             reader = _NamespaceReader(source, namespace)
             listed = list(reader.list_groups())
-            if given and not listed:
+            if given_namespaces and not listed:
                 notes.append(
                     NO_GROUPS.format(f"namespace {namespace!r} has" if namespace else "without a namespace there are")
                 )
-            for found in pool.map(reader.read_group, listed):
-                if isinstance(found, TransferProblem):
-                    problems.append(found)
+            for group in pool.map(reader.read_group, listed):
+                if isinstance(group, TransferProblem):
+                    problems.append(group)
                 else:
-                    groups.append(found)
+                    groups.append(group)
                 report("groups", len(groups), 0)
     notes += [NO_HISTORY] if any(each.state != "live" for one in groups for each in one.versions) else []
     return image_of(groups, problems, notes)
@@ -99,15 +99,15 @@ class _NamespaceReader:
 
     def list_groups(self) -> Iterator[tuple[str, b.GroupPropertiesBody | None]]:
         """Return names and properties, page by page up to an empty one."""
-        seen: set[str] = set()
+        listed: set[str] = set()
         query = {"limit": str(PAGE)}
-        while len(seen) <= TRANSFER_ROWS:
+        while len(listed) <= TRANSFER_ROWS:
             page = self._read(_GroupsPage, "/v1/groups", query)
-            fresh = {name: one for name, one in page.groups.items() if name not in seen}
+            fresh = {name: one for name, one in page.groups.items() if name not in listed}
             if not fresh:
                 return
             yield from fresh.items()
-            seen |= set(fresh)
+            listed |= set(fresh)
             query["continuationToken"] = page.continuation_token
         raise RegistryError(f"more groups than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
 
@@ -119,14 +119,14 @@ class _NamespaceReader:
                 name, "a group that is not read", "it has no properties: it is being created or removed"
             )
         try:
-            made = create_of(self.namespace, b.CreateGroupBody(name, properties))
+            create = create_of(self.namespace, b.CreateGroupBody(name, properties))
             answers = self._ask_of_group(f"/v1/groups/{quote_name(name)}")
         except (Refusal, RegistryError) as no:
             return TransferProblem(name, "a group that is not read", str(no))
-        chosen = made.settings.policy
+        chosen = create.settings.policy
         level = Level() if chosen is None or chosen.exact_level is None else chosen.exact_level
         highest = max((*answers.listed, *answers.deleted), default=-1)
-        group = GroupSource(made.subject, made.settings, config_of_level(level), (), answers.codecs, highest)
+        group = GroupSource(create.subject, create.settings, config_of_level(level), (), answers.codecs, highest)
         return _with_versions(group, answers)
 
     def _ask_of_group(self, path: str) -> _GroupAnswers:
@@ -136,29 +136,31 @@ class _NamespaceReader:
         }
         history = {one.version_info.id: one for one in self._read(b.GroupHistoryBody, f"{path}/history").history}
         encodings = dict(self._probe(b.EncodingInfoBody, f"{path}/encodings"))
-        known = max((*listed, *(one.version_info.id for one in encodings.values())), default=-1)
-        deleted = dict(self._probe(b.SchemaInfoBody, f"{path}/schemas/schema", known, listed))
+        last_known = max((*listed, *(one.version_info.id for one in encodings.values())), default=-1)
+        deleted = dict(self._probe(b.SchemaInfoBody, f"{path}/schemas/schema", last_known, listed))
         named = (CodecType(one.name, tuple(sorted((one.properties or {}).items()))) for one in codecs if one.name)
         return _GroupAnswers(listed, history, encodings, deleted, tuple(sorted(named, key=lambda one: one.name)))
 
-    def _probe(self, kind: type[A], path: str, known: int = -1, listed: Container[int] = ()) -> Iterator[tuple[int, A]]:
-        """Ask for each number that is not listed, up to one after which there are no more: `known` is one that there is."""
+    def _probe(
+        self, kind: type[A], path: str, last_known: int = -1, listed: Container[int] = ()
+    ) -> Iterator[tuple[int, A]]:
+        """Ask for each number that is not listed, up to one after which there are no more: `last_known` is one that there is."""
         number = absent = 0
-        while absent < ABSENT_NUMBERS or number <= known:
+        while absent < ABSENT_NUMBERS or number <= last_known:
             if number > TRANSFER_ROWS:
                 raise RegistryError(f"{path}: more than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
             if number not in listed:
-                found = self.source.read(kind, f"{path}/{number}", query=self._query({}))
-                absent = absent + 1 if found is None else 0
-                if found is not None:
-                    yield number, found
+                answer = self.source.read(kind, f"{path}/{number}", query=self._query({}))
+                absent = absent + 1 if answer is None else 0
+                if answer is not None:
+                    yield number, answer
             number += 1
 
     def _read(self, kind: type[A], path: str, query: Mapping[str, str] | None = None) -> A:
-        found = self.source.read(kind, path, query=self._query(query or {}))
-        if found is None:
+        answer = self.source.read(kind, path, query=self._query(query or {}))
+        if answer is None:
             raise RegistryError(f"GET {path}: it does not exist: is this a schema registry of Pravega?")
-        return found
+        return answer
 
     def _query(self, query: Mapping[str, str]) -> Mapping[str, str]:
         return {**query, "namespace": self.namespace} if self.namespace else query
@@ -191,8 +193,8 @@ def _with_versions(group: GroupSource, answers: _GroupAnswers) -> GroupSource:
             if one.version_info.id == id_
         )
         live = id_ in answers.listed
-        kept = replace(version, deleted=not live)
-        versions.append(ExportedVersion(kept, "live" if live else "soft", policy, (), tuple(sorted(used))))
+        stored = replace(version, deleted=not live)
+        versions.append(ExportedVersion(stored, "live" if live else "soft", policy, (), tuple(sorted(used))))
     return replace(group, versions=hide_older(versions), problems=tuple(problems))
 
 

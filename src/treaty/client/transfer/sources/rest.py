@@ -87,8 +87,8 @@ class RestSource:
             return None
         try:
             return msgspec.json.decode(body, type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
-            raise RegistryError(f"GET {path}: the answer can't be read: {str(wrong)[:200]}") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise RegistryError(f"GET {path}: the answer can't be read: {str(error)[:200]}") from None
 
 
 def quote_name(name: str) -> str:

@@ -77,8 +77,8 @@ def _ask_subject(source: RestSource, name: str) -> RepositorySubject | TransferP
 def _read(read: Callable[[], A], path: str) -> A:
     try:
         return read()
-    except (ValueError, AttributeError) as wrong:
-        raise RegistryError(f"GET {path}: the answer can't be read: {str(wrong)[:200]}") from None
+    except (ValueError, AttributeError) as error:
+        raise RegistryError(f"GET {path}: the answer can't be read: {str(error)[:200]}") from None
 
 
 # ------------------------------------------------------------------------------------------------------- a folder
@@ -99,21 +99,21 @@ def _read_subject_folder(folder: Path) -> RepositorySubject | TransferProblem:
     problems: list[TransferProblem] = []
     entries: list[SchemaEntry] = []
     try:
-        there = {one.name.removesuffix(SUFFIX): one for one in folder.iterdir() if one.name.endswith(SUFFIX)}
+        files = {one.name.removesuffix(SUFFIX): one for one in folder.iterdir() if one.name.endswith(SUFFIX)}
         properties = folder / PROPERTIES
         config = read_properties(_read_text(properties)) if properties.exists() else {}
         ids = [line for line in _read_text(folder / IDS).splitlines() if line]
-    except (OSError, ValueError) as wrong:
-        return TransferProblem(folder.name, "a subject that is not read", str(wrong))
+    except (OSError, ValueError) as error:
+        return TransferProblem(folder.name, "a subject that is not read", str(error))
     for id_ in dict.fromkeys(ids):
-        file = there.pop(id_, None)
+        file = files.pop(id_, None)
         try:
             if file is None:
                 raise ValueError(f"it has no file {id_}{SUFFIX}")
             entries.append(SchemaEntry(id_, _read_text(file)))
-        except (OSError, ValueError) as wrong:
-            problems.append(TransferProblem(f"{folder.name} id {id_}", "a schema that is not read", str(wrong)))
-    for id_ in sorted(there):
+        except (OSError, ValueError) as error:
+            problems.append(TransferProblem(f"{folder.name} id {id_}", "a schema that is not read", str(error)))
+    for id_ in sorted(files):
         why = f"{IDS} does not list it: its registration was cut off"
         problems.append(TransferProblem(f"{folder.name} id {id_}", "a schema that is not read", why))
     return RepositorySubject(folder.name, config, tuple(entries), tuple(problems))
@@ -127,48 +127,48 @@ def _read_text(file: Path) -> str:
         raise ValueError(f"{file.name} has more bytes than the limit OPAQUE_BYTES of {OPAQUE_BYTES}")
     try:
         return file.read_bytes().decode()
-    except UnicodeDecodeError as wrong:
-        raise ValueError(f"{file.name} is not text in UTF-8: byte {wrong.start} can't be read") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file.name} is not text in UTF-8: byte {error.start} can't be read") from None
 
 
 # -------------------------------------------------------------------------------------------------------- subjects
 
 
-def _image(found: Iterable[RepositorySubject | TransferProblem], report: ReportProgress) -> RegistryImage:
+def _image(read_subjects: Iterable[RepositorySubject | TransferProblem], report: ReportProgress) -> RegistryImage:
     groups: list[GroupSource] = []
     problems: list[TransferProblem] = []
-    for one in found:
+    for subject_read in read_subjects:
         try:
-            if isinstance(one, TransferProblem):
-                problems.append(one)
+            if isinstance(subject_read, TransferProblem):
+                problems.append(subject_read)
             else:
-                groups.append(_group_of(one))
+                groups.append(_group_of(subject_read))
         except Refusal as no:
-            assert isinstance(one, RepositorySubject)
-            problems.append(TransferProblem(one.name, "a subject that is not read", str(no)))
+            assert isinstance(subject_read, RepositorySubject)
+            problems.append(TransferProblem(subject_read.name, "a subject that is not read", str(no)))
         if len(groups) > TRANSFER_ROWS:
             raise RegistryError(f"more subjects than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
         report("subjects", len(groups), 0)
     return image_of(groups, problems, (NO_TIMES,) if any(one.versions for one in groups) else ())
 
 
-def _group_of(one: RepositorySubject) -> GroupSource:
+def _group_of(repository_subject: RepositorySubject) -> GroupSource:
     """Return the subject that a subject of a repository is here."""
-    subject = subject_named(one.name)
-    settings = create_subject_of(SCHEMA_REPO, one.config).settings
+    subject = subject_named(repository_subject.name)
+    settings = create_subject_of(SCHEMA_REPO, repository_subject.config).settings
     config = settings.policy or Config(level="NONE")
     policy = PolicyValue(validators=config.validators or ())
     named = dict(settings.properties).get(FORMAT, ANY_FORMAT)
     last: dict[tuple[str, str], int] = {}
     versions: list[ExportedVersion] = []
-    for ordinal, entry in _ordinals(one.entries):
+    for ordinal, entry in _ordinals(repository_subject.entries):
         draft = _draft_of(entry.schema, ("AVRO", TEXT_FORMAT) if named == ANY_FORMAT else (named,))
         kind = (draft.format, draft.type_name)
         last[kind] = last.get(kind, -1) + 1
         names = () if str(ordinal) == entry.id else ((SCHEME, entry.id),)
         version = version_of(subject, ordinal, draft, type_version=last[kind])
         versions.append(ExportedVersion(version, "live", policy, names))
-    return GroupSource(subject, settings, config, tuple(versions), problems=one.problems)
+    return GroupSource(subject, settings, config, tuple(versions), problems=repository_subject.problems)
 
 
 def _ordinals(entries: tuple[SchemaEntry, ...]) -> Iterator[tuple[int, SchemaEntry]]:
@@ -177,9 +177,9 @@ def _ordinals(entries: tuple[SchemaEntry, ...]) -> Iterator[tuple[int, SchemaEnt
     """
     listed = tuple({entry.id: entry for entry in reversed(entries)}.values())[::-1]
     numbers = [ordinal_of(entry.id) for entry in listed]
-    known = [one for one in numbers if one is not None]
-    rising = len(known) == len(listed) and all(low < high for low, high in pairwise(known))
-    return zip(known if rising else range(len(listed)), listed, strict=True)
+    ordinals = [one for one in numbers if one is not None]
+    rising = len(ordinals) == len(listed) and all(low < high for low, high in pairwise(ordinals))
+    return zip(ordinals if rising else range(len(listed)), listed, strict=True)
 
 
 def _draft_of(text: str, formats: tuple[str, ...]) -> Draft:
@@ -188,7 +188,7 @@ def _draft_of(text: str, formats: tuple[str, ...]) -> Draft:
     for format_ in formats:
         if engine.formats.find(format_) is None:
             continue
-        told = engine.answer(ParseSchema(ResolvedSchema(format_, text), strict=False, normalize=False))
-        if isinstance(told, ParsedSchema):
-            return Draft(text, format_, type_name=told.type_name)
+        answer = engine.answer(ParseSchema(ResolvedSchema(format_, text), strict=False, normalize=False))
+        if isinstance(answer, ParsedSchema):
+            return Draft(text, format_, type_name=answer.type_name)
     return Draft(text, formats[-1])
