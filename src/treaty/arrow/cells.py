@@ -72,12 +72,12 @@ def may_lack_much(size: int, widest: int) -> bool:
 def find_sparse(frames: pa.Array, widest: int, *, is_json: bool = False) -> Mask:
     """The frames of a batch that may lack more cells than a row may; of JSON documents the beginnings of items are counted."""
     sizes = pc.fill_null(pc.binary_length(frames), 0).to_numpy(zero_copy_only=False)
-    found = sizes // ITEM_BYTES * widest > ABSENT_CELLS
-    if is_json and found.any():
-        large = frames.filter(pa.array(found))
+    sparse = sizes // ITEM_BYTES * widest > ABSENT_CELLS
+    if is_json and sparse.any():
+        large = frames.filter(pa.array(sparse))
         counts = sum(pc.count_substring(large, sign).to_numpy(zero_copy_only=False) for sign in ITEM_SIGNS)
-        found[np.flatnonzero(found)] = counts.astype(np.int64) * widest > ABSENT_CELLS
-    return found
+        sparse[np.flatnonzero(sparse)] = counts.astype(np.int64) * widest > ABSENT_CELLS
+    return sparse
 
 
 @dataclass(frozen=True, slots=True)

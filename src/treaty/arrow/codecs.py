@@ -33,11 +33,11 @@ def make_unpacker(
     lengths = sorted({len(head) for head in ways})
 
     def unpack(frame: bytes | None) -> Unpacked:
-        found = next((length for length in lengths if frame is not None and frame[:length] in ways), None)
-        if frame is None or found is None:
+        head_length = next((length for length in lengths if frame is not None and frame[:length] in ways), None)
+        if frame is None or head_length is None:
             return None, None
         try:
-            return ways[frame[:found]](frame[found:]), None
+            return ways[frame[:head_length]](frame[head_length:]), None
         except (CodecError, MissingCodecError) as error:
             return None, str(error)
 
@@ -64,8 +64,8 @@ def _make_trims(plan: DecodePlan) -> dict[bytes, Trim]:
 
 def _make_way(name: str, properties: Pairs, trim: Trim | None) -> Callable[[bytes], bytes]:
     def unpack(payload: bytes) -> bytes:
-        made = unpack_payload(codec or find_codec(name), payload, properties)
-        return made if trim is None else trim(made)
+        unpacked = unpack_payload(codec or find_codec(name), payload, properties)
+        return unpacked if trim is None else trim(unpacked)
 
     codec = _SNAPPY if name in {SNAPPY, "snappy"} else None
     return unpack
@@ -75,15 +75,15 @@ def _unpack_snappy(data: bytes, _: Pairs, limit: int) -> bytes:
     """One raw block: the length of what it holds as a varint, and that."""
     size = read_snappy_size(data, limit)
     try:
-        made: bytes = pa.Codec("snappy").decompress(data, size).to_pybytes()
+        unpacked: bytes = pa.Codec("snappy").decompress(data, size).to_pybytes()
     except OSError as error:
         raise CodecError(f"no snappy block: {error}") from None
-    return made
+    return unpacked
 
 
 def _pack_snappy(data: bytes, _: Pairs) -> bytes:
-    made: bytes = pa.Codec("snappy").compress(data).to_pybytes()
-    return made
+    packed: bytes = pa.Codec("snappy").compress(data).to_pybytes()
+    return packed
 
 
 _SNAPPY = PayloadCodec(SNAPPY, _pack_snappy, _unpack_snappy)

@@ -82,19 +82,21 @@ def decode(
     is_flat = flatten and bool(plan.columns)
     names = replace(names, record=FLATTENED) if is_flat else names
     kind = find_record_type(plan)
-    wanted = table.column_names
-    made: list[pa.RecordBatch] = []
+    input_names = table.column_names
+    decoded_batches: list[pa.RecordBatch] = []
     with _READERS.lend(plan) as reader:
         for batch in (part for one in table.to_batches() for part in reader.cells.split(one, column)):
-            there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
-            record, error, source = reader.rows(batch.column(column).cast(pa.binary()), there, part)
+            header_rows = (
+                batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in input_names else None
+            )
+            record, error, source = reader.rows(batch.column(column).cast(pa.binary()), header_rows, part)
             added = {names.record: shape_records(plan, record, kind), names.error: error}
             added |= _list_frame_columns(plan, names, source)
-            kept = [name for name in added if name]
-            columns = [*batch.columns, *(added[name] for name in kept)]
-            made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
-    found = pa.Table.from_batches(made) if made else _make_empty(table, plan, kind, names)
-    return _flatten(found, names) if is_flat else found
+            added_names = [name for name in added if name]
+            columns = [*batch.columns, *(added[name] for name in added_names)]
+            decoded_batches.append(pa.RecordBatch.from_arrays(columns, names=[*input_names, *added_names]))
+    decoded = pa.Table.from_batches(decoded_batches) if decoded_batches else _make_empty(table, plan, kind, names)
+    return _flatten(decoded, names) if is_flat else decoded
 
 
 def _to_table(frames: Frames, column: str) -> pa.Table:
@@ -150,12 +152,12 @@ def _list_frame_columns(plan: DecodePlan, names: Names, frames: "_LazyList") -> 
     versions = {make_header(one.schema_id): one.version for one in plan.writers}
     subjects = {make_header(one.schema_id): one.subject for one in plan.writers}
     claimed = [_read_id(one) if one is not None and one[:1] == b"\0" else None for one in heads]
-    found: dict[str, Callable[[], pa.Array]] = {
+    makers: dict[str, Callable[[], pa.Array]] = {
         names.schema_id: lambda: pa.array(claimed, pa.int32()),
         names.version: lambda: pa.array([versions.get(one) if one else None for one in heads], pa.int32()),
         names.subject: lambda: pa.array([subjects.get(one) if one else None for one in heads], pa.string()),
     }
-    return {name: make() for name, make in found.items() if name}
+    return {name: make() for name, make in makers.items() if name}
 
 
 def _read_id(frame: bytes) -> int | None:
@@ -186,38 +188,38 @@ class _FrameReader:
             pairs = zip(list_frames(values), headers or [None] * len(values), strict=True)
             remade = [reframe(value, one) for value, one in pairs]
             frames, lost = pa.array([one for one, _ in remade], pa.binary()), [code for _, code in remade]
-        found = self._read(frames)
+        decoded = self._read(frames)
         payloads = _LazyList(lambda: list_frames(values))
         sources = payloads if frames is values else _LazyList(lambda: list_frames(frames))
-        if not found.record.null_count:
-            return found.record, pa.nulls(len(values), ERROR), sources
+        if not decoded.record.null_count:
+            return decoded.record, pa.nulls(len(values), ERROR), sources
         errors: list[dict[str, Any] | None] = [None] * len(values)
-        for at in found.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+        for at in decoded.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             if (payload := payloads.value[at]) is not None:
-                errors[at] = self._error(payload, sources.value[at], lost[at] if lost else None, found, at)
-        return found.record, pa.array(errors, ERROR), sources
+                errors[at] = self._error(payload, sources.value[at], lost[at] if lost else None, decoded, at)
+        return decoded.record, pa.array(errors, ERROR), sources
 
-    def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: DecodedBatch, at: int) -> Any:
+    def _error(self, payload: bytes, frame: bytes | None, lost: str | None, decoded: DecodedBatch, at: int) -> Any:
         if frame is None:
-            code, _, said = (lost or "").partition(": ")
-            message = said or SENTENCES.get(code) or describe_unknown_head(self._plan.framing.name, payload)
+            code, _, detail = (lost or "").partition(": ")
+            message = detail or SENTENCES.get(code) or describe_unknown_head(self._plan.framing.name, payload)
             return {"code": code, "message": message, "schema_id": None, "payload": payload}
         number = _read_id(frame)
-        why, sentence = self._reason(frame, found, at)
+        why, sentence = self._reason(frame, decoded, at)
         if why is None:
             return None
         starts = frame[:1] == b"\0"
         return {"code": why, "message": sentence, "schema_id": number if starts else None, "payload": payload}
 
-    def _reason(self, frame: bytes, found: DecodedBatch, at: int) -> tuple[str | None, str | None]:
+    def _reason(self, frame: bytes, decoded: DecodedBatch, at: int) -> tuple[str | None, str | None]:
         head = frame[:5]
         if len(head) < 5:
             return "TOO_SHORT", SENTENCES["TOO_SHORT"]
         if head[0]:
             return "BAD_MAGIC", SENTENCES["BAD_MAGIC"]
         if head in self._known:
-            code = found.code[at].as_py()
-            return code, found.said[at].as_py() or SENTENCES.get(code or "")
+            code = decoded.code[at].as_py()
+            return code, decoded.said[at].as_py() or SENTENCES.get(code or "")
         if head in self._rejected:
             return self._rejected[head]
         number = _read_id(frame)
@@ -230,16 +232,16 @@ class _ReaderCache:
 
     __slots__ = ("_free", "_most")
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, capacity: int) -> None:
+        self._most = capacity
         self._free: dict[DecodePlan, _FrameReader] = {}
 
     @contextmanager
     def lend(self, plan: DecodePlan) -> Iterator[_FrameReader]:
         """Lend a reader of the plan that no other caller has meanwhile."""
-        found = self._free.pop(plan, None) or _FrameReader(plan)
-        yield found
-        self._free[plan] = found
+        reader = self._free.pop(plan, None) or _FrameReader(plan)
+        yield reader
+        self._free[plan] = reader
         for old in list(self._free)[: -self._most]:
             self._free.pop(old, None)
 
@@ -271,7 +273,7 @@ def batches(
     more than ARROW_CELLS values comes in several tables.
     """
     cells = FrameSplitter.of(kind_of(plan))
-    for one in frames:
-        _require_frames(pa.Table.from_batches([one]), column)
-        for part in cells.split(one, column) if one.num_rows else [one]:
+    for batch in frames:
+        _require_frames(pa.Table.from_batches([batch]), column)
+        for part in cells.split(batch, column) if batch.num_rows else [batch]:
             yield decode(part, plan, column=column, **more)

@@ -41,16 +41,16 @@ def read_by_row(row: ReadRow, kind: pa.DataType) -> ReadBatch:
 
 def list_frames(frames: pa.Array) -> list[bytes | None]:
     """The bytes of each frame: much quicker than `to_pylist`."""
-    found = frames.cast(pa.binary())
-    if not len(found):
+    binary = frames.cast(pa.binary())
+    if not len(binary):
         return []
-    ends = found.buffers()[1]
-    offsets = memoryview(ends).cast("i")[found.offset : found.offset + len(found) + 1].tolist()
-    data = found.buffers()[2].to_pybytes() if found.buffers()[2] is not None else b""
+    ends = binary.buffers()[1]
+    offsets = memoryview(ends).cast("i")[binary.offset : binary.offset + len(binary) + 1].tolist()
+    data = binary.buffers()[2].to_pybytes() if binary.buffers()[2] is not None else b""
     values: list[bytes | None] = [data[start:end] for start, end in pairwise(offsets)]
-    if found.null_count:
-        for at, there in enumerate(found.is_valid().to_pylist()):
-            if not there:
+    if binary.null_count:
+        for at, is_valid in enumerate(binary.is_valid().to_pylist()):
+            if not is_valid:
                 values[at] = None
     return values
 
@@ -83,26 +83,26 @@ def collect_rows(rows: Iterable[RowResult], kind: pa.DataType) -> DecodedBatch:
     """The rows as arrays; a record with a value that its column can't hold becomes a bad row."""
     records: list[Any] = []
     bad: dict[int, tuple[str, str | None]] = {}
-    for record, code, said in rows:  # no row is kept beside its record: the collector of garbage would walk it
+    for record, code, message in rows:  # no row is kept beside its record: the collector of garbage would walk it
         if code is not None:
-            bad[len(records)] = code, said if said is None else shorten_text(said, FAULT_CHARACTERS)
+            bad[len(records)] = code, message if message is None else shorten_text(message, FAULT_CHARACTERS)
         records.append(record)
     try:
-        made = pa.array(records, kind)
+        array = pa.array(records, kind)
     except REFUSED:
-        bad |= {at: ("INVALID", said) for at, one in enumerate(records) if (said := _find_refusal(one, kind))}
-        made = pa.array([None if at in bad else one for at, one in enumerate(records)], kind)
+        bad |= {at: ("INVALID", message) for at, one in enumerate(records) if (message := _find_refusal(one, kind))}
+        array = pa.array([None if at in bad else one for at, one in enumerate(records)], kind)
     if not bad:
         none = pa.nulls(len(records), pa.string())
-        return DecodedBatch(made, none, none)
+        return DecodedBatch(array, none, none)
     whys = [bad.get(at, (None, None)) for at in range(len(records))]
-    return DecodedBatch(made, *(pa.array([why[part] for why in whys], pa.string()) for part in (0, 1)))
+    return DecodedBatch(array, *(pa.array([why[part] for why in whys], pa.string()) for part in (0, 1)))
 
 
 def _find_refusal(record: Any, kind: pa.DataType) -> str:
     """What Arrow says of a record that its type can't hold; nothing for others."""
     try:
         pa.array([record], kind)
-    except REFUSED as wrong:
-        return f"a value is none that its column can hold: {str(wrong)[:200]}"
+    except REFUSED as error:
+        return f"a value is none that its column can hold: {str(error)[:200]}"
     return ""

@@ -30,10 +30,10 @@ class NoTableError(LookupError):
 
 def find_version(folder: Path, time: int) -> int:
     """Return the newest version of a table that was committed at a time (ms since the epoch) or before. Raises `NoTableError`."""
-    found = [version for version, commit in _list_commits(folder) if _read_time(commit) <= time]
-    if not found:
+    versions = [version for version, commit in _list_commits(folder) if _read_time(commit) <= time]
+    if not versions:
         raise NoTableError(f"{folder} has no version of that time or before: {_describe_versions(folder)}")
-    return max(found)
+    return max(versions)
 
 
 def _read_time(commit: Path) -> int:
@@ -61,14 +61,14 @@ def list_delta_files(folder: Path, columns: frozenset[str], version: int = NEWES
     commits = dict(_list_commits(folder))
     last = max(commits, default=-1) if version == NEWEST else version
     start, names = _find_checkpoint(folder, last)
-    wanted = range(start + 1, last + 1)
-    if last < 0 or any(one not in commits for one in wanted):
+    needed = range(start + 1, last + 1)
+    if last < 0 or any(one not in commits for one in needed):
         raise NoTableError(f"there is no version {last} in {folder}: {_describe_versions(folder)}")
     paths: dict[str, None] = {}
     for action in _read_checkpoint(folder, names):
         _apply_action(folder, action, paths, columns)
-    for one in wanted:
-        for line in commits[one].read_text("utf-8").splitlines():
+    for commit_version in needed:
+        for line in commits[commit_version].read_text("utf-8").splitlines():
             if line:
                 _apply_action(folder, json.loads(line), paths, columns)
     return [_find_file(folder, path) for path in paths]
@@ -111,20 +111,20 @@ def _list_commits(folder: Path) -> Iterator[tuple[int, Path]]:
 
 def _find_checkpoint(folder: Path, last: int) -> tuple[int, list[str]]:
     """The newest whole checkpoint up to a version, with its files; -1 without one."""
-    known: dict[int, list[tuple[int, str]]] = {}
+    checkpoints: dict[int, list[tuple[int, str]]] = {}
     for file in (folder / "_delta_log").glob("*.checkpoint*.parquet"):
         if (name := _CHECKPOINT.fullmatch(file.name)) and int(name[1]) <= last:
-            known.setdefault(int(name[1]), []).append((int(name[3] or 1), file.name))
-    whole = [version for version, files in known.items() if len(files) >= files[0][0]]
-    newest = max(whole, default=-1)
-    return newest, sorted(name for _, name in known.get(newest, ()))
+            checkpoints.setdefault(int(name[1]), []).append((int(name[3] or 1), file.name))
+    complete = [version for version, files in checkpoints.items() if len(files) >= files[0][0]]
+    newest = max(complete, default=-1)
+    return newest, sorted(name for _, name in checkpoints.get(newest, ()))
 
 
 def _read_checkpoint(folder: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
     for name in names:
         with pq.ParquetFile(folder / "_delta_log" / name) as opened:
-            known = [part for part in ("add", "protocol", "metaData") if part in opened.schema_arrow.names]
-            yield from opened.read(columns=known).to_pylist(maps_as_pydicts="lossy")
+            columns = [part for part in ("add", "protocol", "metaData") if part in opened.schema_arrow.names]
+            yield from opened.read(columns=columns).to_pylist(maps_as_pydicts="lossy")
 
 
 def _apply_action(folder: Path, action: dict[str, Any], paths: dict[str, None], columns: frozenset[str]) -> None:

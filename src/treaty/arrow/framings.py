@@ -53,8 +53,8 @@ def _replace_guid(heads: dict[bytes, bytes], value: bytes | None, stamp: bytes |
 
 
 def _find_guid(headers: Sequence[Any] | None, name: str) -> bytes | None:
-    for one in headers or ():
-        key, value = (one["key"], one["value"]) if isinstance(one, dict) else one
+    for header in headers or ():
+        key, value = (header["key"], header["value"]) if isinstance(header, dict) else header
         if key == name:
             return None if value is None else bytes(value)
     return None

@@ -11,16 +11,16 @@ def add_message(file: FileDescriptorProto) -> DescriptorProto:
     return file.message_type.add(name=f"M{len(file.message_type)}")
 
 
-def add_field(made: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks: bool = False) -> None:
+def add_field(message: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks: bool = False) -> None:
     """Give a message a field; `asks`: a missing one is distinguished from zero."""
-    one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
+    field = message.field.add(name=f"f{number}", number=number, type=kind, label=label)
     if asks and label == ONE:
-        one.proto3_optional = True
-        one.oneof_index = len(made.oneof_decl)
-        made.oneof_decl.add(name=f"_f{number}")
+        field.proto3_optional = True
+        field.oneof_index = len(message.oneof_decl)
+        message.oneof_decl.add(name=f"_f{number}")
 
 
-def add_message_field(made: DescriptorProto, number: int, name: str, label: int) -> None:
+def add_message_field(message: DescriptorProto, number: int, name: str, label: int) -> None:
     """Give a message a field that is a message of the same file."""
-    add_field(made, number, MESSAGE, label)
-    made.field[-1].type_name = f".treaty.outline.{name}"
+    add_field(message, number, MESSAGE, label)
+    message.field[-1].type_name = f".treaty.outline.{name}"

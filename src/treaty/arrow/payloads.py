@@ -40,8 +40,8 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         if value is None or schema_id is None:
             return NOTHING
         try:
-            found = make(schema_id)(value[5:])
-            return fit({columns[schema_id]: found} if columns else found), None, None
+            value_read = make(schema_id)(value[5:])
+            return fit({columns[schema_id]: value_read} if columns else value_read), None, None
         except BadPayloadError as bad:
             return None, bad.code, bad.message
 

@@ -27,8 +27,8 @@ def shape_records(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -
     if plan.types is None:
         return record
     marker = pa.nulls(len(record), pa.string())
-    for one in plan.types.kinds:
-        marker = pc.if_else(record.field(one.column).is_valid(), one.name, marker)
+    for kind_of_record in plan.types.kinds:
+        marker = pc.if_else(record.field(kind_of_record.column).is_valid(), kind_of_record.name, marker)
     parts = [marker, *(_wide if plan.types.shape == "wide" else _structs)(plan.types, record, kind)]
     fields = [kind.field(place) for place in range(kind.num_fields)]
     return pa.StructArray.from_arrays(parts, fields=fields, mask=record.is_null())
@@ -40,10 +40,10 @@ def _structs(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> I
 
 
 def _wide(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
-    for place, one in enumerate(widen_columns(types.kinds, types.marker)):
+    for place, wide_column in enumerate(widen_columns(types.kinds, types.marker)):
         parts = []
-        for column, field in one.sources:
+        for column, field in wide_column.sources:
             owner = record.field(column)
-            found = pc.struct_field(owner, field) if field else owner  # null where its owner is
-            parts.append(found.cast(kind.field(place + 1).type))
+            part = pc.struct_field(owner, field) if field else owner  # null where its owner is
+            parts.append(part.cast(kind.field(place + 1).type))
         yield parts[0] if len(parts) == 1 else pc.coalesce(*parts)

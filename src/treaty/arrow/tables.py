@@ -27,8 +27,8 @@ def to_pandas(table: pa.Table) -> "pd.DataFrame":
     """
     import pandas as pd  # noqa: PLC0415 - an extra of its own
 
-    made: Any = table.to_pandas(types_mapper=pd.ArrowDtype)
-    return made
+    frame: Any = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
 
 
 def to_polars(table: pa.Table) -> "pl.DataFrame":
@@ -37,6 +37,6 @@ def to_polars(table: pa.Table) -> "pl.DataFrame":
     """
     import polars as pl  # noqa: PLC0415 - an extra of its own
 
-    made = pl.from_arrow(table)
-    assert isinstance(made, pl.DataFrame)
-    return made
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

@@ -35,9 +35,12 @@ def arrow_schema(columns: Columns) -> pa.Schema:
     return pa.schema([_arrow_field(one) for one in columns])
 
 
-def _arrow_field(one: Column) -> pa.Field:
+def _arrow_field(column: Column) -> pa.Field:
     return pa.field(
-        one.name, arrow_type(one.type), _may_be_null(one.type, one.nullable), {"comment": one.doc} if one.doc else None
+        column.name,
+        arrow_type(column.type),
+        _may_be_null(column.type, column.nullable),
+        {"comment": column.doc} if column.doc else None,
     )
 
 

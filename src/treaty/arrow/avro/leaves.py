@@ -72,19 +72,19 @@ class MemberWriter:
 
     def __init__(self, union: AvroUnion, names: Mapping[str, NamedType], constant: Callable[[Any], str]) -> None:
         """Take the union of a schema with these types; `constant` names what the words use."""
-        found = members(union, names)
+        names_of_members = members(union, names)
         places = (at for at, one in enumerate(union.branches) if not is_null(one))
-        self._members = dict(zip(places, found or (), strict=False))
+        self._members = dict(zip(places, names_of_members or (), strict=False))
         self._empty = constant(dict.fromkeys(self._members.values())) if len(self._members) > MEMBERS else ""
 
     def write(self, place: int, value: str) -> str:
         """A struct with the members; nothing where it is the value itself."""
-        mine = self._members.get(place)
-        if mine is None:
+        member = self._members.get(place)
+        if member is None:
             return ""
         if self._empty:
-            return f"{{**{self._empty}, {mine!r}: {value}}}"
-        return "{" + ", ".join(f"{one!r}: {value if one == mine else None}" for one in self._members.values()) + "}"
+            return f"{{**{self._empty}, {member!r}: {value}}}"
+        return "{" + ", ".join(f"{one!r}: {value if one == member else None}" for one in self._members.values()) + "}"
 
 
 def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
@@ -94,15 +94,15 @@ def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
         part = choose_branch(AvroSide(schema, node), value)
         if isinstance(part, AvroPrimitive) and has_one_column(solid, schema.names):
             part = AvroPrimitive(part.kind)
-        made, names = convert_default(part, value, schema), members(solid, schema.names)
+        converted, names = convert_default(part, value, schema), members(solid, schema.names)
         if names is None or is_null(part):
-            return made
-        mine = [one for one in solid.branches if not is_null(one)].index(part)
-        return {name: made if at == mine else None for at, name in enumerate(names)}
+            return converted
+        place = [one for one in solid.branches if not is_null(one)].index(part)
+        return {name: converted if at == place else None for at, name in enumerate(names)}
     match solid:
         case AvroRecord():
-            given = {one.name: value.get(one.name, one.default) for one in solid.fields}
-            return {one.name: convert_default(one.type, given[one.name], schema) for one in solid.fields}
+            values = {one.name: value.get(one.name, one.default) for one in solid.fields}
+            return {one.name: convert_default(one.type, values[one.name], schema) for one in solid.fields}
         case AvroArray():
             return [convert_default(solid.items, one, schema) for one in value]
         case AvroMap():

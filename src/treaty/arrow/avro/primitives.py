@@ -23,16 +23,16 @@ def make_varint_reader(bits: int) -> Callable[[bytes, int, int], tuple[int, int]
     Java's library drops them; a byte too many raises `WrongBytesError`. Its steps are written out: a loop takes half as
     much again.
     """
-    code, mask, most = ProgramBuilder(), 2**bits - 1, -(-bits // 7)
+    code, mask, width = ProgramBuilder(), 2**bits - 1, -(-bits // 7)
     code.constants["wrong"] = WrongBytesError
     with code.block("def more(data, at, value):"):
-        for place in range(1, most):
+        for place in range(1, width):
             more = f"value += (byte << {7 * place}) - {1 << 7 * place}"  # less the mark of the byte before
             code.add(f"byte = data[at + {place - 1}]", more)
-            code.add(f"if byte < 128: return value{f' & {mask}' if place == most - 1 else ''}, at + {place}")
+            code.add(f"if byte < 128: return value{f' & {mask}' if place == width - 1 else ''}, at + {place}")
         code.add("raise wrong")
-    made: Callable[[bytes, int, int], tuple[int, int]] = code.compile_function("more")
-    return made
+    read_rest: Callable[[bytes, int, int], tuple[int, int]] = code.compile_function("more")
+    return read_rest
 
 
 def single(number: int) -> float:
@@ -41,26 +41,26 @@ def single(number: int) -> float:
     if size <= 0:
         return float(number)
     bits = abs(number)
-    kept = bits >> size | bool(bits & ((1 << size) - 1))
-    return float(kept << size) if number > 0 else -float(kept << size)
+    significant = bits >> size | bool(bits & ((1 << size) - 1))
+    return float(significant << size) if number > 0 else -float(significant << size)
 
 
-def entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
+def entries(mapping: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
     """A map as Arrow takes it."""
-    return [(str(key, "utf-8"), value) for key, value in found.items()]
+    return [(str(key, "utf-8"), value) for key, value in mapping.items()]
 
 
-def entries_or_wrong(found: Mapping[bytes, Any]) -> Any:
+def entries_or_wrong(mapping: Mapping[bytes, Any]) -> Any:
     """The same, or what stands for a wrong value where a key is no text."""
     try:
-        return entries(found)
+        return entries(mapping)
     except UnicodeDecodeError:
         return WrongBytesError
 
 
-def raw_entries(found: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
+def raw_entries(mapping: Mapping[bytes, Any]) -> list[tuple[str, Any]]:
     """The same for keys that need be no text."""
-    return [(str(key, "utf-8", "replace"), value) for key, value in found.items()]
+    return [(str(key, "utf-8", "replace"), value) for key, value in mapping.items()]
 
 
 def holds_wrong(value: Any) -> bool:

@@ -86,8 +86,8 @@ class _ReaderCompiler:
             self.code.add(*([f"if holds_wrong(v): {WRONG}"] if self.defers_errors else []), "return v, p")
         while self.waiting:
             self.waiting.pop()()
-        made: Read = self.code.compile_function("read")
-        return made
+        read: Read = self.code.compile_function("read")
+        return read
 
     # ------------------------------------------------------------------------------------------------ values
 
@@ -105,8 +105,8 @@ class _ReaderCompiler:
         elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
             self.code.add(f"{to}, p = {self.map(old, new)}(d, p, z)")
         elif isinstance(old, AvroEnum) and isinstance(new, AvroEnum) and find_named_reader(old, new) is not None:
-            known = frozenset(new.symbols)
-            symbols = tuple(one if one in known else new.default for one in old.symbols)
+            symbols_of_reader = frozenset(new.symbols)
+            symbols = tuple(one if one in symbols_of_reader else new.default for one in old.symbols)
             self.number("index", to)
             self.code.add(
                 f"{to} = {self.code.add_constant(symbols)}[{to}] if {to} >= 0 else None", f"if {to} is None: {WRONG}"
@@ -118,11 +118,11 @@ class _ReaderCompiler:
 
     def branch(self, writer: AvroType, new: AvroUnion, to: str) -> None:
         """The lines that read a value into the branch of a reader's union that takes its type."""
-        known = self.unions.get(id(new))
-        if known is None:
+        branches = self.unions.get(id(new))
+        if branches is None:
             table = UnionBranches([AvroSide(self.reader, one) for one in new.branches])
-            known = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.add_constant)
-        table, member = known
+            branches = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.add_constant)
+        table, member = branches
         place = table.find(AvroSide(self.writer, writer))
         if place is None:
             self.code.add(WRONG)
@@ -211,21 +211,21 @@ class _ReaderCompiler:
     def record(self, old: AvroRecord, new: AvroRecord) -> str:
         def body() -> None:
             pairs = pair_fields(old, new)
-            found: dict[str, str] = {}
+            variables: dict[str, str] = {}
             missing = {one.name for one in new.fields} - {one.name for one in pairs.values()}
             self.lack(sum(self.cells.count(one.type) for one in new.fields if one.name in missing))
             self.charge(self.free.charge_record(old, _weigh_missing(new, {one.name for one in pairs.values()})))
-            for one in old.fields:
-                target = pairs.get(one.name)
+            for writer_field in old.fields:
+                target = pairs.get(writer_field.name)
                 if target is None:
-                    self.skip(one.type)
+                    self.skip(writer_field.type)
                 else:
-                    found[target.name] = self.code.fresh_name("v")
-                    self.value(one.type, target.type, found[target.name])
+                    variables[target.name] = self.code.fresh_name("v")
+                    self.value(writer_field.type, target.type, variables[target.name])
             parts = []
             for field in new.fields:
-                if field.name in found:
-                    parts.append(f"{field.name!r}: {found[field.name]}")
+                if field.name in variables:
+                    parts.append(f"{field.name!r}: {variables[field.name]}")
                 elif isinstance(field.default, AbsentDefault):
                     self.code.add(WRONG)
                 else:
@@ -238,8 +238,8 @@ class _ReaderCompiler:
 
     def default(self, value: Any) -> str:
         """A constant; a mutable one is a new object for each record."""
-        made = self.code.add_constant(value)
-        return f"copied({made})" if isinstance(value, list | dict) else made
+        constant = self.code.add_constant(value)
+        return f"copied({constant})" if isinstance(value, list | dict) else constant
 
     def array(self, old: AvroArray, new: AvroArray) -> str:
         def body() -> None:
@@ -325,8 +325,8 @@ class _ReaderCompiler:
 
     def skip_fields(self, old: AvroRecord) -> None:
         self.charge(self.free.charge_record(old))
-        for one in old.fields:
-            self.skip(one.type)
+        for field in old.fields:
+            self.skip(field.type)
         self.code.add("return p")
 
     def skip_items(self, items: AvroType, *, keys: bool) -> None:
@@ -347,7 +347,7 @@ class _ReaderCompiler:
                 self.skip(items)
 
 
-def _weigh_missing(reader: AvroRecord, found: set[str]) -> int:
+def _weigh_missing(reader: AvroRecord, fields: set[str]) -> int:
     """What the defaults count for that a record gets whose writer has these fields alone."""
-    missing = (one for one in reader.fields if one.name not in found)
+    missing = (one for one in reader.fields if one.name not in fields)
     return weigh_defaults(one.default for one in missing if not isinstance(one.default, AbsentDefault))

@@ -21,13 +21,13 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     It raises `WrongBytesError` for a value that its new unit has no room for, else `LostDigitsError` for one that would
     be cut.
     """
-    found, places = list_conversions(format_plan), list_places(format_plan)
+    conversions, places = list_conversions(format_plan), list_places(format_plan)
     by_head: dict[bytes, list[tuple[FieldRepair, Path, Change | None, list[Path]]]] = {}
-    for one in sorted(format_plan.repairs, key=lambda one: -len(one.path)):
-        exact = [leaf.path for leaf in found[one] if must_be_exact(format_plan, leaf)]
-        for number in one.ids:
+    for repaired in sorted(format_plan.repairs, key=lambda one: -len(one.path)):
+        exact = [leaf.path for leaf in conversions[repaired] if must_be_exact(format_plan, leaf)]
+        for number in repaired.ids:
             by_head.setdefault(make_header(number), []).append(
-                (one, places[one][number], _make_change(found[one]), exact)
+                (repaired, places[repaired][number], _make_change(conversions[repaired]), exact)
             )
 
     drop = _make_drop(format_plan.cuts)
@@ -35,10 +35,10 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     def repair(envelope: Any, head: bytes) -> Any:
         record = envelope[format_plan.whole] if format_plan.whole else envelope
         has_lost = False
-        for one, place, change, exact in by_head.get(head, ()):
+        for repaired, place, change, exact in by_head.get(head, ()):
             for owner in _list_parts(record, place):
-                hidden = owner[one.hidden]
-                owner[one.field] = hidden if change is None else change(hidden)
+                hidden = owner[repaired.hidden]
+                owner[repaired.field] = hidden if change is None else change(hidden)
                 has_lost = has_lost or any(leaf % 1000 for path in exact for leaf in _list_parts(hidden, path))
         if has_lost:
             raise LostDigitsError
@@ -63,13 +63,13 @@ def _list_parts(part: Any, path: Sequence[str]) -> Iterator[Any]:
         yield from _list_parts(part[path[0]], path[1:])
 
 
-def _make_change(found: Iterable[LeafConversion], depth: int = 0) -> Change | None:
+def _make_change(conversions: Iterable[LeafConversion], depth: int = 0) -> Change | None:
     """What makes the value of a hidden field, or a part of it at this depth, that of its field; None where both are one."""
     below: dict[str, list[LeafConversion]] = {}
-    for one in found:
-        if len(one.path) == depth:
-            return _skip_null(_choose_change(one))
-        below.setdefault(one.path[depth], []).append(one)
+    for conversion in conversions:
+        if len(conversion.path) == depth:
+            return _skip_null(_choose_change(conversion))
+        below.setdefault(conversion.path[depth], []).append(conversion)
     steps = {step: made for step, some in below.items() if (made := _make_change(some, depth + 1)) is not None}
     if "[]" in steps:
         item = steps["[]"]
@@ -86,11 +86,11 @@ def _make_drop(cuts: Iterable[CutUnion], depth: int = 0) -> Change | None:
     """What takes the members of unions that lie beyond the depth out of a value at this depth of the paths; None where none do."""
     own: CutUnion | None = None
     below: dict[str, list[CutUnion]] = {}
-    for one in cuts:
-        if len(one.path) == depth:
-            own = one
+    for cut in cuts:
+        if len(cut.path) == depth:
+            own = cut
         else:
-            below.setdefault(one.path[depth], []).append(one)
+            below.setdefault(cut.path[depth], []).append(cut)
     steps = {step: change for step, some in below.items() if (change := _make_drop(some, depth + 1)) is not None}
     if "[]" in steps:
         item = steps["[]"]
@@ -119,10 +119,10 @@ def _skip_null(change: Change | None) -> Change | None:
     return None if change is None else lambda value: None if value is None else change(value)
 
 
-def _choose_change(one: LeafConversion) -> Change | None:
+def _choose_change(conversion: LeafConversion) -> Change | None:
     """None where the two are one to Arrow: decimals of two scales, timestamps of milliseconds and microseconds."""
-    if one.old.name.startswith("time-"):
-        return (lambda leaf: leaf * 1000) if one.new.name == "time-micros" else (lambda leaf: leaf // 1000)
-    if one.divides:
+    if conversion.old.name.startswith("time-"):
+        return (lambda leaf: leaf * 1000) if conversion.new.name == "time-micros" else (lambda leaf: leaf // 1000)
+    if conversion.divides:
         return lambda leaf: leaf // 1000
-    return count_thousands if one.multiplies else None
+    return count_thousands if conversion.multiplies else None

@@ -54,13 +54,13 @@ def make_row_reader(plan: DecodePlan, left: list[int] | None = None) -> ReadRow:
     diagnose, overflow = make_diagnosis(plan), explain_overflow(recipe)
 
     def read(value: bytes | None) -> RowResult:
-        if value is None or (found := envelope(value)) is None:
+        if value is None or (decoded := envelope(value)) is None:
             return NOTHING
-        made, code = found
+        record, code = decoded
         if code:
             return None, code, sentences[value[:5]] if code == RESOLUTION else diagnose(value) or None
         try:
-            return repair(made, value[:5]), None, None
+            return repair(record, value[:5]), None, None
         except WrongBytesError:
             return None, "INVALID", overflow
         except LostDigitsError:
@@ -98,7 +98,7 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
             return None
         run = read(branch)
         try:
-            found, end = run(value)
+            record, end = run(value)
         except Exception as fault:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
             again = _try(read_all_leaves(branch), value) if has_maps and isinstance(fault, ValueError) else None
             if again is None:
@@ -106,8 +106,8 @@ def make_decoder(plan: DecodePlan, left: list[int] | None = None) -> Callable[[b
                     return None, "INVALID"
                 refused = not isinstance(fault, UnicodeDecodeError) and value[:5] in partly
                 return None, RESOLUTION if refused and _is_whole(skip(branch), value) else "MALFORMED"
-            found, end = again
-        return (found, None) if end == len(value) else (None, "TRAILING")
+            record, end = again
+        return (record, None) if end == len(value) else (None, "TRAILING")
 
     return decode
 
@@ -126,8 +126,8 @@ def make_diagnosis(plan: DecodePlan) -> Callable[[bytes], str]:
 
     def diagnose(value: bytes) -> str:
         branch = branches.get(value[:5])
-        found = None if branch is None else _try(read(branch), value)
-        return find_unfit(reader, reader.root, found[0]) if found is not None and found[1] == len(value) else ""
+        decoded = None if branch is None else _try(read(branch), value)
+        return find_unfit(reader, reader.root, decoded[0]) if decoded is not None and decoded[1] == len(value) else ""
 
     return diagnose
 
@@ -162,5 +162,5 @@ def _bare(schema: AvroSchema, tail: str) -> AvroSchema:
     assert isinstance(schema.root, AvroReference)
     envelope = schema.names[schema.root.full]
     assert isinstance(envelope, AvroRecord)
-    kept = tuple(one for one in envelope.fields if one.name != tail)
-    return replace(schema, names={**schema.names, envelope.full: replace(envelope, fields=kept)})
+    fields = tuple(one for one in envelope.fields if one.name != tail)
+    return replace(schema, names={**schema.names, envelope.full: replace(envelope, fields=fields)})

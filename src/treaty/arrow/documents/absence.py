@@ -29,8 +29,8 @@ def make_absence_counter(kind: ColumnType) -> CountAbsent:
 
 
 def _count_items(count: CountAbsent, items: Any, cells: AbsentCells) -> None:
-    for one in items:
-        count(one, cells)
+    for item in items:
+        count(item, cells)
 
 
 def _count_struct(kind: Struct) -> CountAbsent:
@@ -42,9 +42,9 @@ def _count_struct(kind: Struct) -> CountAbsent:
         if type(value) is not JsonMembers:
             cells.lack(total)
             return
-        there = {name: inside for name, inside in value if inside is not None and name in widths}
-        cells.lack(total - sum(widths[name] for name in there))
-        for name, inside in there.items():
+        present = {name: inside for name, inside in value if inside is not None and name in widths}
+        cells.lack(total - sum(widths[name] for name in present))
+        for name, inside in present.items():
             inner[name](inside, cells)
 
     return count

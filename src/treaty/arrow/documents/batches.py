@@ -75,14 +75,14 @@ def _list_kinds(plan: DecodePlan, format_plan: JsonFormatPlan, kind: pa.DataType
         return
     if not format_plan.kinds:
         ids = tuple(one.schema_id for one in plan.writers)
-        if not format_plan.whole and (made := _make_kind(format_plan, kind, ids, lambda record: record)):
-            yield made
+        if not format_plan.whole and (document_kind := _make_kind(format_plan, kind, ids, lambda record: record)):
+            yield document_kind
         return
-    for place, one in enumerate(format_plan.kinds):
-        if not one.whole and (
-            made := _make_kind(format_plan, kind.field(place).type, one.ids, _column_of(kind, place))
+    for place, json_kind in enumerate(format_plan.kinds):
+        if not json_kind.whole and (
+            document_kind := _make_kind(format_plan, kind.field(place).type, json_kind.ids, _column_of(kind, place))
         ):
-            yield made
+            yield document_kind
 
 
 def _make_kind(
@@ -149,35 +149,35 @@ class _DocumentBatches:
         if self.left:
             self.left -= 1
             return collect_rows(map(self.row, list_frames(frames)), self.kind)
-        made: list[pa.Array] = []
+        records: list[pa.Array] = []
         places: list[Any] = []
         rest = np.ones(len(frames), bool)
         heads, usual = pc.binary_slice(frames, 0, 6), ~find_excluded(BatchBytes.of(frames))
         if self.widest:
             usual &= ~find_sparse(frames, self.widest, is_json=True)
         for kind in self.kinds:
-            mine = pc.is_in(heads, kind.heads).to_numpy(zero_copy_only=False) & usual
-            if not mine.any():
+            of_kind = pc.is_in(heads, kind.heads).to_numpy(zero_copy_only=False) & usual
+            if not of_kind.any():
                 continue
-            found, good = self._columns(frames if mine.all() else frames.filter(pa.array(mine)), kind)
-            if good.all() and mine.all():
+            columns, good = self._columns(frames if of_kind.all() else frames.filter(pa.array(of_kind)), kind)
+            if good.all() and of_kind.all():
                 nothing = pa.nulls(len(frames), pa.string())
-                return DecodedBatch(pa.concat_arrays(found), nothing, nothing)
-            made += found
-            places.append(np.flatnonzero(mine)[good])
+                return DecodedBatch(pa.concat_arrays(columns), nothing, nothing)
+            records += columns
+            places.append(np.flatnonzero(of_kind)[good])
             rest[places[-1]] = False
-        return self._joined(frames, made, places, rest)
+        return self._joined(frames, records, places, rest)
 
-    def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
+    def _joined(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
-        others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
+        remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         if rest.all():  # neither joined nor sorted: each is a copy
-            return others
+            return remaining
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
-        quick = pa.nulls(len(order) - len(others.record), pa.string())
-        texts = (pa.concat_arrays([quick, one]).take(back) for one in (others.code, others.said))
-        return DecodedBatch(pa.concat_arrays([*made, others.record]).take(back), *texts)
+        quick = pa.nulls(len(order) - len(remaining.record), pa.string())
+        texts = (pa.concat_arrays([quick, one]).take(back) for one in (remaining.code, remaining.said))
+        return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), *texts)
 
     def _columns(self, frames: pa.Array, kind: _DocumentKind) -> tuple[list[pa.Array], Mask]:
         """The records of frames in pieces, and which of the frames they are.
@@ -201,14 +201,14 @@ class _DocumentBatches:
                 if not tries:
                     good[start:] = False
                     start = len(frames)
-        made, is_given_up = self._halves(frames, kind, good[:start])
+        records, is_given_up = self._halves(frames, kind, good[:start])
         self.pause = min(2 * self.pause + 1, PAUSE) if is_given_up or not tries else 0
         self.left = self.pause
-        return [*made, *last], good
+        return [*records, *last], good
 
     def _halves(self, frames: pa.Array, kind: _DocumentKind, good: Mask) -> tuple[list[pa.Array], bool]:
         """The records of the good ones of frames in pieces, and whether it failed too often; what is refused is good no more."""
-        made: list[pa.Array] = []
+        records: list[pa.Array] = []
         todo, tries = [np.flatnonzero(good)], HALVES
         while todo:
             places = todo.pop()
@@ -217,10 +217,10 @@ class _DocumentBatches:
             if not tries:
                 good[places] = False
                 continue
-            kept = np.ones(len(places), bool)
+            valid = np.ones(len(places), bool)
             try:
-                made.append(_read_valid(self._print_lines(frames.take(pa.array(places))), 0, kind, kept))
-                good[places] = kept
+                records.append(_read_valid(self._print_lines(frames.take(pa.array(places))), 0, kind, valid))
+                good[places] = valid
             except _RefusedError as refused:
                 tries -= 1
                 if refused.row is not None:
@@ -230,7 +230,7 @@ class _DocumentBatches:
                     good[places] = False
                 else:
                     todo += [places[len(places) // 2 :], places[: len(places) // 2]]
-        return made, not tries
+        return records, not tries
 
     def _print_lines(self, frames: pa.Array) -> "_Lines":
         """The documents as lines, each with its number in front."""
@@ -267,16 +267,16 @@ def _read(lines: _Lines, start: int, kind: _DocumentKind) -> pa.StructArray:
     options = pj.ReadOptions(use_threads=False, block_size=end - first + 1)
     count = len(lines.frames) - start
     try:
-        found = pj.read_json(pa.BufferReader(lines.text.slice(first, end - first)), options, kind.options)
-    except pa.ArrowException as wrong:
-        named = _ROW.search(str(wrong))
+        table = pj.read_json(pa.BufferReader(lines.text.slice(first, end - first)), options, kind.options)
+    except pa.ArrowException as error:
+        named = _ROW.search(str(error))
         row = int(named[1]) if named else count
         raise _RefusedError(start + row if row < count else None) from None
-    numbers = found.column(0)
+    numbers = table.column(0)
     if len(numbers) != count or not np.array_equal(numbers.to_numpy(), np.arange(start, start + count)):
         raise _RefusedError
     try:
-        pairs = zip(kind.convert, found.columns[1:], strict=True)
+        pairs = zip(kind.convert, table.columns[1:], strict=True)
         columns = [convert(_join_chunks(column)) for convert, column in pairs]
     except (pa.ArrowException, UnlikeError):
         raise _RefusedError from None

@@ -42,10 +42,10 @@ def find_read_type(kind: pa.DataType) -> pa.DataType | None:
         return None if inside is None else pa.list_(kind.value_field.with_type(inside))
     if pa.types.is_struct(kind) and kind.num_fields:
         fields = [kind.field(place) for place in range(kind.num_fields)]
-        found = [find_read_type(one.type) for one in fields]
-        known = [one for one in found if one is not None]
-        if len(known) == len(fields):
-            return pa.struct([one.with_type(read) for one, read in zip(fields, known, strict=True)])
+        read_types = [find_read_type(one.type) for one in fields]
+        readable = [one for one in read_types if one is not None]
+        if len(readable) == len(fields):
+            return pa.struct([one.with_type(read) for one, read in zip(fields, readable, strict=True)])
     return None
 
 
@@ -92,9 +92,9 @@ def _convert_instants(column: pa.Array) -> pa.Array:
     return instants
 
 
-def _require_least(numbers: pa.Array, least: int) -> None:
-    found = pc.min(numbers).as_py()
-    if found is not None and found < least:
+def _require_least(numbers: pa.Array, minimum: int) -> None:
+    lowest = pc.min(numbers).as_py()
+    if lowest is not None and lowest < minimum:
         raise UnlikeError
 
 
@@ -116,7 +116,9 @@ def _struct_conversion(kind: pa.DataType) -> Convert:
     parts = [make_conversion(one.type) for one in fields]
 
     def convert(column: pa.Array) -> pa.Array:
-        made = [part(column.field(place)) for place, part in enumerate(parts)]
-        return pa.StructArray.from_arrays(made, fields=fields, mask=column.is_null() if column.null_count else None)
+        converted = [part(column.field(place)) for place, part in enumerate(parts)]
+        return pa.StructArray.from_arrays(
+            converted, fields=fields, mask=column.is_null() if column.null_count else None
+        )
 
     return convert

@@ -50,28 +50,28 @@ class BatchBytes:
 
     def find(self, *words: bytes) -> Mask:
         """The frames that hold one of these words."""
-        found = np.zeros(len(self.frames), bool)
+        matches = np.zeros(len(self.frames), bool)
         for word in words:
             at = np.flatnonzero(self.data[: max(0, len(self.data) - len(word) + 1)] == word[0])
             for place, byte in enumerate(word[1:], 1):
                 at = at[self.data[at + place] == byte]
-            found[np.searchsorted(self.starts, at, side="right") - 1] = True
-        return found
+            matches[np.searchsorted(self.starts, at, side="right") - 1] = True
+        return matches
 
-    def narrow(self, found: Mask, pattern: str) -> Mask:
+    def narrow(self, candidates: Mask, pattern: str) -> Mask:
         """Those of some frames that match a pattern."""
-        if not found.any():
-            return found
-        made = found.copy()
-        made[found] = _to_mask(pc.match_substring_regex(self.frames.filter(pa.array(found)), pattern))
-        return made
+        if not candidates.any():
+            return candidates
+        matches = candidates.copy()
+        matches[candidates] = _to_mask(pc.match_substring_regex(self.frames.filter(pa.array(candidates)), pattern))
+        return matches
 
-    def find_nested(self, most: int) -> Mask:
-        """The frames with more brackets than `most`."""
-        if not (np.diff(self.starts) > 2 * most).any():  # each has another one that closes it
+    def find_nested(self, limit: int) -> Mask:
+        """The frames with more brackets than `limit`."""
+        if not (np.diff(self.starts) > 2 * limit).any():  # each has another one that closes it
             return np.zeros(len(self.frames), bool)
         at = np.flatnonzero(self.data | 0x20 == ord("{"))  # and the square one, which differs in that bit
-        return np.diff(np.searchsorted(at, self.starts)) > most
+        return np.diff(np.searchsorted(at, self.starts)) > limit
 
 
 def find_excluded(held: BatchBytes) -> Mask:
@@ -84,9 +84,9 @@ def find_excluded(held: BatchBytes) -> Mask:
 
 def find_uncheckable(held: BatchBytes) -> Mask:
     """The frames that may hold a document which the validator refuses to look at, whatever its schema says."""
-    found = held.narrow(held.find(b"e-", b"E-"), _EXPONENT) | held.find_nested(SCHEMA_DEPTH)
+    excluded = held.narrow(held.find(b"e-", b"E-"), _EXPONENT) | held.find_nested(SCHEMA_DEPTH)
     long = np.diff(held.starts) > NUMBER_DIGITS
-    return found | held.narrow(long, f"[0-9]{{{DIGITS}}}")
+    return excluded | held.narrow(long, f"[0-9]{{{DIGITS}}}")
 
 
 def _find_no_text(frames: pa.Array) -> Mask:

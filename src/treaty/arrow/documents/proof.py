@@ -79,8 +79,8 @@ def _allows_null(schema: Any) -> bool:
 
 def _values(schema: Mapping[str, Any]) -> list[Any] | None:
     """The values that are allowed, where they are listed."""
-    found: list[Any] | None = schema.get("enum")
-    return [schema["const"]] if "const" in schema else found
+    values: list[Any] | None = schema.get("enum")
+    return [schema["const"]] if "const" in schema else values
 
 
 def _prove_value(schema: Any, kind: pa.DataType) -> Prove:
@@ -101,24 +101,24 @@ def _prove_value(schema: Any, kind: pa.DataType) -> Prove:
 
     def prove(column: pa.Array, nulls: Mask) -> Mask:
         del nulls
-        found = np.ones(len(column), bool)
+        proven = np.ones(len(column), bool)
         for rule in rules:
-            found &= _to_mask(rule(column))
-        return found
+            proven &= _to_mask(rule(column))
+        return proven
 
     return prove
 
 
-def _to_mask(found: pa.Array) -> Mask:
+def _to_mask(holds: pa.Array) -> Mask:
     """The rows for which it holds, or that are null."""
-    return found.fill_null(True).to_numpy(zero_copy_only=False)
+    return holds.fill_null(True).to_numpy(zero_copy_only=False)
 
 
 def _prove_object(schema: Mapping[str, Any], kind: pa.DataType) -> Prove:
     places = {kind.field(place).name: place for place in range(kind.num_fields)}
     properties, required = schema.get("properties", {}), frozenset(schema.get("required", ()))
-    others = schema.get("additionalProperties", True)
-    if not required <= places.keys() or not (others is False or _is_silent(others)):
+    additional = schema.get("additionalProperties", True)
+    if not required <= places.keys() or not (additional is False or _is_silent(additional)):
         raise NoProofError
     members: list[tuple[int, Prove, bool, bool]] = []
     for name, inner in properties.items():
@@ -128,19 +128,19 @@ def _prove_object(schema: Mapping[str, Any], kind: pa.DataType) -> Prove:
         elif not _is_silent(inner):
             raise NoProofError
     members += [(places[name], _prove_value(True, pa.null()), True, False) for name in required - properties.keys()]
-    strange = [place for name, place in places.items() if name not in properties] if others is False else []
+    strange = [place for name, place in places.items() if name not in properties] if additional is False else []
 
     def prove(column: pa.Array, nulls: Mask) -> Mask:
-        found = np.ones(len(column), bool)
+        proven = np.ones(len(column), bool)
         for place, inner, needed, nullable in members:
             part = column.field(place)
-            found &= inner(part, nulls)
+            proven &= inner(part, nulls)
             if part.null_count and (needed or not nullable):
                 absent = part.is_null().to_numpy(zero_copy_only=False)
-                found &= ~absent if needed else ~(absent & nulls)
+                proven &= ~absent if needed else ~(absent & nulls)
         for place in strange:
-            found &= column.field(place).is_null().to_numpy(zero_copy_only=False) & ~nulls
-        return found | column.is_null().to_numpy(zero_copy_only=False) if column.null_count else found
+            proven &= column.field(place).is_null().to_numpy(zero_copy_only=False) & ~nulls
+        return proven | column.is_null().to_numpy(zero_copy_only=False) if column.null_count else proven
 
     return prove
 
@@ -148,40 +148,40 @@ def _prove_object(schema: Mapping[str, Any], kind: pa.DataType) -> Prove:
 def _prove_array(schema: Mapping[str, Any], kind: pa.DataType) -> Prove:
     items = schema.get("items", True)
     inner, nullable = _prove_value(items, kind.value_type), _allows_null(items)
-    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    minimum, maximum = schema.get("minItems", 0), schema.get("maxItems")
 
     def prove(column: pa.Array, nulls: Mask) -> Mask:
-        lengths = pc.list_value_length(column).fill_null(least).to_numpy(zero_copy_only=False)
-        found = lengths >= least
-        if most is not None:
-            found &= lengths <= most
+        lengths = pc.list_value_length(column).fill_null(minimum).to_numpy(zero_copy_only=False)
+        proven = lengths >= minimum
+        if maximum is not None:
+            proven &= lengths <= maximum
         values = column.flatten()
         owners = pc.list_parent_indices(column).to_numpy(zero_copy_only=False)
         good = inner(values, nulls[owners])
         if values.null_count and not nullable:
             good &= ~values.is_null().to_numpy(zero_copy_only=False)
         if not good.all():
-            found[owners[~good]] = False
-        return found
+            proven[owners[~good]] = False
+        return proven
 
     return prove
 
 
-def _make_rule(keyword: str, wanted: Any, kind: pa.DataType) -> Rule:
+def _make_rule(keyword: str, bound: Any, kind: pa.DataType) -> Rule:
     """One keyword about a text or a number. Raises `NoProofError` for others."""
     if pa.types.is_string(kind):
         if keyword in {"minLength", "maxLength"}:
             compare = pc.greater_equal if keyword == "minLength" else pc.less_equal
-            return lambda column: compare(pc.utf8_length(column), int(wanted))
+            return lambda column: compare(pc.utf8_length(column), int(bound))
         if keyword in {"enum", "const"}:
-            texts = [one for one in (wanted if keyword == "enum" else [wanted]) if isinstance(one, str)]
-            known = pa.array(texts, pa.string())
-            return lambda column: pc.or_(pc.is_in(column, known), column.is_null())
-    if isinstance(wanted, int | Decimal) and not isinstance(wanted, bool):
+            texts = [one for one in (bound if keyword == "enum" else [bound]) if isinstance(one, str)]
+            allowed = pa.array(texts, pa.string())
+            return lambda column: pc.or_(pc.is_in(column, allowed), column.is_null())
+    if isinstance(bound, int | Decimal) and not isinstance(bound, bool):
         if pa.types.is_integer(kind):
-            return _whole_rule(keyword, wanted)
+            return _whole_rule(keyword, bound)
         if pa.types.is_float64(kind):
-            return _real_rule(keyword, float(wanted))
+            return _real_rule(keyword, float(bound))
     raise NoProofError
 
 

@@ -28,10 +28,10 @@ class _TwiceError(ValueError):
 
 
 def _read_members(members: JsonMembers) -> list[tuple[str, Any]]:
-    found = dict(members)
-    if len(found) < len(members):
+    by_name = dict(members)
+    if len(by_name) < len(members):
         raise _TwiceError
-    return sorted(found.items(), key=lambda one: one[0].encode("utf-16-be", "surrogatepass"))
+    return sorted(by_name.items(), key=lambda one: one[0].encode("utf-16-be", "surrogatepass"))
 
 
 def _print_value(value: Any) -> str:

@@ -43,7 +43,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     shapes = {
         (at, plain): _make_shape(one, recipe.rest, plain) for at, one in enumerate(kinds) for plain in (False, True)
     }
-    known = {
+    shapes_by_head = {
         make_header(number): (shapes[at, number in recipe.plain], one)
         for at, one in enumerate(kinds)
         for number in one.ids
@@ -56,10 +56,10 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     ).decode
 
     def read(value: bytes | None) -> RowResult:
-        found = known.get(value[:5]) if value is not None else None
-        if value is None or found is None:
+        shape_and_kind = shapes_by_head.get(value[:5]) if value is not None else None
+        if value is None or shape_and_kind is None:
             return NOTHING
-        shape, kind = found
+        shape, kind = shape_and_kind
         try:
             document = parse(value[5:].decode())
             if may_lack_much(len(value), shape.widest):
@@ -73,8 +73,8 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
             return None, "MALFORMED", WRONG_VALUE
         if record is None and not kind.whole:
             return None, "MALFORMED", WRONG_VALUE
-        if check is not None and (wrong := check(value)) is not None:
-            return None, "INVALID", wrong
+        if check is not None and (fault := check(value)) is not None:
+            return None, "INVALID", fault
         if recipe.rest:
             record[recipe.rest] = find_rest(document, columns)
         return ({kind.column: record} if kind.column else record), None, None

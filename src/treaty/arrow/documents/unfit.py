@@ -23,10 +23,10 @@ def find_unfit(kind: ColumnType, value: Any, scalars: Scalars, *, without: str |
 
     Raises what a converter raises for a value that is none of its column's type, wherever it stands.
     """
-    found = ""
-    for path, wrong in _list_unfit(kind, value, "", scalars, without):
-        found = found or f"{_cut_path(path)}: {wrong}"
-    return found
+    first_fault = ""
+    for path, fault in _list_unfit(kind, value, "", scalars, without):
+        first_fault = first_fault or f"{_cut_path(path)}: {fault}"
+    return first_fault
 
 
 def _list_unfit(
@@ -49,8 +49,8 @@ def _list_unfit(
         case Scalar() | table.Decimal():
             try:
                 make_converter(kind, scalars)(value)
-            except OversizedValueError as wrong:
-                yield path, wrong
+            except OversizedValueError as error:
+                yield path, error
         case _:
             raise WrongKindError
 

@@ -64,9 +64,9 @@ def make_invalid_finder(format_plan: JsonFormatPlan, ids: Iterable[int], kind: p
         nulls, lengths = held.find(b"null"), np.diff(held.starts)
         heads = pc.binary_slice(frames, 0, 5)
         for head, (prove, longest) in proofs.items():
-            mine = pc.equal(heads, head).to_numpy(zero_copy_only=False)
-            if prove is not None and mine.any():
-                proven |= prove(record, nulls) & mine & (lengths < longest)
+            of_head = pc.equal(heads, head).to_numpy(zero_copy_only=False)
+            if prove is not None and of_head.any():
+                proven |= prove(record, nulls) & of_head & (lengths < longest)
         proven &= ~find_uncheckable(held)
         if proven.all():
             return None

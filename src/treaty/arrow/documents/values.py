@@ -69,12 +69,12 @@ def _struct(kind: Struct, scalars: "Scalars", without: str | None) -> ConvertVal
     def struct(value: Any) -> Any:
         if type(value) is not JsonMembers:
             raise WrongKindError
-        made = dict(nothing)
+        members = dict(nothing)
         for name, inside in value:
             shape = parts.get(name)
             if shape is not None:
-                made[name] = None if inside is None else shape(inside)
-        return made
+                members[name] = None if inside is None else shape(inside)
+        return members
 
     return struct
 
@@ -106,9 +106,9 @@ def _decimal(precision: int, scale: int) -> ConvertValue:
         if not _is_number(value) or not Decimal(value).is_finite():
             raise WrongKindError
         if abs(value) < limit:
-            found = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
-            if abs(found) < limit:
-                return found
+            rounded = DIGITS.create_decimal(value).quantize(unit, ROUND_HALF_UP, DIGITS)
+            if abs(rounded) < limit:
+                return rounded
         raise OversizedValueError(f"{_cut(value)} has more digits than DECIMAL({precision}, {scale})")
 
     return made
@@ -205,8 +205,8 @@ _LOWER = re.compile(r"\\u00[01][0-9a-f]")
 
 def quote_text(text: str) -> str:
     """A string of JSON, with capital digits in its escapes."""
-    made = json.dumps(text, ensure_ascii=False)
-    return _LOWER.sub(lambda found: "\\u" + found[0][2:].upper(), made) if "\\u00" in made else made
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _LOWER.sub(lambda found: "\\u" + found[0][2:].upper(), quoted) if "\\u00" in quoted else quoted
 
 
 def print_double(value: float) -> str:
@@ -251,10 +251,10 @@ def _count_days(year: int, month: int, day: int) -> int:
 
 def _date(value: Any) -> int:
     """Days since 1970; years are of four to seven digits, with a sign or none."""
-    found = _DAY.fullmatch(value.strip(_TRIMMED)) if type(value) is str else None
-    if found is None:
+    match = _DAY.fullmatch(value.strip(_TRIMMED)) if type(value) is str else None
+    if match is None:
         raise WrongKindError
-    days = _count_days(*(int(one or 1) for one in found.groups()))
+    days = _count_days(*(int(one or 1) for one in match.groups()))
     if not -(2**31) <= days < 2**31:
         raise OversizedValueError(f"{_cut(value)} is a day beyond 32 bits of days from 1970")
     return days
@@ -267,10 +267,10 @@ def _timestamp(value: Any) -> int:
     """
     if type(value) is int:
         return _require_micros(value, 0, value)
-    found = _TIME.fullmatch(value) if type(value) is str else None
-    if found is None or found[1] == "-0000":
+    match = _TIME.fullmatch(value) if type(value) is str else None
+    if match is None or match[1] == "-0000":
         raise WrongKindError
-    *numbers, part, zone = found.groups()
+    *numbers, part, zone = match.groups()
     year, month, day, hour, minute, second = map(int, numbers)
     if hour > 23 or minute > 59 or second > 59:
         raise WrongKindError

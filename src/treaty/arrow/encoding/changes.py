@@ -23,29 +23,29 @@ LONGER = np.array([1 << (8 * size - 1) for size in range(1, 8)], np.int64)
 
 def change_messages(inner: Descriptor) -> Change:
     """A message's bytes from JSON text, or from bytes that are looked at, one by one."""
-    made: Any = GetMessageClass(inner)
-    read = make_message_reader(inner) if inner.full_name in JSON else made.FromString
+    message_class: Any = GetMessageClass(inner)
+    read = make_message_reader(inner) if inner.full_name in JSON else message_class.FromString
 
     def shape(value: Any) -> bytes:
-        found = read(value)
-        return bytes(found.SerializeToString(deterministic=True))
+        message = read(value)
+        return bytes(message.SerializeToString(deterministic=True))
 
     return lambda array: pa.array([None if one is None else shape(one) for one in array.to_pylist()], pa.binary())
 
 
 def check_text(array: pa.Array) -> pa.Array:
     """Texts, of which none may be anything but UTF-8."""
-    found = array.cast(pa.string())
-    found.validate(full=True)
-    return found
+    texts = array.cast(pa.string())
+    texts.validate(full=True)
+    return texts
 
 
 def drop_zeros(kind: pa.DataType) -> Change:
     """Numbers with null for zero, but not for the negative one."""
 
     def change(array: pa.Array) -> pa.Array:
-        found = array.cast(kind)
-        return pc.if_else(pc.equal(found.view(BITS[kind]), 0), pa.scalar(None, kind), found)
+        numbers = array.cast(kind)
+        return pc.if_else(pc.equal(numbers.view(BITS[kind]), 0), pa.scalar(None, kind), numbers)
 
     return change
 
@@ -54,9 +54,9 @@ def change_symbols(names: Mapping[str, int]) -> Change:
     """Numbers of an enum's values, by name."""
 
     def change(array: pa.Array) -> pa.Array:
-        found = array.dictionary_encode()
-        numbers = pa.array([read_symbol(names, one) for one in found.dictionary.to_pylist()], pa.int32())
-        return numbers.take(found.indices)
+        encoded = array.dictionary_encode()
+        numbers = pa.array([read_symbol(names, one) for one in encoded.dictionary.to_pylist()], pa.int32())
+        return numbers.take(encoded.indices)
 
     return change
 
@@ -66,9 +66,9 @@ def change_struct(parts: Sequence[tuple[str, int, Change]]) -> Change:
 
     def change(array: pa.Array) -> pa.Array:
         columns = array.flatten()
-        made = [one(columns[at]) for _, at, one in parts]
-        fields = [pa.field(name, one.type) for (name, *_), one in zip(parts, made, strict=True)]
-        return pa.StructArray.from_arrays(made, fields=fields, mask=array.is_null() if array.null_count else None)
+        changed = [one(columns[at]) for _, at, one in parts]
+        fields = [pa.field(name, one.type) for (name, *_), one in zip(parts, changed, strict=True)]
+        return pa.StructArray.from_arrays(changed, fields=fields, mask=array.is_null() if array.null_count else None)
 
     return change
 
@@ -97,8 +97,8 @@ def change_decimals(kind: pa.DataType, names: Mapping[str, str]) -> Change:
             "precision": pa.array(np.full(len(array), kind.precision, np.uint32)),
             "scale": pa.array(np.full(len(array), kind.scale, np.int32)),
         }
-        made = [parts[one] for one in names]
-        return pa.StructArray.from_arrays(made, names=list(names.values()), mask=array.is_null())
+        columns = [parts[one] for one in names]
+        return pa.StructArray.from_arrays(columns, names=list(names.values()), mask=array.is_null())
 
     return change
 
@@ -106,13 +106,13 @@ def change_decimals(kind: pa.DataType, names: Mapping[str, str]) -> Change:
 def find_unscaled(array: pa.Array) -> pa.Array:
     """The digits of decimals as whole numbers, big end first, in as few bytes as hold them and their sign."""
     words = np.frombuffer(array.buffers()[1], "<i8").reshape(-1, 2)[array.offset : array.offset + len(array)]
-    there = array.is_valid().to_numpy(zero_copy_only=False)
-    low = np.where(there, words[:, 0], 0)
-    if (there & ((words[:, 1] != low >> 63) | (low == np.iinfo(np.int64).min))).any():
-        whole = (int.from_bytes(one.tobytes(), "little", signed=True) for one in words)
-        return pa.array([one.to_bytes(one.bit_length() // 8 + 1, "big", signed=True) for one in whole], pa.binary())
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    low = np.where(valid, words[:, 0], 0)
+    if (valid & ((words[:, 1] != low >> 63) | (low == np.iinfo(np.int64).min))).any():
+        numbers = (int.from_bytes(one.tobytes(), "little", signed=True) for one in words)
+        return pa.array([one.to_bytes(one.bit_length() // 8 + 1, "big", signed=True) for one in numbers], pa.binary())
     sizes = np.searchsorted(LONGER, np.abs(low), side="right") + 1
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     digits = low.astype(">i8").view(np.uint8).reshape(-1, 8)
-    kept = digits[np.arange(8) >= 8 - sizes[:, None]]
-    return pa.Array.from_buffers(pa.binary(), len(array), [None, pa.py_buffer(ends), pa.py_buffer(kept)])
+    significant = digits[np.arange(8) >= 8 - sizes[:, None]]
+    return pa.Array.from_buffers(pa.binary(), len(array), [None, pa.py_buffer(ends), pa.py_buffer(significant)])

@@ -37,15 +37,15 @@ class _Batches:
     def write(self, rows: pa.Array) -> pa.Array:
         if self.columns is None:
             return self._each(rows)
-        there = rows.is_valid().to_numpy(zero_copy_only=False)
-        whole = not rows.null_count and not rows.offset
-        found = self._filled(rows if whole else rows.take(pa.array(np.flatnonzero(there))))
-        if whole or there.all():
-            return found
-        places = np.cumsum(there) - 1
-        payloads, said = found.flatten()
-        back = pa.array(places, mask=~there)
-        return _both(payloads.take(back), said.take(back))
+        valid = rows.is_valid().to_numpy(zero_copy_only=False)
+        is_dense = not rows.null_count and not rows.offset
+        written = self._filled(rows if is_dense else rows.take(pa.array(np.flatnonzero(valid))))
+        if is_dense or valid.all():
+            return written
+        places = np.cumsum(valid) - 1
+        payloads, messages = written.flatten()
+        back = pa.array(places, mask=~valid)
+        return _both(payloads.take(back), messages.take(back))
 
     def _filled(self, rows: pa.Array) -> pa.Array:
         """Rows of which none is null."""
@@ -62,18 +62,20 @@ class _Batches:
 
     def _each(self, rows: pa.Array) -> pa.Array:
         try:
-            made = [self.row(one) for one in rows.to_pylist()]
+            encoded = [self.row(one) for one in rows.to_pylist()]
         except UnicodeDecodeError:
-            made = [self._encode_row(one) for one in rows]
-        return _both(pa.array([one for one, _ in made], pa.binary()), pa.array([one for _, one in made], pa.string()))
+            encoded = [self._encode_row(one) for one in rows]
+        return _both(
+            pa.array([one for one, _ in encoded], pa.binary()), pa.array([one for _, one in encoded], pa.string())
+        )
 
     def _encode_row(self, row: Any) -> tuple[bytes | None, str | None]:
         try:
             value = row.as_py()
-        except UnicodeDecodeError as wrong:
-            return None, f"a text is no UTF-8: {wrong}"
+        except UnicodeDecodeError as error:
+            return None, f"a text is no UTF-8: {error}"
         return self.row(value)
 
 
-def _both(payloads: pa.Array, said: pa.Array) -> pa.Array:
-    return pa.StructArray.from_arrays([payloads, said], fields=list(KIND))
+def _both(payloads: pa.Array, messages: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays([payloads, messages], fields=list(KIND))

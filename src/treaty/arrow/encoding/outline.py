@@ -54,13 +54,13 @@ def make_columnar_writer(plan: EncodePlan, kind: pa.DataType) -> WriteBatch | No
         return None
     registry = ProtoRegistry([outline.file.SerializeToString()])
     handler = registry.create_for_message(f"treaty.outline.{name}", None)
-    wanted, runtime = pa.struct(list(handler.schema())), GetMessageClass(descriptor)
+    expected, runtime = pa.struct(list(handler.schema())), GetMessageClass(descriptor)
 
     def write(rows: pa.Array) -> pa.Array:
-        made = change(rows)
-        if not _is_alike(made.type, wanted):  # ptars leaves out columns of another type without a word
-            raise NoEncodeOutlineError(f"{made.type} is not {wanted}")
-        payloads = handler.record_batch_to_array(pa.RecordBatch.from_struct_array(made))
+        changed = change(rows)
+        if not _is_alike(changed.type, expected):  # ptars leaves out columns of another type without a word
+            raise NoEncodeOutlineError(f"{changed.type} is not {expected}")
+        payloads = handler.record_batch_to_array(pa.RecordBatch.from_struct_array(changed))
         if not outline.again:
             return payloads
         read = [runtime.FromString(one) for one in list_frames(payloads) if one is not None]
@@ -69,15 +69,15 @@ def make_columnar_writer(plan: EncodePlan, kind: pa.DataType) -> WriteBatch | No
     return write
 
 
-def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
+def _is_alike(left: pa.DataType, other: pa.DataType) -> bool:
     """Whether two types differ in nothing but names of items and what may be null."""
-    if pa.types.is_struct(one) and pa.types.is_struct(other):
-        names = [[kind.field(at).name for at in range(kind.num_fields)] for kind in (one, other)]
-        pairs = zip(one, other, strict=False)
+    if pa.types.is_struct(left) and pa.types.is_struct(other):
+        names = [[kind.field(at).name for at in range(kind.num_fields)] for kind in (left, other)]
+        pairs = zip(left, other, strict=False)
         return names[0] == names[1] and all(_is_alike(mine.type, its.type) for mine, its in pairs)
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        return _is_alike(one.value_type, other.value_type)
-    return bool(one == other)
+    if pa.types.is_list(left) and pa.types.is_list(other):
+        return _is_alike(left.value_type, other.value_type)
+    return bool(left == other)
 
 
 @dataclass(slots=True)
@@ -99,31 +99,31 @@ class _DescriptorBuilder:
         """Name of the outline of a message, and the change of structs of a type to it. Raises `NoEncodeOutlineError`."""
         if descriptor.GetOptions().message_set_wire_format or not kind.num_fields:
             raise NoEncodeOutlineError(f"{descriptor.full_name} is a message set, or has no columns")
-        made = add_message(self.file)
+        outline = add_message(self.file)
         columns = [(descriptor.fields_by_name[kind.field(at).name], at) for at in range(kind.num_fields)]
         parts = []
         for source, at in sorted(columns, key=lambda one: one[0].number):
-            parts.append((f"f{source.number}", at, self._field(made, source, kind.field(at).type)))
-        return made.name, changes.change_struct(parts)
+            parts.append((f"f{source.number}", at, self._field(outline, source, kind.field(at).type)))
+        return outline.name, changes.change_struct(parts)
 
-    def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
-        if not one.is_repeated:
-            return self._value(made, one, kind, one.number, asks=one.has_presence)
-        inside = one.message_type
+    def _field(self, outline: DescriptorProto, source: FieldDescriptor, kind: pa.DataType) -> Change:
+        if not source.is_repeated:
+            return self._value(outline, source, kind, source.number, asks=source.has_presence)
+        inside = source.message_type
         if inside is None or not inside.GetOptions().map_entry:
-            self.again |= inside is None and one.cpp_type != one.CPPTYPE_STRING and not one.is_packed
-            return changes.change_items(self._value(made, one, kind.value_type, one.number, label=MANY))
+            self.again |= inside is None and source.cpp_type != source.CPPTYPE_STRING and not source.is_packed
+            return changes.change_items(self._value(outline, source, kind.value_type, source.number, label=MANY))
         self.again = True
         entry = add_message(self.file)
-        add_message_field(made, one.number, entry.name, MANY)
+        add_message_field(outline, source.number, entry.name, MANY)
         key, value = inside.fields_by_name["key"], inside.fields_by_name["value"]
         first = self._value(entry, key, kind.key_type, 1, asks=True)
         return changes.change_entries(first, self._value(entry, value, kind.item_type, 2, asks=True))
 
     def _value(
         self,
-        made: DescriptorProto,
-        one: FieldDescriptor,
+        parent: DescriptorProto,
+        source: FieldDescriptor,
         kind: pa.DataType,
         number: int,
         *,
@@ -131,30 +131,30 @@ class _DescriptorBuilder:
         asks: bool = False,
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
-        if one.type == one.TYPE_GROUP:
-            raise NoEncodeOutlineError(f"{one.full_name} is a group")
-        inner = one.message_type
+        if source.type == source.TYPE_GROUP:
+            raise NoEncodeOutlineError(f"{source.full_name} is a group")
+        inner = source.message_type
         if inner is not None and pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            add_message_field(made, number, name, label)
+            add_message_field(parent, number, name, label)
             return change
         if inner is not None and inner.full_name == DECIMAL and pa.types.is_decimal(kind):
             outline = add_message(self.file)
             parts = sorted(inner.fields, key=lambda part: part.number)
             for part in parts:
                 add_field(outline, part.number, part.type)
-            add_message_field(made, number, outline.name, label)
+            add_message_field(parent, number, outline.name, label)
             return changes.change_decimals(kind, {part.name: f"f{part.number}" for part in parts})
         if inner is not None:
-            add_field(made, number, BYTES, label, asks=True)
+            add_field(parent, number, BYTES, label, asks=True)
             return changes.change_messages(inner)
-        bare = pa.binary() if one.type == one.TYPE_BYTES else _BARE[one.cpp_type]
+        bare = pa.binary() if source.type == source.TYPE_BYTES else _BARE[source.cpp_type]
         # ptars takes a negative zero for a zero, so it is told which zeros are left out.
         zeros = not asks and label == ONE and bare in BITS
-        sent = FieldDescriptor.TYPE_INT32 if one.enum_type is not None else one.type
-        add_field(made, number, sent, label, asks=asks or zeros)
-        if one.enum_type is not None:
-            return changes.change_symbols({value.name: value.number for value in one.enum_type.values})
+        sent = FieldDescriptor.TYPE_INT32 if source.enum_type is not None else source.type
+        add_field(parent, number, sent, label, asks=asks or zeros)
+        if source.enum_type is not None:
+            return changes.change_symbols({value.name: value.number for value in source.enum_type.values})
         if bare == pa.string():
             return changes.check_text
         return changes.drop_zeros(bare) if zeros else (lambda array: array.cast(bare))

@@ -17,16 +17,16 @@ Take = Callable[[Any], Any]
 
 def make_payload_writer(plan: EncodePlan) -> Callable[[pa.Array], pa.Array]:
     """A function from rows to payloads, and to what is wrong with those that have none."""
-    made: list[Callable[[Any], bytes]] = []
+    writers: list[Callable[[Any], bytes]] = []
     take = make_take(parse_type(plan.fit.type))
 
     def write(rows: pa.Array) -> pa.Array:
-        if not made:
-            made.append(_make_write(plan))
+        if not writers:
+            writers.append(_make_write(plan))
         payloads: list[bytes | None] = []
         messages: list[str | None] = []
         for row in rows.to_pylist():
-            payload, message = _write_row(made[0], take, row)
+            payload, message = _write_row(writers[0], take, row)
             payloads.append(payload)
             messages.append(message)
         return pa.StructArray.from_arrays(
@@ -48,8 +48,8 @@ def _write_row(write: Callable[[Any], bytes], take: Take, row: Any) -> tuple[byt
         return None, None
     try:
         return write(take(row)), None
-    except ValueError as wrong:
-        return None, str(wrong)
+    except ValueError as error:
+        return None, str(error)
 
 
 def make_take(kind: ColumnType) -> Take:
@@ -61,8 +61,8 @@ def make_take(kind: ColumnType) -> Take:
             inside = {one.name: make_take(one.type) for one in columns}
             return lambda row: None if row is None else {name: take(row[name]) for name, take in inside.items()}
         case List(element):
-            each = make_take(element)
-            return lambda items: None if items is None else [each(one) for one in items]
+            take_item = make_take(element)
+            return lambda items: None if items is None else [take_item(one) for one in items]
         case Map(key, value):
             first, second = make_take(key), make_take(value)
             return lambda pairs: None if pairs is None else {first(one): second(two) for one, two in pairs}

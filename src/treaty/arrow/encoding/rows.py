@@ -45,7 +45,7 @@ def find_descriptor(plan: EncodePlan) -> Descriptor:
 def make_row_encoder(plan: EncodePlan, kind: pa.DataType) -> Row:
     """A function from a row, as Arrow gives it, to its payload or to what is wrong with it."""
     descriptor = find_descriptor(plan)
-    made, shape = GetMessageClass(descriptor), _message(descriptor, kind, "", careful=False)
+    message_class, shape = GetMessageClass(descriptor), _message(descriptor, kind, "", careful=False)
     careful = _message(descriptor, kind, "", careful=True)
     assert careful is not None
 
@@ -53,13 +53,13 @@ def make_row_encoder(plan: EncodePlan, kind: pa.DataType) -> Row:
         if row is None:
             return None, None
         try:
-            return made(**(shape(row) if shape else row)).SerializeToString(deterministic=True), None
+            return message_class(**(shape(row) if shape else row)).SerializeToString(deterministic=True), None
         except REFUSED:
             pass
         try:  # what the constructor does not take by itself, and what it refuses, with its place
-            return made(**careful(row)).SerializeToString(deterministic=True), None
-        except REFUSED as wrong:
-            return None, str(wrong)
+            return message_class(**careful(row)).SerializeToString(deterministic=True), None
+        except REFUSED as error:
+            return None, str(error)
 
     return encode
 
@@ -98,11 +98,11 @@ def _field(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
 
 
 def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: bool) -> Shape | None:
-    found = _plain(field, kind, path, careful=careful)
+    plain = _plain(field, kind, path, careful=careful)
     if not careful:
-        return found
+        return plain
     assert field.containing_type is not None, "fields of messages, not extensions"
-    shape, target = found or _same, GetMessageClass(field.containing_type)
+    shape, target = plain or _same, GetMessageClass(field.containing_type)
 
     def change_value(value: Any) -> Any:
         try:
@@ -111,8 +111,8 @@ def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
             target(**{field.name: probe})
         except UnwritableValueError:
             raise
-        except REFUSED as wrong:
-            raise UnwritableValueError(f"{path}: {wrong}") from wrong
+        except REFUSED as error:
+            raise UnwritableValueError(f"{path}: {error}") from error
         return changed
 
     return change_value
@@ -142,12 +142,12 @@ def _same(value: Any) -> Any:
 
 def make_message_reader(inner: Descriptor) -> Shape:
     """Return what reads a well-known message from JSON text. Numbers of a ``Struct`` are doubles and lose no digits."""
-    made, exact = GetMessageClass(inner), inner.full_name in DOUBLES
+    message_class, exact = GetMessageClass(inner), inner.full_name in DOUBLES
 
     def read(text: str) -> Any:
         if exact:
             json.loads(text, parse_int=_double, parse_float=_double)
-        return Parse(text, made(), descriptor_pool=inner.file.pool)
+        return Parse(text, message_class(), descriptor_pool=inner.file.pool)
 
     return read
 

@@ -26,18 +26,18 @@ def make_bad_rows(
     `clock` returns the time as ISO 8601 in UTC, `version` is that of the program that is named as the processor.
     """
     texts = {name: _texts(column) for name, column in columns.items()}
-    made = [
+    documents = [
         None
         if found is None
         else _make_bad_row({name: column[place] for name, column in texts.items()}, found, clock(), version)
         for place, found in enumerate(failures.to_pylist())
     ]
-    return pa.array(made, pa.string())
+    return pa.array(documents, pa.string())
 
 
 def _texts(column: pa.Array) -> list[str | None]:
-    found = column.cast(pa.binary()).to_pylist()
-    return [None if one is None else str(one, "utf-8", "replace") for one in found]
+    values = column.cast(pa.binary()).to_pylist()
+    return [None if one is None else str(one, "utf-8", "replace") for one in values]
 
 
 def _make_bad_row(texts: Mapping[str, str | None], failures: Sequence[Failure], now: str, version: str) -> str:

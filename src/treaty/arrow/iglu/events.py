@@ -68,12 +68,12 @@ class EventValidator:
 
     def validate(self, columns: Sequence[pa.Array]) -> pa.Array:
         """The failures of each row; null for a good row. `columns` are those of the options, in their order."""
-        found: list[list[Failure] | None] = [None] * len(columns[0])
+        failures_of_rows: list[list[Failure] | None] = [None] * len(columns[0])
         for name, column in zip(self._options.columns, columns, strict=True):
-            self._validate_column(name, column, found)
-        return pa.array(found, pa.list_(FAILURE))
+            self._validate_column(name, column, failures_of_rows)
+        return pa.array(failures_of_rows, pa.list_(FAILURE))
 
-    def _validate_column(self, name: str, column: pa.Array, found: list[list[Failure] | None]) -> None:
+    def _validate_column(self, name: str, column: pa.Array, failures_of_rows: list[list[Failure] | None]) -> None:
         data, places = bytes_of(column)
         nulls = column.is_null().to_pylist() if column.null_count else None
         for place, text in self._strict.find_unsure(data, places):
@@ -81,7 +81,10 @@ class EventValidator:
                 continue
             failures = self._explain(text)
             if failures:
-                found[place] = [*(found[place] or ()), *({**one, "column": name} for one in failures)]
+                failures_of_rows[place] = [
+                    *(failures_of_rows[place] or ()),
+                    *({**one, "column": name} for one in failures),
+                ]
 
     def _explain(self, text: bytes) -> list[Failure]:
         """Everything that is wrong with a value; from a good one is learned what is good."""
@@ -131,8 +134,8 @@ class EventValidator:
         if violations:
             yield _violation(part, uri, checker.used, violations)
         elif checker.envelope and isinstance(data, list):
-            for place, one in enumerate(data):
-                yield from self._explain_part(one, f"{part}.data[{place}]", size)
+            for place, item in enumerate(data):
+                yield from self._explain_part(item, f"{part}.data[{place}]", size)
         elif checker.envelope:
             yield from self._explain_part(data, f"{part}.data", size)
 

@@ -20,14 +20,14 @@ ROWS = 128
 """Values that are searched at once: few enough to stay in the processor's cache."""
 
 
-def gather_schemas(batches: Iterable[pa.RecordBatch], most: int) -> set[str]:
-    """Return the URIs of schemas that batches of JSON columns name. Where these are more than `most`, some more are enough."""
-    found: set[str] = set()
+def gather_schemas(batches: Iterable[pa.RecordBatch], limit: int) -> set[str]:
+    """Return the URIs of schemas that batches of JSON columns name. Where these are more than `limit`, some more are enough."""
+    uris: set[str] = set()
     for batch in batches:
         for column in batch.columns:
-            if len(found) <= most:
-                found.update(name for name in find_schema_names(column) - found if is_schema_uri(name))
-    return set(islice(found, most + 1))
+            if len(uris) <= limit:
+                uris.update(name for name in find_schema_names(column) - uris if is_schema_uri(name))
+    return set(islice(uris, limit + 1))
 
 
 def find_schema_names(column: pa.Array) -> set[str]:
@@ -36,13 +36,13 @@ def find_schema_names(column: pa.Array) -> set[str]:
     A value may name more schemas than those of its parts; it never names fewer.
     """
     data, places = bytes_of(column)
-    found: set[bytes] = set()
+    names_found: set[bytes] = set()
     has_escapes = False
     for row in range(0, len(column), ROWS):
         piece = bytes(data[places[row] : places[min(row + ROWS, len(column))]])
-        found.update(NAME.findall(piece))
+        names_found.update(NAME.findall(piece))
         has_escapes = has_escapes or (b"\\" in piece and ESCAPED.search(piece) is not None)
-    names = {str(one, "utf-8", "replace") for one in found}
+    names = {str(one, "utf-8", "replace") for one in names_found}
     return names | _find_escaped(column) if has_escapes else names
 
 
@@ -56,24 +56,24 @@ def bytes_of(column: pa.Array) -> tuple[memoryview, list[int]]:
 
 
 def _find_escaped(column: pa.Array) -> set[str]:
-    found: set[str] = set()
+    uris: set[str] = set()
     for value in column.cast(pa.binary()).to_pylist():
         if value is None or not ESCAPED.search(value):
             continue
         try:
-            _collect(msgspec.json.decode(value), found)
+            _collect(msgspec.json.decode(value), uris)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue  # the validation says so
-    return found
+    return uris
 
 
-def _collect(value: object, found: set[str]) -> None:
+def _collect(value: object, uris: set[str]) -> None:
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
-        elif isinstance(one, str) and one.startswith(URI):
-            found.add(one)
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str) and item.startswith(URI):
+            uris.add(item)

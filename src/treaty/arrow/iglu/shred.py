@@ -56,8 +56,8 @@ class EventShredder:
     def shred(self, columns: Sequence[pa.Array]) -> tuple[list[pa.Array], pa.Array]:
         """The columns of the plan, each an array of parts or null for a row, and the failures of rows that do not fit."""
         count = len(columns[0])
-        made: list[list[list[Any] | None]] = [[None] * count for _ in self._types]
-        found: list[list[Failure] | None] = [None] * count
+        cells: list[list[list[Any] | None]] = [[None] * count for _ in self._types]
+        failures: list[list[Failure] | None] = [None] * count
         for name, column in zip(self._options.columns, columns, strict=True):
             data, places = bytes_of(column)
             for place, text in enumerate(data[begin:end] for begin, end in itertools.pairwise(places)):
@@ -65,16 +65,16 @@ class EventShredder:
                     continue
                 for part, uri, value in self._list_parts(msgspec.json.decode(text), "$"):
                     try:
-                        self._put(made, place, uri, value)
+                        self._put(cells, place, uri, value)
                     except CastError as error:
                         failure: Failure = {
                             "column": name, "part": part, "schema": uri, "code": UNFIT, "path": f"${error.path}", "message": str(error)
                         }  # fmt: skip
-                        found[place] = [*(found[place] or ()), failure]
-        arrays = [pa.array(one, kind) for one, kind in zip(made, self._types, strict=True)]
-        return arrays, pa.array(found, pa.list_(FAILURE))
+                        failures[place] = [*(failures[place] or ()), failure]
+        arrays = [pa.array(one, kind) for one, kind in zip(cells, self._types, strict=True)]
+        return arrays, pa.array(failures, pa.list_(FAILURE))
 
-    def _put(self, made: list[list[list[Any] | None]], place: int, uri: str, value: Any) -> None:
+    def _put(self, cells: list[list[list[Any] | None]], place: int, uri: str, value: Any) -> None:
         target = self._targets[uri]
         if target.holds_values:
             members = {"value": value}
@@ -84,7 +84,7 @@ class EventShredder:
             raise CastError("the value is no object")
         members[VERSION_MEMBER] = target.version
         row = target.cast(members)
-        column = made[target.place]
+        column = cells[target.place]
         held = column[place]
         if held is None:
             column[place] = [row]
@@ -97,14 +97,14 @@ class EventShredder:
         if not self._is_envelope(uri):
             yield part, uri, data
         elif isinstance(data, list):
-            for place, one in enumerate(data):
-                yield from self._list_parts(one, f"{part}.data[{place}]")
+            for place, item in enumerate(data):
+                yield from self._list_parts(item, f"{part}.data[{place}]")
         else:
             yield from self._list_parts(data, f"{part}.data")
 
     def _is_envelope(self, uri: str) -> bool:
-        known = self._kinds.get(uri)
-        if known is None:
+        is_envelope = self._kinds.get(uri)
+        if is_envelope is None:
             key = IgluKey.parse(uri)
-            known = self._kinds[uri] = any(one.matches(key) for one in self._envelopes)
-        return known
+            is_envelope = self._kinds[uri] = any(one.matches(key) for one in self._envelopes)
+        return is_envelope

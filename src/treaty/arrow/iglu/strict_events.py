@@ -72,13 +72,13 @@ class StrictEvents:
 
     def learn_envelope(self, uri: str, document: Any, parts: Iterable[tuple[str, PartSchema]]) -> None:
         """Know a good envelope, and the schemas of the parts in it, none of which is an envelope."""
-        found = self._envelopes.get(uri) or read_envelope(document)
-        if found is None:
+        envelope = self._envelopes.get(uri) or read_envelope(document)
+        if envelope is None:
             return
-        self._envelopes[uri] = found
-        levels = self._depth - (2 if found.is_array else 1)
+        self._envelopes[uri] = envelope
+        levels = self._depth - (2 if envelope.is_array else 1)
         for part, schema in parts:
-            found.parts[part] = self._type_of(part, schema, levels)
+            envelope.parts[part] = self._type_of(part, schema, levels)
         self._learned()
 
     def _learned(self) -> None:
@@ -90,10 +90,10 @@ class StrictEvents:
 
     def _make_decoder(self) -> Callable[[memoryview], Any]:
         kinds = [*self._single.values()]
-        for uri, one in self._envelopes.items():
-            inner: Any = _any_of(one.parts.values())
-            if one.is_array:
-                inner = Annotated[list[inner], msgspec.Meta(min_length=one.least, max_length=one.most)]
+        for uri, envelope in self._envelopes.items():
+            inner: Any = _any_of(envelope.parts.values())
+            if envelope.is_array:
+                inner = Annotated[list[inner], msgspec.Meta(min_length=envelope.least, max_length=envelope.most)]
             kinds.append(_struct(uri, inner))
         return msgspec.json.Decoder(_any_of(kinds)).decode
 
@@ -108,15 +108,15 @@ class StrictEvents:
 
     def _type_of(self, uri: str, schema: PartSchema, levels: int) -> type:
         """The type of a part of a schema whose data may nest so deep."""
-        found = self._types.get((uri, levels))
-        if found is None:
+        part_type = self._types.get((uri, levels))
+        if part_type is None:
             strict = make_strict_type(schema.document)
             is_strict = strict is not None and strict.depth is not None and strict.depth <= levels
-            found = _struct(uri, strict.type if strict is not None and is_strict else msgspec.Raw)
+            part_type = _struct(uri, strict.type if strict is not None and is_strict else msgspec.Raw)
             if not is_strict:
-                self._checks[found] = self._make_check(schema.compiled, levels)
-            self._types[uri, levels] = found
-        return found
+                self._checks[part_type] = self._make_check(schema.compiled, levels)
+            self._types[uri, levels] = part_type
+        return part_type
 
     def _make_check(self, compiled: Draft4Schema, levels: int) -> Callable[[Any], bool]:
         """The check of the text of a part by the validator of its schema."""
@@ -173,9 +173,9 @@ def _is_part(schema: Any) -> bool:
     ):
         return False
     properties: Mapping[str, Any] = schema.get("properties", {})
-    others = schema.get("additionalProperties", True)
+    additional = schema.get("additionalProperties", True)
     return (
-        isinstance(others, bool)
+        isinstance(additional, bool)
         and properties.keys() <= {"schema", "data"}
         and _words(properties.get("data", {})) == set()
     )

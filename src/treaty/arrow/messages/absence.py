@@ -20,14 +20,14 @@ def make_absence_counter(descriptor: Descriptor, kind: pa.StructType) -> CountAb
         column = kind.field(place)
         field = descriptor.fields_by_name[column.name]
         widths[field.number] = count_cells(column.type)
-        if (found := _count_field(field, column.type)) is not None:
-            inner[field.number] = found
+        if (count_field := _count_field(field, column.type)) is not None:
+            inner[field.number] = count_field
     total = sum(widths.values())
 
     def count(message: Any, cells: AbsentCells) -> None:
-        there = message.ListFields()
-        cells.lack(total - sum(widths.get(field.number, 0) for field, _ in there))
-        for field, value in there:
+        present = message.ListFields()
+        cells.lack(total - sum(widths.get(field.number, 0) for field, _ in present))
+        for field, value in present:
             if field.number in inner:
                 inner[field.number](value, cells)
 
@@ -50,7 +50,7 @@ def _count_field(field: FieldDescriptor, kind: pa.DataType) -> CountAbsent | Non
         return count
 
     def count_all(values: Any, cells: AbsentCells) -> None:
-        for one in values.values() if pa.types.is_map(kind) else values:
-            count(one, cells)
+        for item in values.values() if pa.types.is_map(kind) else values:
+            count(item, cells)
 
     return count_all

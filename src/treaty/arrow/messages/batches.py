@@ -45,10 +45,10 @@ def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     registry = ProtoRegistry([outline.file.SerializeToString()])
     handler = registry.create_for_message(f"treaty.outline.{name}", None)
     heads: dict[tuple[int, bytes], list[bytes]] = {}
-    for one in recipe.heads:
-        fields = dict(one.fields)
-        for front in one.mine:
-            head = make_header(one.schema_id) + bytes.fromhex(front)
+    for plan_head in recipe.heads:
+        fields = dict(plan_head.fields)
+        for front in plan_head.mine:
+            head = make_header(plan_head.schema_id) + bytes.fromhex(front)
             tag = encode_varint(fields[front] << 3 | LENGTH) if fields else b""
             heads.setdefault((len(head), tag), []).append(head)
     sets = {way: pa.array(found, pa.binary()) for way, found in heads.items()}
@@ -78,23 +78,23 @@ class _Batches:
             return DecodedBatch(
                 *(pa.concat_arrays([getattr(one, name) for one in parts]) for name in DecodedBatch.__slots__)
             )
-        made, places = [], []
+        records, places = [], []
         rest = np.ones(len(frames), bool)
         usual = ~find_sparse(frames, self.widest)
         for (length, tag), heads in self.heads.items():
-            mine = pc.is_in(pc.binary_slice(frames, 0, length), heads).to_numpy(zero_copy_only=False) & usual
-            if not mine.any():
+            of_head = pc.is_in(pc.binary_slice(frames, 0, length), heads).to_numpy(zero_copy_only=False) & usual
+            if not of_head.any():
                 continue
             payloads = pc.binary_slice(frames, length, END)
-            payloads = payloads if mine.all() else payloads.filter(pa.array(mine))
-            found, good = self._columns(wrap_payloads(payloads, tag) if tag else payloads)
-            if good.all() and mine.all():
+            payloads = payloads if of_head.all() else payloads.filter(pa.array(of_head))
+            columns, good = self._columns(wrap_payloads(payloads, tag) if tag else payloads)
+            if good.all() and of_head.all():
                 nothing = pa.nulls(len(frames), pa.string())
-                return DecodedBatch(found, nothing, nothing)
-            made.append(found)
-            places.append(np.flatnonzero(mine)[good])
+                return DecodedBatch(columns, nothing, nothing)
+            records.append(columns)
+            places.append(np.flatnonzero(of_head)[good])
             rest[places[-1]] = False
-        return self._joined(frames, made, places, rest)
+        return self._joined(frames, records, places, rest)
 
     def _columns(self, payloads: pa.Array) -> tuple[pa.Array, Mask]:
         """The records of payloads, and which of them they are."""
@@ -102,25 +102,26 @@ class _Batches:
         blamed: list[Mask] = []
         try:
             batch = self.load(payloads if good.all() else payloads.filter(pa.array(good)))
-            found = self.change(batch.to_struct_array(), blamed.append)
+            columns = self.change(batch.to_struct_array(), blamed.append)
         except ValueError:  # strings of proto2 that are no UTF-8, numbers that a decimal can't hold
             return pa.nulls(0, self.kind), np.zeros(len(payloads), bool)
         if not blamed:
-            return found, good
+            return columns, good
         bad = np.logical_or.reduce(blamed)
-        kept = good.copy()
-        kept[np.flatnonzero(good)[bad]] = False
-        return found.filter(pa.array(~bad)), kept
+        valid = good.copy()
+        valid[np.flatnonzero(good)[bad]] = False
+        return columns.filter(pa.array(~bad)), valid
 
-    def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
+    def _joined(self, frames: pa.Array, records: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
-        others = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
+        remaining = collect_rows(map(self.row, list_frames(frames.filter(pa.array(rest)))), self.kind)
         if rest.all():  # neither joined nor sorted: each is a copy
-            return others
+            return remaining
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
-        quick_rows = len(order) - len(others.record)
+        quick_rows = len(order) - len(remaining.record)
         texts = (
-            pa.concat_arrays([pa.nulls(quick_rows, pa.string()), one]).take(back) for one in (others.code, others.said)
+            pa.concat_arrays([pa.nulls(quick_rows, pa.string()), one]).take(back)
+            for one in (remaining.code, remaining.said)
         )
-        return DecodedBatch(pa.concat_arrays([*made, others.record]).take(back), *texts)
+        return DecodedBatch(pa.concat_arrays([*records, remaining.record]).take(back), *texts)

@@ -45,12 +45,12 @@ def name_symbols(enum: EnumDescriptor) -> Change:
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
         places = pc.index_in(array, numbers)
-        found = names.take(places)
-        if found.null_count == array.null_count:
-            return found
+        symbols = names.take(places)
+        if symbols.null_count == array.null_count:
+            return symbols
         if closed:
             blame(_mask(pc.and_(array.is_valid(), places.is_null())))
-        return pc.coalesce(found, array.cast(pa.string()))
+        return pc.coalesce(symbols, array.cast(pa.string()))
 
     return change
 
@@ -59,8 +59,8 @@ def unwrap_message(inner: Change) -> Change:
     """The one field of a message that stands for a scalar."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        made = inner(array.field(0), blame)
-        return pc.if_else(array.is_valid(), made, pa.scalar(None, made.type)) if array.null_count else made
+        changed = inner(array.field(0), blame)
+        return pc.if_else(array.is_valid(), changed, pa.scalar(None, changed.type)) if array.null_count else changed
 
     return change
 
@@ -70,13 +70,13 @@ def change_timestamp(kind: pa.DataType) -> Change:
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
         seconds, nanos = _numbers(array.field(0)), _numbers(array.field(1)).astype(np.int64)
-        there = _mask(array.is_valid())
-        far = ((seconds > SECONDS) | (seconds < -SECONDS)) & there
+        valid = _mask(array.is_valid())
+        far = ((seconds > SECONDS) | (seconds < -SECONDS)) & valid
         if far.any():
             blame(far)
             seconds = np.where(far, 0, seconds)
         micros = seconds * MICROS + nanos // 1000
-        return pa.array(micros, pa.int64(), mask=~there).view(kind)
+        return pa.array(micros, pa.int64(), mask=~valid).view(kind)
 
     return change
 
@@ -94,19 +94,19 @@ def change_date(array: pa.Array, blame: Blame) -> pa.Array:
 
 def change_messages(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool) -> Change:
     """Values of messages that are read one by one, from their bytes; `parts`: from all bytes that a field has."""
-    made = GetMessageClass(descriptor)
+    message_class = GetMessageClass(descriptor)
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        values, wrong = [], np.zeros(len(array), bool)
-        for place, found in enumerate(array.to_pylist()):
-            data = b"".join(found) if parts and found else found
+        values, unreadable = [], np.zeros(len(array), bool)
+        for place, item in enumerate(array.to_pylist()):
+            data = b"".join(item) if parts and item else item
             try:
-                values.append(None if not found and (parts or found is None) else shape(made.FromString(data)))
+                values.append(None if not item and (parts or item is None) else shape(message_class.FromString(data)))
             except UnreadableValueError:
-                wrong[place] = True
+                unreadable[place] = True
                 values.append(None)
-        if wrong.any():
-            blame(wrong)
+        if unreadable.any():
+            blame(unreadable)
         return pa.array(values, kind)
 
     return change
@@ -128,9 +128,9 @@ def change_struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, gr
         for group in groups:
             count = np.zeros(len(array), np.int8)
             for name in group.members:
-                one = array.field(name)
-                there = pc.greater(pc.list_value_length(one), 0) if name in group.many else one.is_valid()
-                count += _mask(there.fill_null(False))
+                column = array.field(name)
+                is_set = pc.greater(pc.list_value_length(column), 0) if name in group.many else column.is_valid()
+                count += _mask(is_set.fill_null(False))
             if len(count) and count.max() > 1:
                 blame(count > 1)
         parts = [one(array.field(name), blame) for name, one in changes]
@@ -146,8 +146,8 @@ def change_items(inner: Change, kind: pa.DataType) -> Change:
     """The items of a repeated field."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        found = inner(array.values, _blame_lists(array, blame))
-        return pa.ListArray.from_arrays(array.offsets, found, type=kind)
+        items = inner(array.values, _blame_lists(array, blame))
+        return pa.ListArray.from_arrays(array.offsets, items, type=kind)
 
     return change
 
@@ -158,9 +158,9 @@ def change_entries(key: Change, value: Change, kind: pa.DataType, *, message: bo
     def change(array: pa.Array, blame: Blame) -> pa.Array:
         inside, within = array.values, _blame_lists(array, blame)
         keys = key(inside.field(0), within)
-        found = inside.field(1)
-        listed = pa.types.is_list(found.type)
-        missing = _mask(pc.equal(pc.list_value_length(found), 0) if listed else found.is_null())
+        values = inside.field(1)
+        listed = pa.types.is_list(values.type)
+        missing = _mask(pc.equal(pc.list_value_length(values), 0) if listed else values.is_null())
         if message and missing.any():
             within(missing)
         codes = _numbers(keys.dictionary_encode().indices).astype(np.int64)
@@ -168,7 +168,7 @@ def change_entries(key: Change, value: Change, kind: pa.DataType, *, message: bo
         _, first, counts = np.unique(owners, return_inverse=True, return_counts=True)
         if len(counts) < len(owners):
             within(counts[first] > 1)
-        return pa.MapArray.from_arrays(array.offsets, keys, value(found, within), type=kind)
+        return pa.MapArray.from_arrays(array.offsets, keys, value(values, within), type=kind)
 
     return change
 
@@ -194,8 +194,8 @@ def _numbers(array: pa.Array) -> Any:
 
 
 def _mask(array: pa.Array) -> Mask:
-    found: Mask = array.to_numpy(zero_copy_only=False)
-    return found
+    mask: Mask = array.to_numpy(zero_copy_only=False)
+    return mask
 
 
 KNOWN: Mapping[str, Callable[[pa.DataType], Change]] = {

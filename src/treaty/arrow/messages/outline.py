@@ -39,35 +39,37 @@ class ColumnarDescriptor:
         """Name of the outline of a message, and the change to the struct `kind`. Raises `NoOutlineError`."""
         if descriptor.GetOptions().message_set_wire_format:
             raise NoOutlineError(f"{descriptor.full_name} is a message set")
-        made = add_message(self.file)
+        outline_message = add_message(self.file)
         columns = [kind.field(place) for place in range(kind.num_fields)]
-        parts, there = [], set()
-        for one in columns:
-            source = descriptor.fields_by_name[one.name]
-            there.add(source.number)
-            parts.append((f"f{source.number}", self._field(made, source, one.type)))
+        parts, numbers = [], set()
+        for column in columns:
+            source = descriptor.fields_by_name[column.name]
+            numbers.add(source.number)
+            parts.append((f"f{source.number}", self._field(outline_message, source, column.type)))
         groups = []
         for oneof in descriptor.oneofs:
             if len(oneof.fields) < 2:
                 continue
-            for one in oneof.fields:
-                if one.number not in there:
-                    add_field(made, one.number, BYTES, MANY)
-            many = {one.name for one in made.field if one.label == MANY}
+            for column in oneof.fields:
+                if column.number not in numbers:
+                    add_field(outline_message, column.number, BYTES, MANY)
+            many = {one.name for one in outline_message.field if one.label == MANY}
             members = tuple(f"f{one.number}" for one in oneof.fields)
             groups.append(OneofGroup(members, frozenset(many.intersection(members))))
-        return made.name, changes.change_struct(parts, kind, groups)
+        return outline_message.name, changes.change_struct(parts, kind, groups)
 
-    def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
-        if not one.is_repeated:
-            inner = self._value(made, one, kind, one.number, asks=one.has_presence)
-            known = self.defaults and one.has_presence and one.message_type is None
-            return changes.fill_default(inner, _default(one)) if known else inner
-        inside = one.message_type
+    def _field(self, outline_message: DescriptorProto, source: FieldDescriptor, kind: pa.DataType) -> Change:
+        if not source.is_repeated:
+            inner = self._value(outline_message, source, kind, source.number, asks=source.has_presence)
+            has_default = self.defaults and source.has_presence and source.message_type is None
+            return changes.fill_default(inner, _default(source)) if has_default else inner
+        inside = source.message_type
         if inside is None or not inside.GetOptions().map_entry:
-            return changes.change_items(self._value(made, one, kind.value_type, one.number, label=MANY), kind)
+            return changes.change_items(
+                self._value(outline_message, source, kind.value_type, source.number, label=MANY), kind
+            )
         entry = add_message(self.file)
-        add_message_field(made, one.number, entry.name, MANY)
+        add_message_field(outline_message, source.number, entry.name, MANY)
         value = inside.fields_by_name["value"]
         key = self._value(entry, inside.fields_by_name["key"], kind.key_type, 1)
         change = self._value(entry, value, kind.item_type, 2, asks=value.enum_type is not None)
@@ -77,8 +79,8 @@ class ColumnarDescriptor:
 
     def _value(
         self,
-        made: DescriptorProto,
-        one: FieldDescriptor,
+        outline_message: DescriptorProto,
+        source: FieldDescriptor,
         kind: pa.DataType,
         number: int,
         *,
@@ -86,44 +88,44 @@ class ColumnarDescriptor:
         asks: bool = False,
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
-        if one.type == _GROUP:
-            raise NoOutlineError(f"{one.full_name} is a group")
-        if one.enum_type is not None:
-            add_field(made, number, _INT32, label, asks=asks)
-            return changes.name_symbols(one.enum_type)
-        inner = one.message_type
+        if source.type == _GROUP:
+            raise NoOutlineError(f"{source.full_name} is a group")
+        if source.enum_type is not None:
+            add_field(outline_message, number, _INT32, label, asks=asks)
+            return changes.name_symbols(source.enum_type)
+        inner = source.message_type
         if inner is None:
-            add_field(made, number, one.type, label, asks=asks)
-            return _scalar(one, kind)
+            add_field(outline_message, number, source.type, label, asks=asks)
+            return _scalar(source, kind)
         if inner.full_name in WRAPPERS:
             wrapper, value = add_message(self.file), inner.fields_by_name["value"]
             add_field(wrapper, value.number, value.type)
-            add_message_field(made, number, wrapper.name, label)
+            add_message_field(outline_message, number, wrapper.name, label)
             return changes.unwrap_message(_scalar(value, kind))
         if pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            add_message_field(made, number, name, label)
+            add_message_field(outline_message, number, name, label)
             return change
         if inner.full_name in changes.KNOWN:
             outline = add_message(self.file)
             for part in range(1, changes.PARTS[inner.full_name] + 1):
                 add_field(outline, part, inner.fields_by_number[part].type)
-            add_message_field(made, number, outline.name, label)
+            add_message_field(outline_message, number, outline.name, label)
             return changes.KNOWN[inner.full_name](kind)
         if inner.full_name not in KNOWN:
-            raise NoOutlineError(f"{one.full_name} is kept as bytes")
-        add_field(made, number, BYTES, MANY)
-        return changes.change_messages(inner, KNOWN[inner.full_name](one, kind), kind, parts=label == ONE)
+            raise NoOutlineError(f"{source.full_name} is kept as bytes")
+        add_field(outline_message, number, BYTES, MANY)
+        return changes.change_messages(inner, KNOWN[inner.full_name](source, kind), kind, parts=label == ONE)
 
 
-def _scalar(one: FieldDescriptor, kind: pa.DataType) -> Change:
-    unsigned = {one.TYPE_UINT32, one.TYPE_FIXED32, one.TYPE_UINT64, one.TYPE_FIXED64}
-    return changes.widen_unsigned(kind) if one.type in unsigned else changes.keep_array
+def _scalar(field: FieldDescriptor, kind: pa.DataType) -> Change:
+    unsigned = {field.TYPE_UINT32, field.TYPE_FIXED32, field.TYPE_UINT64, field.TYPE_FIXED64}
+    return changes.widen_unsigned(kind) if field.type in unsigned else changes.keep_array
 
 
-def _default(one: FieldDescriptor) -> pa.Scalar | str | float | bytes | bool:
+def _default(field: FieldDescriptor) -> pa.Scalar | str | float | bytes | bool:
     """What a field is that is not set, as its column has it."""
-    if one.enum_type is not None:
-        found = one.enum_type.values_by_number
-        return str(found[one.default_value].name)
-    return one.default_value
+    if field.enum_type is not None:
+        symbols = field.enum_type.values_by_number
+        return str(symbols[field.default_value].name)
+    return field.default_value

@@ -34,9 +34,9 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     format_plan = plan.recipe
     assert isinstance(format_plan, ProtobufFormatPlan)
     descriptor, _ = message_of(format_plan)
-    made = GetMessageClass(descriptor)
+    message_class = GetMessageClass(descriptor)
     shape = record_of(descriptor, known_of(format_plan, kind), defaults=format_plan.defaults)
-    there = frozenset(descriptor.fields_by_number)
+    numbers = frozenset(descriptor.fields_by_number)
     widest, count_absent = find_widest(kind), make_absence_counter(descriptor, known_of(format_plan, kind))
     fronts = {
         make_header(one.schema_id): (
@@ -48,15 +48,15 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     }
 
     def decode(value: bytes | None) -> RowResult:
-        found = fronts.get(value[:5]) if value is not None else None
-        if value is None or found is None:
+        head_fronts = fronts.get(value[:5]) if value is not None else None
+        if value is None or head_fronts is None:
             return NOTHING
-        front = next((one for one in found[0] if value.startswith(one, 5)), None)
+        front = next((one for one in head_fronts[0] if value.startswith(one, 5)), None)
         if front is None:
-            return _reject_other(value, found[1], "another message" if found[2] else format_plan.message)
-        message: Any = made()
+            return _reject_other(value, head_fronts[1], "another message" if head_fronts[2] else format_plan.message)
+        message: Any = message_class()
         try:
-            payload = _payload(value, front, found[2])
+            payload = _payload(value, front, head_fronts[2])
             message.ParseFromString(payload)
         except DecodeError:
             return None, "MALFORMED", None
@@ -67,14 +67,14 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
             if may_lack_much(len(payload), widest):
                 count_absent(message, AbsentCells())
             record = shape(message)
-        except TooManyCellsError as wrong:
-            return None, "INVALID", str(wrong)
-        except UnreadableValueError as wrong:
-            return None, "INVALID", str(wrong)
-        except UnicodeDecodeError as wrong:  # proto2 lets any bytes be a string
-            return None, "INVALID", f"a string is no UTF-8: {wrong}"
+        except TooManyCellsError as error:
+            return None, "INVALID", str(error)
+        except UnreadableValueError as error:
+            return None, "INVALID", str(error)
+        except UnicodeDecodeError as error:  # proto2 lets any bytes be a string
+            return None, "INVALID", f"a string is no UTF-8: {error}"
         if format_plan.unknown:
-            record[format_plan.unknown] = unknown(payload, there)
+            record[format_plan.unknown] = unknown(payload, numbers)
         return record, None, None
 
     return decode
@@ -91,11 +91,11 @@ def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:
     return fields[front] + encode_varint(len(payload)) + payload if fields else payload
 
 
-def _reject_other(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> RowResult:
+def _reject_other(value: bytes, other_fronts: tuple[tuple[bytes, str], ...], expected: str) -> RowResult:
     """A row whose message indexes are not those of the reader's message."""
-    found = sorted((name for front, name in others if value.startswith(front, 5)), key=len)
-    if found:
-        return None, "RESOLUTION", f"the row is a message {found[-1]}, and {wanted} is read"
+    names = sorted((name for front, name in other_fronts if value.startswith(front, 5)), key=len)
+    if names:
+        return None, "RESOLUTION", f"the row is a message {names[-1]}, and {expected} is read"
     if len(value) == 5:
         return None, "MALFORMED", "the message indexes are missing"
     return None, "MALFORMED", "the message indexes lead to no message of the schema"

@@ -6,16 +6,16 @@ from collections.abc import Set as AbstractSet
 _VARINT, _FIXED64, _LENGTH, _START, _END, _FIXED32 = range(6)
 
 
-def unknown(payload: bytes, known: AbstractSet[int]) -> list[tuple[int, bytes]]:
+def unknown(payload: bytes, numbers: AbstractSet[int]) -> list[tuple[int, bytes]]:
     """Each field whose number is not known with its bytes, tags included, in the order of the wire.
 
     The payload is one that Protobuf's runtime has read. Fields of messages inside the message are not looked at.
     """
-    found: dict[int, bytes] = {}
+    unknown_fields: dict[int, bytes] = {}
     for number, start, end in _fields(payload):
-        if number not in known:
-            found[number] = found.get(number, b"") + payload[start:end]
-    return list(found.items())
+        if number not in numbers:
+            unknown_fields[number] = unknown_fields.get(number, b"") + payload[start:end]
+    return list(unknown_fields.items())
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int]]:

@@ -38,8 +38,8 @@ class PayloadValidator:
         """A mask of the payloads (none of them null) that can be read, and in which all required fields are set."""
         joined = wrap_payloads(payloads, TAG)
         ends = np.frombuffer(joined.buffers()[1], np.int32)
-        whole = memoryview(joined.buffers()[2] or b"")[ends[joined.offset] : ends[joined.offset + len(joined)]]
-        if self._takes(self.batch(), whole):
+        joined_bytes = memoryview(joined.buffers()[2] or b"")[ends[joined.offset] : ends[joined.offset + len(joined)]]
+        if self._takes(self.batch(), joined_bytes):
             return np.ones(len(payloads), bool)
         message = self.message()
         return np.array([self._takes(message, one) for one in list_frames(payloads)], bool)
@@ -54,29 +54,29 @@ class PayloadValidator:
 
 def has_checks(root: Descriptor) -> bool:
     """Whether a message, or one inside it, may lack a required field: it has one, or extensions, which may have one."""
-    seen: dict[str, Descriptor] = {}
+    visited: dict[str, Descriptor] = {}
     ahead = [root]
     while ahead:
-        one = ahead.pop()
-        if one.full_name not in seen:
-            seen[one.full_name] = one
-            ahead += [field.message_type for field in one.fields if field.message_type is not None]
-    return any(one.is_extendable or any(field.is_required for field in one.fields) for one in seen.values())
+        current = ahead.pop()
+        if current.full_name not in visited:
+            visited[current.full_name] = current
+            ahead += [field.message_type for field in current.fields if field.message_type is not None]
+    return any(one.is_extendable or any(field.is_required for field in one.fields) for one in visited.values())
 
 
 def wrap_payloads(payloads: pa.Array, tag: bytes) -> pa.Array:
     """Each payload as a field with this tag: tag, length, payload."""
-    found = pc.binary_length(payloads).dictionary_encode()
-    fronts = pa.array([tag + encode_varint(one) for one in found.dictionary.to_pylist()], pa.binary())
-    return pc.binary_join_element_wise(fronts.take(found.indices), payloads, b"")
+    lengths = pc.binary_length(payloads).dictionary_encode()
+    fronts = pa.array([tag + encode_varint(one) for one in lengths.dictionary.to_pylist()], pa.binary())
+    return pc.binary_join_element_wise(fronts.take(lengths.indices), payloads, b"")
 
 
 def make_validator(descriptor: Descriptor, pool: DescriptorPool) -> PayloadValidator:
     """The validator of a message of the pool, to which the message of a batch is added."""
     file = FileDescriptorProto(name="treaty/batch.proto", package="treaty.batch", syntax="proto2")
     file.dependency.append(descriptor.file.name)
-    made = file.message_type.add(name="Batch")
-    rows = made.field.add(name="rows", number=1)
+    batch_message = file.message_type.add(name="Batch")
+    rows = batch_message.field.add(name="rows", number=1)
     rows.label, rows.type = FieldDescriptorProto.LABEL_REPEATED, FieldDescriptorProto.TYPE_MESSAGE
     rows.type_name = f".{descriptor.full_name}"
     pool.Add(file)

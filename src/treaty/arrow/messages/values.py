@@ -57,15 +57,15 @@ def _values_of(descriptor: Descriptor, kind: pa.StructType, *, defaults: bool) -
     nothing = tuple(unset)
 
     def values(message: Message) -> tuple[Any, ...]:
-        there = message.ListFields()
-        if not there:
+        set_fields = message.ListFields()
+        if not set_fields:
             return nothing
-        found = unset.copy()
-        for field, value in there:
+        cells = unset.copy()
+        for field, value in set_fields:
             part = parts.get(field.number)
             if part is not None:
-                found[part[0]] = part[1](value)
-        return tuple(found)
+                cells[part[0]] = part[1](value)
+        return tuple(cells)
 
     return values
 
@@ -139,8 +139,8 @@ def _json(field: FieldDescriptor, kind: pa.DataType) -> Shape:
     def text(message: Message) -> str:
         try:
             return print_protojson(message)
-        except (RecursionError, TypeError, ValueError) as wrong:
-            raise UnreadableValueError(f"{field.full_name} can't be written as JSON: {wrong}") from wrong
+        except (RecursionError, TypeError, ValueError) as error:
+            raise UnreadableValueError(f"{field.full_name} can't be written as JSON: {error}") from error
 
     return text
 
@@ -153,13 +153,13 @@ def _decimal(field: FieldDescriptor, kind: pa.DataType) -> Shape:
             raise UnreadableValueError(
                 f"{field.full_name} has {len(message.value)} bytes and a scale of {message.scale}"
             )
-        made = Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale, DIGITS)
-        if abs(made) >= limit:
-            raise UnreadableValueError(f"{field.full_name} is {made}, more than {kind.precision} digits hold")
-        rounded = made.quantize(Decimal(1).scaleb(-kind.scale), context=DIGITS)
-        if rounded != made:
+        number_value = Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale, DIGITS)
+        if abs(number_value) >= limit:
+            raise UnreadableValueError(f"{field.full_name} is {number_value}, more than {kind.precision} digits hold")
+        rounded = number_value.quantize(Decimal(1).scaleb(-kind.scale), context=DIGITS)
+        if rounded != number_value:
             raise UnreadableValueError(
-                f"{field.full_name} is {made}, with more than {kind.scale} digits after the point"
+                f"{field.full_name} is {number_value}, with more than {kind.scale} digits after the point"
             )
         return rounded
 
