@@ -102,6 +102,7 @@ SHARES = {
     "real/test_produce_consume::test_a_broker_that_asks_for_a_password": 2,
     "real/test_exercises::test_an_exercise_gives_the_rows_that_it_expects": 7,
     "real/test_query_bodies::test_a_body_has_its_plan": 5,
+    "real/test_renamed_bodies::test_a_body_by_other_names_is_planned_as_the_same_query": 12,
     "real/test_query_swaps::test_a_compatible_body_continues_as_if_it_had_always_been": 50,
     "real/test_races::test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why": 3,
     "real/test_races::test_the_same_new_schema_posted_by_all_gets_one_id_and_one_version": 3,

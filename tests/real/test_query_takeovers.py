@@ -151,6 +151,28 @@ def test_a_query_that_fails_is_replaced_by_one_that_begins_behind_its_last_batch
     assert place.rows() == [("a", -150), ("b", 1)]
 
 
+def test_a_query_continues_while_its_source_has_another_name(place: Place) -> None:
+    """Its state and its offsets stay, also where the former query's offsets are taken over, and no name leads to another source."""
+    place.metastore.run(EVENTS.replace("events", "others").format("others"))
+    place.define(ALL)
+    place.insert((1, "a"), (2, "a"), (3, "b"))
+    place.run()
+    place.registry.ask(ChangeSource("events", swap="others"))
+    place.metastore.run("INSERT INTO others (id, k) VALUES (4, 'a'), (5, 'c')")
+    place.metastore.run("INSERT INTO events (id, k) VALUES (99, 'z')")
+    assert place.run().rows == 2
+    assert place.rows() == [("a", 3), ("b", 1), ("c", 1)]
+    place.registry.ask(ChangeSource("events", swap="others"))
+    place.define(ODD, "EMPTY")
+    place.registry.ask(ChangeSource("events", rename="happened"))
+    place.metastore.run("INSERT INTO happened (id, k) VALUES (7, 'c'), (8, 'c')")
+    assert place.run().rows == 2
+    assert place.rows() == [("a", 3), ("b", 1), ("c", 1)]
+    place.restart("ROLLBACK")
+    place.run()
+    assert place.rows() == [("a", 3), ("b", 1), ("c", 3)]
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("way", ["RESET", "REFRESH"])
 def test_a_query_reads_all_again(place: Place, way: str) -> None:

@@ -60,8 +60,7 @@ WRONG_COLUMNS = (
     SourceColumn("z", "Nowhere"),
 )
 TOPICS = ("t1", "t2")
-STATES = ("", "", "x", "y")
-"""Digests of what queries keep; mostly nothing."""
+STATES = ("", "", "x", "y")  # digests of what queries keep; mostly nothing
 
 
 @dataclass(slots=True)
@@ -142,8 +141,10 @@ class SourceAsker:
         if self.often(0.03):
             reads += (SourceRead("nowhere", 1),)
         state = self.chance.choice(STATES)
+        body = self.chance.choice(["SELECT id FROM a", "SELECT v FROM b"])
+        named = f"SELECT * FROM {' JOIN '.join(read.source for read in reads)}"  # mostly what it reads
         return QueryPlan(
-            self.chance.choice(["SELECT id FROM a", "SELECT v FROM b"]) if self.often(0.98) else " ",
+            (named if len(self.pasts) % 5 else body) if self.often(0.98) else " ",
             reads,
             self.chance.choice(["append", "update", "complete"]) if self.often(0.98) else "never",
             self.key(columns),
@@ -229,7 +230,8 @@ def again(ask: SourceAsker) -> Request[Any]:
     source = ask.chance.choice(list(there.values()))
     plan = None if source.query is None else source.query.plan
     if plan is not None and ask.often(0.6):
-        plan = replace(plan, body=ask.chance.choice(["SELECT 1", "SELECT 2"]))
+        named = f"{plan.body.split(' WHERE')[0]} WHERE {len(ask.pasts) % 3}"
+        plan = replace(plan, body=ask.chance.choice(["SELECT 1", named]))
     if plan is not None and ask.often(0.15):
         plan = replace(plan, fingerprint=StateFingerprint("x", "x"))
     columns = source.columns
@@ -244,7 +246,7 @@ def again(ask: SourceAsker) -> Request[Any]:
 
 
 def restarted(ask: SourceAsker) -> Request[Any]:
-    """A restart of a query, mostly of one that is there; no chance is drawn, so that what comes after stays as it was."""
+    """A restart of a query, mostly of one that is there; no chance is drawn."""
     there = [one.name for one in sources(ask.pasts[-1]).values() if one.query is not None]
     turn = len(ask.pasts)
     name = there[turn % len(there)] if there and turn % 11 else NAMES[turn % len(NAMES)]

@@ -116,7 +116,7 @@ def add_columns(name: str, columns: Columns, *, dry_run: bool = False) -> Exchan
 
 
 def rename(name: str, new_name: str, *, dry_run: bool = False) -> Exchange[SourceStored]:
-    """Rename a stream or table that no query reads."""
+    """Rename a stream or table; the queries that read it go along."""
     return (yield from request_answer(ChangeSource(name, rename=new_name, dry_run=dry_run)))
 
 

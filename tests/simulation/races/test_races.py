@@ -46,7 +46,7 @@ def reading(past: Past, *keys: str, columns: tuple[str, ...] = ()) -> QueryPlan:
         )
         for place, key in enumerate(keys)
     )  # fmt: skip
-    return QueryPlan("SELECT 1", reads)
+    return QueryPlan(f"SELECT * FROM {' JOIN '.join(keys)}", reads)
 
 
 def after_a_change(past: Past, key: str) -> SourceRead:
@@ -57,6 +57,13 @@ def after_a_change(past: Past, key: str) -> SourceRead:
 
 def made(past: Past, name: str, *keys: str, **members: Any) -> m.CreateSource:
     return m.CreateSource(defined(name, connector="delta", place=name, query=reading(past, *keys)), **members)
+
+
+def other(past: Past, name: str, *keys: str) -> m.CreateSource:
+    """The same source with another body in its place."""
+    query = reading(past, *keys)
+    query = replace(query, body=f"{query.body} WHERE 1")
+    return m.CreateSource(defined(name, connector="delta", place=name, query=query), replace=True)
 
 
 def point(past: Past) -> tuple[m.ExpectedType, ...]:
@@ -126,7 +133,14 @@ RACES: Mapping[str, Race] = {
     "create as against a source of the same name": Race(
         lambda past: [made(past, "d", "a")], lambda _: [m.DropSource("a"), m.CreateSource(defined("a"))], (1, 2)
     ),
-    "create as against rename": Race(lambda past: [made(past, "d", "a")], lambda _: [m.ChangeSource("a", rename="z")]),
+    "create as against rename": Race(lambda past: [made(past, "d", "a")], lambda _: [m.ChangeSource("a", rename="z")], (0, 1)),
+    "create as against a swap": Race(lambda past: [made(past, "d", "a")], lambda _: [m.ChangeSource("a", swap="b")], (0, 1)),
+    "a replaced reader against rename": Race(
+        lambda past: [made(past, "d", "a"), other(past, "d", "a")], lambda _: [m.ChangeSource("a", rename="z")], (0, 2)
+    ),
+    "two renames of a source that is read": Race(
+        lambda past: [made(past, "d", "a"), m.ChangeSource("a", rename="y")], lambda _: [m.ChangeSource("a", rename="z")], (1, 2)
+    ),
     "create as against a lost column": Race(
         lambda past: [m.CreateSource(defined("d", place="d", query=reading(past, "a", columns=("v",))))],
         lambda past: [

@@ -236,8 +236,8 @@ class ChangeSource(Request[SourceStored]):
 
     `columns` change columns one by one, `properties` are set (an empty text unsets), `value` and `key` are other pins of
     a refreshed schema; `key_schema` and `value_schema` are registered in the same commit and become their pins, as in
-    `CreateSource`. `rename` gives another name, which is refused while anybody reads the source. `swap` is the name of a
-    source with which it exchanges names, alone and refused while anybody reads either. `restart`, alone too, is what becomes of its
+    `CreateSource`. `rename` gives another name, and `swap` is the name of a source with which it exchanges names,
+    alone: queries that read them go along, and where the text of one can't, both are refused. `restart`, alone too, is what becomes of its
     query: ROLLBACK to the one before, RESET of its checkpoint, or REFRESH of all rows. The source must be of this `kind`
     unless that is empty. `types` are user types as in `CreateSource`.
     """

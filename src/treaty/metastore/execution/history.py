@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.messages.metastore import DescribeSource
 from treaty.core.refusals import Invalid, NotFound
-from treaty.core.sources import Incarnation, Source, SourcePart
+from treaty.core.sources import Incarnation, Source, SourcePart, SourceRead
+from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.results import Cell, ResultRows
 
 HISTORY_COLUMNS = ("incarnation", "revision", "state", "start", "author", "time", "schema_ids", "reads", "statement")
@@ -65,12 +66,18 @@ def _list_rows(source: Source) -> Iterator[tuple[Cell, ...]]:
             yield _row(one, "FORMER", was.statement, was.key, was.value)
 
 
+def _name_of(read: SourceRead) -> str:
+    """The name of a source as the statement has it, and its name of now where that is another one."""
+    name = read.spelling or read.source
+    return name if key_of_name(name) == key_of_name(read.source) else f"{name}, now {read.source}"
+
+
 def _row(
     query: Incarnation, state: str, statement: str, key: SourcePart | None, value: SourcePart | None
 ) -> tuple[Cell, ...]:
     ids = [str(part.pin.schema_id) for part in (key, value) if part is not None and part.pin is not None]
     reads = [
-        f"{one.spelling or one.source} ({', '.join(str(pin.schema_id) for pin in (one.key, one.value) if pin is not None) or 'no schema'})"
+        f"{_name_of(one)} ({', '.join(str(pin.schema_id) for pin in (one.key, one.value) if pin is not None) or 'no schema'})"
         for one in query.plan.reads
     ]
     start = query.start or "FIRST"

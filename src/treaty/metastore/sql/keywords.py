@@ -41,12 +41,12 @@ STATEMENT_FORMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "ALTER": (
         ("ALTER STREAM | TABLE name ADD [COLUMN] column type [NOT NULL] [COMMENT 'text'], …", "adds columns"),
-        ("ALTER STREAM | TABLE name RENAME TO name", "renames a source without readers"),
+        ("ALTER STREAM | TABLE name RENAME TO name", "renames a source; its readers go along"),
         ("ALTER STREAM | TABLE name SET (property = value, …)", "changes properties"),
         ("ALTER STREAM | TABLE name SET PROTECTED = true | false", "protects a source from DROP"),
         ("ALTER STREAM | TABLE name SET COMMENT = 'text'", "changes the comment"),
         ("ALTER STREAM | TABLE name REFRESH SCHEMA", "takes the columns of the newest version of the subject"),
-        ("ALTER STREAM | TABLE name SWAP WITH name", "exchanges the names of two sources"),
+        ("ALTER STREAM | TABLE name SWAP WITH name", "exchanges the names of two sources; their readers go along"),
     ),
     "DROP": (
         (

@@ -22,6 +22,8 @@ _SESSION = re.compile(r"org\.apache\.spark\.sql\.[A-Za-z.]*SparkSession@[0-9a-f]
 _ID = re.compile(r"#\d+L?")
 _TRIED = re.compile(r"\btry_")
 """What an analyzed plan has where an error becomes null. The optimized one prints try_add as +, so then the analyzed one counts too."""
+_NAMED = re.compile(r"\b(SubqueryAlias|View) .*")
+"""What an analyzed plan says of names: a source keeps its state under another one."""
 _IDS = frozenset(("jvmId", "nodeId", "dataSource", "sourceName", "session", "resultId"))
 """Members that are another one in each session, or of the place of the empty files."""
 
@@ -36,7 +38,7 @@ def fingerprint(analyzed: Any, plan: Any, root: str) -> StateFingerprint:
     parts = _list_group_parts(canonical, top) if top.kind == "Aggregate" else [canonical]
     texts = [cut_ids(part.toString(), root) for part in parts]
     if _TRIED.search(text := analyzed.toString()):
-        texts.append(number_ids(cut_ids(text, root)))
+        texts.append(number_ids(_NAMED.sub(r"\1", cut_ids(text, root))))
     nodes = [_strip(json.loads(part.toJSON())) for part in parts]
     types = json.dumps(sorted(_list_types(nodes)))
     return StateFingerprint(_digest(json.dumps([texts, nodes], sort_keys=True)), _digest(types))

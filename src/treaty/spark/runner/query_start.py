@@ -110,7 +110,7 @@ class QueryStarter:
         start = dict(source.properties).get("START", "")
         opener = SourceOpener(session, self.registry, self.root, run.counts_unknown, self.clusters, start)
         words = list_words(query.plan.body)
-        reads = [(read, self.registry.ask(DescribeSource(read.source)).answer.source) for read in query.plan.reads]
+        reads = [(read, self._find_upstream(source, read)) for read in query.plan.reads]
         if any(is_read_by_batch(upstream, read.mode) for read, upstream in reads):
             if not query.plan.fingerprint.plan:
                 return self._open_batches(source, query, opener, reads)
@@ -122,6 +122,14 @@ class QueryStarter:
         key = key_of(source)
         sink = self._open_sink(source, result, key)
         return OpenedPart(propagate_order(result) if key else result, query.plan.output_mode, sink.write)
+
+    def _find_upstream(self, source: Source, read: SourceRead) -> Source:
+        """Return the source that a query was planned over. Raises `SourceNotRunnableError` where another one has its name by now."""
+        upstream = self.registry.ask(DescribeSource(read.source)).answer.source
+        if read.generation not in (upstream.generation, *upstream.former):
+            message = f"{source.name} reads generation {read.generation} of {read.source}, and another source is called so by now"
+            raise SourceNotRunnableError(f"{message}: the next definition of the query is waited for")
+        return upstream
 
     def _open_batches(
         self, source: Source, query: Incarnation, opener: SourceOpener, reads: Sequence[tuple[SourceRead, Source]]

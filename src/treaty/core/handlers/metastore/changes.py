@@ -1,12 +1,10 @@
-"""Sources are changed in place: columns, properties, schema, name, protection and the desired state of the query; two exchange names."""
+"""Sources are changed in place: columns, properties, schema, name, protection and the desired state of the query."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision, StagedView
 from treaty.core.handlers.metastore.checkpoints.restarts import restart_query
-from treaty.core.handlers.metastore.closure import source_used
 from treaty.core.handlers.metastore.creation import describe_stored, refuse_unexpected
 from treaty.core.handlers.metastore.definitions import (
     column_twice,
@@ -16,15 +14,10 @@ from treaty.core.handlers.metastore.definitions import (
     refuse_unknown_columns,
     types_in,
 )
-from treaty.core.handlers.metastore.names import (
-    find_source,
-    refuse_bad_name,
-    refuse_other_kind,
-    refuse_taken_source,
-    source_key,
-)
+from treaty.core.handlers.metastore.names import find_source, refuse_other_kind
 from treaty.core.handlers.metastore.pins import refuse_dead_pin, register_parts
-from treaty.core.handlers.metastore.places.topics import expired_rows, topic_of, topic_with
+from treaty.core.handlers.metastore.places.topics import expired_rows, topic_with
+from treaty.core.handlers.metastore.renames import put_renamed, refuse_unfit_name, swap_sources
 from treaty.core.handlers.metastore.replacement import of_bad_rows, refuse_read_columns
 from treaty.core.handlers.metastore.types import refuse_other_types, refuse_unfit_columns
 from treaty.core.messages.metastore import (
@@ -38,10 +31,9 @@ from treaty.core.refusals import InvalidSource, NotPermitted, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import RUNNING, STATES, Source, SourceColumn
-from treaty.core.state.metastore.indexes import SOURCE_BY_ORIGIN, SOURCE_BY_READ
 from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
-from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.rows import make_row
 from treaty.core.state.view import View
 
 
@@ -74,22 +66,21 @@ def change_source(view: View, command: Command[ChangeSource], engine: SchemaEngi
         refuse_dead_pin(stage.view, part)
     if _defines(source) != _defines(there):
         source = replace(source, revision=there.revision + 1)
-    new_key = key
     if request.rename and request.rename != there.name:
-        refuse_unfit_rename(view, command, key, there)
-        new_key, source = source_key(request.rename), replace(source, name=request.rename)
+        refuse_unfit_name(view, key, request.rename)
+        source = replace(source, name=request.rename)
     if source == there:
         return Decision((), describe_stored(there))
     source = replace(source, changed_by=command.principal, changed=command.time)
-    if new_key != key:
-        stage.put((make_tombstone(SOURCE, key),))
-        move_bad_rows(stage, key, new_key)
-    stage.put((make_row(SOURCE, new_key, source),))
-    stage.put(topic_with(stage.view, source, new_key, present=True))
-    if new_key != key:
-        stage.put(topic_with(stage.view, there, key, present=False))
+    notes: tuple[str, ...] = ()
+    if source.name != there.name:
+        notes = put_renamed(stage, {key: source}, "/rename")
+    else:
+        stage.put((make_row(SOURCE, key, source),))
+        stage.put(topic_with(stage.view, source, key, present=True))
     stage.put(expired_rows(view, command.time))
-    answer = replace(describe_stored(source, replaced=True), statement=digest_statement(request.statement))
+    answer = describe_stored(source, replaced=True, notes=notes)
+    answer = replace(answer, statement=digest_statement(request.statement))
     return Decision(() if request.dry_run else stage.rows, answer)
 
 
@@ -196,82 +187,3 @@ def set_state(view: View, command: Command[SetSourceState], engine: SchemaEngine
     source = replace(there, desired=request.state, changed_by=command.principal, changed=command.time)
     rows = () if request.dry_run else (make_row(SOURCE, key, source), *expired_rows(view, command.time))
     return Decision(rows, describe_stored(source, replaced=True))
-
-
-# ------------------------------------------------------------------------------------------------------- other names
-
-
-def refuse_unfit_rename(view: View, command: Command[ChangeSource], key: SourceKey, there: Source) -> None:
-    """Raise the refusal of a name that another source has, or of a source that others read by its name."""
-    rename = command.request.rename
-    refuse_bad_name(rename, "SOURCE_NAME", "/rename")
-    refuse_taken_source(view, rename, own=key)
-    _refuse_readers(view, command, (key, there), "/rename", rename)
-
-
-def _refuse_readers(
-    view: View, command: Command[ChangeSource], named: tuple[SourceKey, Source], path: str, new: str
-) -> None:
-    key, there = named
-    readers = list(view.find(SOURCE_BY_READ, (key.name,)))
-    if readers:
-        seen = [
-            reader.name
-            for reader in readers
-            if command.access is None or command.access.may_source("read", reader.name)
-        ]
-        raise source_used(
-            "SOURCE_READ",
-            f"{there.name} is read by",
-            seen,
-            len(readers) - len(seen),
-            path=path,
-            old=there.name,
-            new=new,
-            allowed="drop what reads it first",
-        )
-
-
-def move_bad_rows(stage: StagedView, key: SourceKey, new_key: SourceKey) -> None:
-    """The stream of bad rows keeps its name, and names the source by its new key."""
-    _name_origin(stage, list(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))), new_key)
-
-
-def _name_origin(stage: StagedView, streams: Sequence[SourceKey], new_key: SourceKey) -> None:
-    for bad in streams:
-        value = stage.view.get(SOURCE, bad)
-        if value is not None:
-            stage.put((make_row(SOURCE, bad, replace(value, origin=new_key.name)),))
-
-
-def swap_sources(view: View, command: Command[ChangeSource], engine: SchemaEngine) -> Decision[SourceStored]:
-    """Exchange the names of two sources in one commit. No query may read either: it names what it reads."""
-    request = command.request
-    if replace(request, statement="", expected=None, dry_run=False, kind="", swap="") != ChangeSource(request.name):
-        raise InvalidSource.of(
-            "SWAP_ALONE", "A swap of names changes nothing else", path="/swap", new=request.swap, allowed="two changes"
-        )
-    sources = [find_source(view, request.name), find_source(view, request.swap, "/swap")]
-    (key, there), (other_key, other) = sources
-    if key == other_key:
-        raise InvalidSource.of(
-            "SWAP_ITSELF", f"{there.name} has that name", path="/swap", new=request.swap, allowed="another source"
-        )
-    for named in sources:
-        if named[1].origin:
-            raise of_bad_rows(named[1], "/swap")
-        _refuse_readers(view, command, named, "/swap", request.swap)
-    stage = StagedView(view, command, engine, "change-source", request.dry_run)
-    by = {"changed_by": command.principal, "changed": command.time}
-    new, new_other = replace(there, name=other.name, **by), replace(other, name=there.name, **by)  # type: ignore[arg-type]  # a text and a number
-    bad = [list(view.find(SOURCE_BY_ORIGIN, (one.name,))) for one, _ in sources]
-    for to, source, streams in ((other_key, new, bad[0]), (key, new_other, bad[1])):
-        stage.put((make_row(SOURCE, to, source),))
-        _name_origin(stage, streams, to)
-    if topic_of(there) != topic_of(other):
-        for to, source in ((other_key, there), (key, other)):
-            stage.put(topic_with(stage.view, source, to, present=True))
-        for one, source in sources:
-            stage.put(topic_with(stage.view, source, one, present=False))
-    stage.put(expired_rows(view, command.time))
-    return Decision(() if request.dry_run else stage.rows, describe_stored(new, replaced=True, also=(new_other.name,)))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.events import Event, SourceChanged
+from tests.simulation.judging.model.events import SourceChanged
 from tests.simulation.judging.model.metastore.binding import register_parts
 from tests.simulation.judging.model.metastore.defining import (
     refuse_bad_columns,
@@ -16,13 +16,14 @@ from tests.simulation.judging.model.metastore.defining import (
 )
 from tests.simulation.judging.model.metastore.dropping import expired, refuse_unexpected, source_named
 from tests.simulation.judging.model.metastore.names import refuse_bad_name, refuse_taken
+from tests.simulation.judging.model.metastore.renaming import with_readers
 from tests.simulation.judging.model.metastore.restarting import restart_query
-from tests.simulation.judging.model.metastore.state import key_of, readers, sources, streams_of_bad_rows
+from tests.simulation.judging.model.metastore.state import key_of, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import limits
 from treaty.core.messages import metastore as m
-from treaty.core.refusals import InvalidSource, NotPermitted, SourceExists, SourceUsed, TooLarge
+from treaty.core.refusals import InvalidSource, NotPermitted, SourceExists, TooLarge
 from treaty.core.sources import Source, SourceColumn
 
 
@@ -64,29 +65,26 @@ def change_source(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
     if (new.columns, new.key, new.value, new.properties) != (old.columns, old.key, old.value, old.properties):
         new = replace(new, revision=old.revision + 1)
     new = replace(new, changed_by=asking.principal, changed=asking.time)
-    events = [*registered, *_moved(past, key, new)]
+    renamed = with_readers(past, asking, {key: new}) if new.name != old.name else [SourceChanged(key, new)]
+    events = [*registered, *renamed]
     return Yes(() if request.dry_run else (*events, *expired(past, asking)), _stored(new, changed=True))
 
 
 def _swap(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
-    """Two names for two sources, the other way round; nobody reads by either."""
+    """Two names for two sources, the other way round; who reads either follows it."""
     alone = m.ChangeSource(request.name, request.statement, swap=request.swap, kind=request.kind)
     if replace(request, expected=None, dry_run=False) != alone:
         raise No(InvalidSource, "SWAP_ALONE")
     pair = [source_named(past, name) for name in (request.name, request.swap)]
     if pair[0][0] == pair[1][0]:
         raise No(InvalidSource, "SWAP_ITSELF")
-    for key, source in pair:
-        if source.origin:
-            raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
-        if readers(past, key):
-            raise No(SourceUsed, "SOURCE_READ")
-    events: list[Event] = []
-    for (key, source), (other, named) in (pair, reversed(pair)):
-        new = replace(source, name=named.name, changed_by=asking.principal, changed=asking.time)
-        events.append(SourceChanged(other, new))
-        for bad in streams_of_bad_rows(past, key):
-            events.append(SourceChanged(bad, replace(sources(past)[bad], origin=other)))
+    if any(source.origin for _, source in pair):
+        raise No(NotPermitted, "SOURCE_OF_BAD_ROWS")
+    later = {
+        key: replace(source, name=other.name, changed_by=asking.principal, changed=asking.time)
+        for (key, source), (_, other) in (pair, reversed(pair))
+    }
+    events = with_readers(past, asking, later)
     first = pair[0][1]
     answer = m.SourceStored(
         pair[1][1].name, first.kind, first.generation, first.revision, replaced=True, also=(first.name,)
@@ -96,17 +94,6 @@ def _swap(past: Past, asking: Asking, request: m.ChangeSource) -> Yes:
 
 def _stored(source: Source, *, changed: bool = False) -> m.SourceStored:
     return m.SourceStored(source.name, source.kind, source.generation, source.revision, replaced=changed)
-
-
-def _moved(past: Past, key: str, new: Source) -> list[Event]:
-    """A source under another key takes its stream of bad rows along."""
-    later = key_of(new.name)
-    events: list[Event] = [SourceChanged(later, new)]
-    if later != key:
-        events.insert(0, SourceChanged(key, None))
-        for bad in streams_of_bad_rows(past, key):
-            events.append(SourceChanged(bad, replace(sources(past)[bad], origin=later)))
-    return events
 
 
 def _with_columns(past: Past, key: str, old: Source, request: m.ChangeSource) -> Source:
@@ -157,8 +144,6 @@ def _refuse_rename(past: Past, key: str, name: str) -> None:
     if later != key and later in sources(past):
         raise No(SourceExists, "SOURCE_EXISTS")
     refuse_taken(sources(past), name, "SOURCE_TAKEN", besides=key)
-    if readers(past, key):
-        raise No(SourceUsed, "SOURCE_READ")
 
 
 def set_source_state(past: Past, asking: Asking, request: m.SetSourceState) -> Yes:

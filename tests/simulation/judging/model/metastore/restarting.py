@@ -43,8 +43,8 @@ def with_next_query(past: Past, asking: Asking, request: m.CreateSource, key: st
 
 
 def _meaning(plan: QueryPlan) -> QueryPlan:
-    """A plan whatever revisions it was made over."""
-    return replace(plan, reads=tuple(replace(read, revision=1) for read in plan.reads))
+    """A plan whatever revisions it was made over, and whatever people are told of its state."""
+    return replace(plan, reads=tuple(replace(read, revision=1) for read in plan.reads), state=())
 
 
 def _find_obstacle(old: QueryPlan, new: QueryPlan) -> str:
@@ -122,6 +122,8 @@ def _rolled_back(past: Past, asking: Asking, key: str, old: Source) -> Source:
     assert was is not None
     if (was.connector, was.cluster, was.place) != (old.connector, old.cluster, old.place):
         raise No(NotPermitted, "QUERY_PLACE")
+    if any(read.spelling and key_of(read.spelling) != read.source for read in last.plan.reads):
+        raise No(NotPermitted, "QUERY_NAMES")
     other = last.began != old.query.began
     if other:
         _refuse_other_rows(past, key, old)

@@ -40,8 +40,10 @@ DELTA = "delta"
 
 
 def without_revisions(plan: QueryPlan) -> QueryPlan:
-    """Return a plan without the revisions that it was made over: two plans that differ in these alone say the same."""
-    return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads))
+    """Return a plan without the revisions that it was made over, and without words about its state: two plans that differ in these alone say
+    the same.
+    """
+    return replace(plan, reads=tuple(replace(read, revision=0) for read in plan.reads), state=())
 
 
 def compare_plans(old: QueryPlan, new: QueryPlan) -> tuple[ChangeKind, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from treaty.core.messages.metastore import ChangeSource, SourceStored
 from treaty.core.refusals import InvalidSource, NotPermitted
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import BACKFILL, RESET, DroppedSource, FormerDefinition, Incarnation, Source
-from treaty.core.state.metastore.keys import SourceKey
+from treaty.core.state.metastore.keys import SourceKey, key_of_name
 from treaty.core.state.metastore.tables import SOURCE
 from treaty.core.state.rows import make_row
 from treaty.core.state.view import View
@@ -84,6 +84,7 @@ def _roll_back(view: View, command: Command[ChangeSource], key: SourceKey, there
         )  # fmt: skip
     was = last.definition
     _refuse_moved(there, was)
+    _refuse_other_names(there, last)
     if last.began != old.began:
         refuse_backfill(view, command.access, key, there)
     source = replace(
@@ -116,6 +117,20 @@ def _refuse_moved(there: Source, was: FormerDefinition) -> None:
             new=now,
             allowed="CREATE OR REPLACE with the former text",
         )
+
+
+def _refuse_other_names(there: Source, last: Incarnation) -> None:
+    """Raise `NotPermitted` where a source that the former query reads was renamed since, and its text could not be changed along."""
+    for read in last.plan.reads:
+        if key_of_name(read.spelling or read.source) != key_of_name(read.source):
+            raise NotPermitted.of(
+                "QUERY_NAMES",
+                f"The former query of {there.name} reads {read.spelling}, which is called {read.source} by now, and its text says so at a place that can't be changed",
+                path="/name",
+                old=read.spelling,
+                new=read.source,
+                allowed="CREATE OR REPLACE with the former text and the new name",
+            )
 
 
 RESTARTS: Mapping[str, Callable[[View, Command[ChangeSource], SourceKey, Source], Source]] = {
