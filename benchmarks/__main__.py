@@ -32,6 +32,8 @@ MODULES = {
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
+    "planner": "the plan of a usual body in a JVM that is warm, and 30 SQL tests in one JVM",
+    "compare": "EXPLAIN REPLACE COMPARE over a million records, against one of the bodies as a batch over the same records",
     "wide": "Avro records of 20 to 500 fields and 1 to 100 versions, each a nullable field wider; against Spark's own from_avro of the last version",
     "events": "self-describing events on Spark: validated, and shredded, beside a job that only carries them through Python workers",
 }

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty import connect
+from treaty.arrow.delta_log import NeedsSparkError, NoTableError
 from treaty.cli.metastore.sql import command
+from treaty.core.messages.metastore import CreateSource, DescribeSource, SourceDefinition
+from treaty.core.refusals import Invalid
+from treaty.core.sources import QueryPlan, SourceColumn, SourceRead
 from treaty.metastore.metastore import Metastore
 
 TABLE = "CREATE TABLE t (k STRING PRIMARY KEY, n BIGINT) WITH (CONNECTOR = 'delta', PATH = 't')"
@@ -78,3 +83,86 @@ def test_a_log_that_names_files_outside_of_the_table_is_not_followed(root: Path,
     shown = run(root, "SELECT * FROM TABLE t", "--files", str(root))
     assert shown.exit_code != 0
     assert "which is not in it" in shown.output
+
+
+def write_commit(folder: Path, version: int, *actions: dict[str, Any]) -> None:
+    log = folder / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    (log / f"{version:020}.json").write_text("\n".join(map(json.dumps, actions)))
+
+
+def write_file(folder: Path, name: str, **rows: list[Any]) -> str:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(rows), folder / name)
+    return name
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> Path:
+    """A table that a query fills: a batch that appends, one that merges (with its changes beside it), and a commit of somebody else."""
+    with connect(f"sqlite:///{tmp_path}/r.db") as connection:
+        Metastore(connection.registry).run(TABLE)
+        columns = (SourceColumn("k", "STRING", role="key"), SourceColumn("n", "BIGINT"))
+        plan = QueryPlan(
+            "SELECT 1", (SourceRead("t", connection.ask(DescribeSource("t")).answer.source.generation, "t"),)
+        )
+        defined = SourceDefinition("q", "TABLE", "CREATE", columns, connector="delta", place="q", query=plan)
+        connection.ask(CreateSource(defined))
+        query = connection.ask(DescribeSource("q")).answer.source.query
+    assert query is not None
+    folder = tmp_path / "q"
+    parts = [
+        write_file(folder, "0.parquet", k=["a", "b"], n=[1, 2]),
+        write_file(folder, "1.parquet", k=["a", "c"], n=[5, 3]),
+    ]
+    kinds = ["update_preimage", "update_postimage", "insert", "delete"]
+    changes = write_file(folder, "_change_data/c.parquet", k=["a", "a", "c", "b"], n=[1, 5, 3, 2], _change_type=kinds)
+    txn = [{"txn": {"appId": f"treaty-{query.began}", "version": number}} for number in range(2)]
+    write_commit(folder, 0, txn[0], {"add": {"path": parts[0], "dataChange": True}})
+    write_commit(
+        folder, 1, txn[1], {"remove": {"path": parts[0]}}, {"add": {"path": parts[1]}}, {"cdc": {"path": changes}}
+    )
+    write_commit(folder, 2, {"add": {"path": write_file(folder, "2.parquet", k=["x"], n=[9])}})
+    return tmp_path
+
+
+def test_rows_of_one_batch_are_those_that_it_has_written(batches: Path) -> None:
+    def rows_of(batch: str) -> tuple[list[list[object]], str]:
+        (answer,) = json.loads(
+            run(batches, "SELECT * FROM TABLE q", "--json", "--files", str(batches), "--batch", batch).stdout
+        )
+        return answer["rows"], answer["warnings"][0]
+
+    assert rows_of("0") == ([["a", 1], ["b", 2]], "batch 0, which is version 0 of q")
+    assert rows_of("1") == ([["a", 5], ["c", 3]], "batch 1, which is version 1 of q; the batch has deleted 1 rows too")
+    assert rows_of("latest") == rows_of("1")
+    answer = run(batches, "SELECT * FROM TABLE q", "--files", str(batches), "--batch", "7")
+    assert (answer.exit_code, "batches 0 to 1 are in its log" in answer.output) == (2, True), answer.output
+    assert "no number of a batch" in run(batches, "SELECT * FROM TABLE q", "--batch", "first").output
+
+
+def test_rows_are_written_as_lines_of_json_and_as_an_arrow_stream(batches: Path) -> None:
+    words = ("--files", str(batches), "--rows-as")
+    lines = run(batches, "SELECT n, k FROM TABLE q LIMIT 2", *words, "lines").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == [{"n": 5, "k": "a"}, {"n": 3, "k": "c"}]
+    stream = run(batches, "SELECT k FROM TABLE q WHERE n = 9", *words, "arrow")
+    with pa.ipc.open_stream(stream.stdout_bytes) as reader:
+        assert reader.read_all().to_pylist() == [{"k": "x"}]
+    assert "version 2 of q" in stream.stderr
+
+
+def test_a_program_reads_rows_as_arrow(batches: Path) -> None:
+    with connect(f"sqlite:///{batches}/r.db") as connection:
+        read = connection.metastore.read_table
+        assert read("q", batches).to_pydict() == {"k": ["a", "c", "x"], "n": [5, 3, 9]}
+        assert read("Q", str(batches), columns=("n",), where={"k": "c"}).to_pylist() == [{"n": 3}]
+        assert read("q", batches, version=0).to_pandas()["n"].tolist() == [1, 2]
+        assert read("q", batches, batch=-1).num_rows == 2
+        with pytest.raises(NoTableError, match="versions 0 to 2"):
+            read("q", batches, version=9)
+        with pytest.raises(Invalid, match="no column m"):
+            read("q", batches, columns=("m",))
+        vector = {"storageType": "u"}
+        write_commit(batches / "q", 3, {"add": {"path": "2.parquet", "deletionVector": vector}})
+        with pytest.raises(NeedsSparkError, match="deletion vectors"):
+            read("q", batches)

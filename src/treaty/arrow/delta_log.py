@@ -30,7 +30,7 @@ class NoTableError(LookupError):
 
 def find_version(folder: Path, time: int) -> int:
     """Return the newest version of a table that was committed at a time (ms since the epoch) or before. Raises `NoTableError`."""
-    versions = [version for version, commit in _list_commits(folder) if _read_time(commit) <= time]
+    versions = [version for version, commit in list_commits(folder) if _read_time(commit) <= time]
     if not versions:
         raise NoTableError(f"{folder} has no version of that time or before: {_describe_versions(folder)}")
     return max(versions)
@@ -47,7 +47,7 @@ def _read_time(commit: Path) -> int:
 
 def newest_version(folder: Path) -> int:
     """Return the number of a table's newest version. Raises `NoTableError`."""
-    versions = [version for version, _ in _list_commits(folder)]
+    versions = [version for version, _ in list_commits(folder)]
     if not versions:
         raise NoTableError(f"there is no Delta table in {folder}")
     return max(versions)
@@ -58,7 +58,7 @@ def list_delta_files(folder: Path, columns: frozenset[str], version: int = NEWES
 
     Raises `NeedsSparkError` for what is not read here, and `NoTableError` where the log does not have the version any more.
     """
-    commits = dict(_list_commits(folder))
+    commits = dict(list_commits(folder))
     last = max(commits, default=-1) if version == NEWEST else version
     start, names = _find_checkpoint(folder, last)
     needed = range(start + 1, last + 1)
@@ -71,10 +71,10 @@ def list_delta_files(folder: Path, columns: frozenset[str], version: int = NEWES
         for line in commits[commit_version].read_text("utf-8").splitlines():
             if line:
                 _apply_action(folder, json.loads(line), paths, columns)
-    return [_find_file(folder, path) for path in paths]
+    return [find_file(folder, path) for path in paths]
 
 
-def _find_file(folder: Path, path: str) -> Path:
+def find_file(folder: Path, path: str) -> Path:
     """Return a data file by its path in the log. Raises `NeedsSparkError` for one outside of the table's folder."""
     file = folder / unquote(path)
     if not file.resolve().is_relative_to(folder.resolve()):
@@ -99,11 +99,12 @@ def read_columns(files: Iterable[Path], columns: Sequence[str]) -> pa.Table:
 
 
 def _describe_versions(folder: Path) -> str:
-    versions = [version for version, _ in _list_commits(folder)]
+    versions = [version for version, _ in list_commits(folder)]
     return f"versions {min(versions)} to {max(versions)} are in its log" if versions else "there is no Delta table"
 
 
-def _list_commits(folder: Path) -> Iterator[tuple[int, Path]]:
+def list_commits(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Yield the versions that are in the log of a table, in any order, each with the file of its commit."""
     for file in (folder / "_delta_log").glob("*.json"):
         if name := _COMMIT.fullmatch(file.name):
             yield int(name[1]), file

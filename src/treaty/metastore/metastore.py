@@ -18,6 +18,7 @@ from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, St
 from treaty.metastore.execution.recorders import AsyncSequenceRecorder, SequenceRecorder, command_id_at
 from treaty.metastore.execution.results import FailedStatement, InvalidStatementError, ScriptOutcome, StatementResult
 from treaty.metastore.execution.statements import EXECUTORS, EXPECTING, cells_of, kind_of
+from treaty.metastore.records import tables
 from treaty.metastore.records.destinations import RecordDestination, RecordDestinations
 from treaty.metastore.records.outcomes import ReportRecords, reported_records
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
@@ -138,6 +139,7 @@ class Metastore:
     queries = _blocking(calls.queries)
     types = _blocking(calls.types)
     dependencies = _blocking(calls.dependencies)
+    read_table = _blocking(tables.read_table)
 
 
 class AsyncMetastore:
@@ -247,6 +249,7 @@ class AsyncMetastore:
     queries = _as_coroutine(calls.queries)
     types = _as_coroutine(calls.types)
     dependencies = _as_coroutine(calls.dependencies)
+    read_table = _as_coroutine(tables.read_table)
 
 
 def _refuse_several(sql: str, variables: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -22,7 +23,15 @@ from treaty.cli.metastore.planner_choice import (
 )
 from treaty.cli.metastore.result_printer import say_result
 from treaty.cli.metastore.statement_session import open_session
-from treaty.cli.metastore.topics.record_session import RecordSession, RecordSettings, StartPlace
+from treaty.cli.metastore.topics.record_session import (
+    ARROW,
+    LINES,
+    NO_BATCH,
+    BatchNumber,
+    RecordSession,
+    RecordSettings,
+    StartPlace,
+)
 from treaty.cli.metastore.wait_notice import READS_TABLE, show_wait
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.options import parse_pairs
@@ -52,11 +61,16 @@ class SqlOptions:
         click.confirm("Drop them?", abort=True, err=True)
 
 
-_ATOMIC = "treaty.sql.atomic"
+_KEPT = "treaty.sql."
 
 
-def _set_atomic(context: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click calls it so)
-    context.meta[_ATOMIC] = value
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep the value of an option where `_read_kept` finds it."""
+    context.meta[f"{_KEPT}{option.name}"] = value
+
+
+def _read_kept(name: str) -> Any:
+    return click.get_current_context().meta.get(f"{_KEPT}{name}")
 
 
 class SqlCommand(click.Command):
@@ -91,10 +105,14 @@ class SqlCommand(click.Command):
     "--atomic",
     is_flag=True,
     expose_value=False,
-    callback=_set_atomic,
+    callback=_keep,
     help="All statements are one commit: each is carried out, or none.",
 )
 @click.option("--from", "start", type=StartPlace(), default=None, metavar="PLACE", help="Where PRINT and SELECT … FROM STREAM begin: earliest, latest, or a time such as 2026-02-28T10:00Z (default: latest for PRINT, earliest for SELECT).")  # fmt: skip
+@click.option("--batch", type=BatchNumber(), default=None, expose_value=False, callback=_keep, metavar="N",
+              help="SELECT … FROM TABLE gives the rows alone that this batch of the query has written: a number, or latest.")  # fmt: skip
+@click.option("--rows-as", type=click.Choice([LINES, ARROW]), default=None, expose_value=False, callback=_keep,
+              help="SELECT … FROM TABLE writes its rows to stdout, all of them unless LIMIT says less: an object of JSON for each line, or an Arrow IPC stream.")  # fmt: skip
 @add_cluster_options
 @options.yes
 @options.registry
@@ -129,10 +147,11 @@ def command(
       treaty sql --files . -e "INSERT INTO orders VALUES (1, 9.99)"
       treaty sql -e "PRINT flights LIMIT 5" --cluster main=main.properties
       treaty sql --files /data -e "SELECT * FROM TABLE delays LIMIT 5"
+      treaty sql --files /data --batch latest -e "SELECT * FROM TABLE delays"
+      treaty sql --files /data --rows-as arrow -e "SELECT * FROM TABLE delays" > delays.arrows
       treaty sql --planner local --files /data -f replace.sql
     """  # noqa: D301 - click wants the control character
-    atomic: bool = click.get_current_context().meta.get(_ATOMIC, False)
-    planner = read_planner_choice()
+    atomic, planner = bool(_read_kept("atomic")), read_planner_choice()
     settings = SqlOptions(dict(parse_pairs(variables)), dry_run, yes, as_json=as_json, atomic=atomic, planner=planner)
     scripts = [*texts, *(read_text(path, "REQUEST_BYTES") for path in paths)]
     is_typed = not scripts and sys.stdin.isatty()
@@ -142,7 +161,8 @@ def command(
         raise click.UsageError("--atomic needs all statements at once: give them with -e or -f, or on standard input")
     if atomic:
         scripts = [";\n".join(scripts)]
-    records = RecordSettings(registry, clusters, files, start, as_json)
+    batch = NO_BATCH if _read_kept("batch") is None else _read_kept("batch")
+    records = RecordSettings(registry, clusters, files, start, as_json, batch, _read_kept("rows_as") or "")
     has_clusters = is_server(registry)  # of its own, to which it writes records
     reads_files = planner == LOCAL or any(READS_TABLE.search(text) for text in scripts)
     sent = None if has_clusters and reads_files else files

@@ -152,7 +152,8 @@ def _select_rows(one: s.SelectRowsStatement) -> str:
     where = f" WHERE {_conditions(one.conditions)}" if one.conditions else ""
     version = f" AS OF VERSION {one.version}" if one.version >= 0 else ""
     time = f" AS OF TIMESTAMP {print_text(one.time)}" if one.time else ""
-    return f"SELECT {_names(one.columns) or '*'} FROM TABLE {_name(one.name)}{where}{version}{time} LIMIT {one.limit}"  # noqa: S608 (names are quoted)
+    limit = f" LIMIT {one.limit}" if one.limit >= 0 else ""
+    return f"SELECT {_names(one.columns) or '*'} FROM TABLE {_name(one.name)}{where}{version}{time}{limit}"  # noqa: S608 (names are quoted)
 
 
 def _print(one: s.PrintStatement) -> str:

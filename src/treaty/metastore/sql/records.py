@@ -329,7 +329,7 @@ def _read_rows(cursor: StatementCursor, columns: tuple[str, ...]) -> SelectRowsS
             version = cursor.read_integer(0, _LARGEST)
         else:
             time = read_moment(cursor, "AS OF TIMESTAMP takes a time in ISO 8601")
-    limit = cursor.read_integer(1, RESULT_ROWS) if cursor.take("LIMIT") else RESULT_ROWS
+    limit = cursor.read_integer(1, _LARGEST) if cursor.take("LIMIT") else -1
     cursor.need_end()
     return SelectRowsStatement(name, columns, conditions, version, time, limit)
 

@@ -7,7 +7,6 @@ Members at their default were not in the statement.
 from dataclasses import dataclass
 
 from treaty.core.column_types import SqlType
-from treaty.core.limits import RESULT_ROWS
 from treaty.core.schema import Pairs
 from treaty.metastore.sql.values import ColumnCondition, ComparedRange, HeadColumn, OrderTerm, SqlLiteral
 
@@ -252,7 +251,7 @@ class SelectRecordsStatement:
 class SelectRowsStatement:
     """SELECT … FROM TABLE name: rows of a Delta table as of one committed version.
 
-    `columns` are empty for ``*``; `version` is -1, and `time` empty, for the newest one; `limit` is how many rows at most.
+    `columns` are empty for ``*``; `version` is -1, and `time` empty, for the newest one; `limit` is how many rows at most, -1 without one.
     """
 
     name: str
@@ -260,7 +259,7 @@ class SelectRowsStatement:
     conditions: tuple[ColumnCondition, ...] = ()
     version: int = -1
     time: str = ""
-    limit: int = RESULT_ROWS
+    limit: int = -1
 
 
 SYSTEM_TABLES = ("sources", "types", "queries", "dependencies", "subjects", "versions")

@@ -18,6 +18,10 @@ from treaty.wire.statements import StatementResultBody
 if TYPE_CHECKING:
     from treaty.metastore.sql.script import ParsedStatement
 
+LINES, ARROW = "lines", "arrow"
+NO_BATCH, NEWEST_BATCH = -2, -1
+BATCH_DIGITS = 18
+"""Digits of the number of a batch."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PLACES: Mapping[str, StartOffset] = {"earliest": StartOffset("beginning"), "latest": StartOffset("end")}
 
@@ -42,6 +46,21 @@ class StartPlace(click.ParamType[StartOffset]):
         return StartOffset("time", int((time - EPOCH).total_seconds() * 1_000))
 
 
+class BatchNumber(click.ParamType[int]):
+    """The parameter --batch: a number, or ``latest``."""
+
+    name = "batch"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the parameter."""
+        text = str(value)
+        if text.lower() == "latest":
+            return NEWEST_BATCH
+        if not text.isdecimal() or len(text) > BATCH_DIGITS:
+            self.fail(f"{text!r} is no number of a batch, and not latest", param, ctx)
+        return int(text)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordSettings:
     """How records are read: the registry, the arguments of ``--cluster`` and ``--files``, where reading begins, and the form."""
@@ -51,6 +70,10 @@ class RecordSettings:
     files: Path | None = None
     start: StartOffset | None = None
     as_json: bool = False
+    batch: int = NO_BATCH
+    """Of SELECT FROM TABLE, the batch whose rows are read."""
+    rows_as: str = ""
+    """How rows of SELECT FROM TABLE are written: `LINES` or `ARROW`; empty: as the result of a statement."""
 
 
 @dataclass(slots=True)
@@ -86,7 +109,11 @@ class RecordSession:
                 yield from self.session.run(parsed.text, {}, confirm, dry_run=dry_run)
                 continue
             if reading.reads_table(parsed):
-                yield import_module("treaty.cli.metastore.topics.table_rows").select_rows(parsed, self.settings)
+                table: Any = import_module("treaty.cli.metastore.topics.table_rows")
+                rows: StatementResultBody | None = table.select_rows(parsed, self.settings)
+                self.has_printed |= rows is None
+                if rows is not None:
+                    yield rows
                 continue
             with closing(reading.open_topic(parsed, self.settings)) as topic:
                 result = topic.run()

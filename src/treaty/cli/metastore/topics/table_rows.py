@@ -1,11 +1,15 @@
-"""The rows of one SELECT FROM TABLE: read from a Delta table below the root of files, without Spark, as of one committed version."""
+"""The rows of one SELECT FROM TABLE: read from a Delta table below the root of files, without Spark where that can be, as of one committed version
+or as one batch has written them.
+"""
 
 import base64
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treaty.arrow.delta_log import (
     NeedsSparkError,
@@ -15,81 +19,101 @@ from treaty.arrow.delta_log import (
     newest_version,
     read_columns,
 )
+from treaty.arrow.delta_rows import write_stream
 from treaty.cli.metastore.result_printer import describe_failure
-from treaty.cli.metastore.topics.record_session import RecordSettings
+from treaty.cli.metastore.topics.record_session import LINES, RecordSettings
 from treaty.cli.registry.connection import open_registry
+from treaty.cli.spark import is_verbose, needs_jvm, needs_spark
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import run_exchange
-from treaty.core.column_types import lower_name, parse_column_type
-from treaty.core.messages.metastore import DescribeSource
-from treaty.core.refusals import Invalid, RegistryError
+from treaty.core.column_types import lower_name
+from treaty.core.limits import RESULT_ROWS
+from treaty.core.refusals import RegistryError
 from treaty.core.sources import Source
-from treaty.metastore.columns.source_refresh import read_user_types
 from treaty.metastore.execution.results import diagnostic_bodies
-from treaty.metastore.records.selection import RecordSelection, make_selection
+from treaty.metastore.records.selection import RecordSelection
+from treaty.metastore.records.tables import TablePlace, find_folder, read_selected, select_source
 from treaty.metastore.sql.script import ParsedStatement
 from treaty.metastore.sql.statements import SelectRowsStatement
 from treaty.wire.metastore import error_body, status_of
 from treaty.wire.statements import StatementResultBody
 
+if TYPE_CHECKING:
+    from treaty.arrow.delta_rows import DeltaRows
 
-def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementResultBody:
-    """Return the rows that a statement selects, with the version of the table. Raises `FailedScriptError` and `UnusableError`."""
+
+def select_rows(parsed: ParsedStatement, settings: RecordSettings) -> StatementResultBody | None:
+    """Return the rows that a statement selects, with the version of the table; None where they were written to stdout.
+
+    Raises `FailedScriptError` and `UnusableError`.
+    """
     statement = parsed.value
     assert isinstance(statement, SelectRowsStatement), "other statements read no table"
     try:
         with open_registry(settings.url) as found:
-            source = found.ask(DescribeSource(statement.name)).answer.source
-            kinds = [parse_column_type(one.type) for one in source.columns]
-            types = run_exchange(found.registry, read_user_types(kinds)).expanded
-        _refuse_other_connector(source)
-        selection = make_selection(statement, source, types)
+            source, selection = run_exchange(found.registry, select_source(statement))
+        folder = find_folder(source, _need_root(source, settings.files))
     except RegistryError as error:
         raise describe_failure(parsed.text, error_body(error, diagnostic_bodies(error)), status_of(error)) from error
-    folder = _find_folder(source, settings.files)
+    place = TablePlace(statement.version, statement.time, settings.batch)
     try:
-        version = _find_version(statement, folder)
-        rows = _list_rows(selection, folder, version)
-        listed = [row for row, _ in zip(rows, range(statement.limit), strict=False)]
-    except (NoTableError, NeedsSparkError) as error:
+        if not settings.rows_as and not place.reads_batch:
+            listed, note = _list_first(statement, source, selection, folder)
+            return _make_result(parsed, source, selection, listed, note)
+        rows = read_selected(source, selection, folder, place)
+    except NeedsSparkError as reason:
+        rows = _read_by_spark(source, selection, folder, place, reason)
+    except NoTableError as error:
         raise UnusableError(str(error), "TABLE_UNREADABLE") from error
+    note = _describe(rows, source)
+    if settings.rows_as:
+        _write_rows(rows, settings.rows_as, statement.limit)
+        screen.say(f"note: {note}", err=True)
+        return None
+    most = statement.limit if statement.limit >= 0 else RESULT_ROWS
+    listed = [[_show(cell) for cell in row.values()] for row in rows.table.slice(0, most).to_pylist()]
+    return _make_result(parsed, source, selection, listed, note)
+
+
+def _make_result(
+    parsed: ParsedStatement, source: Source, selection: RecordSelection, rows: list[list[Any]], note: str
+) -> StatementResultBody:
     result = StatementResultBody(parsed.text, "SELECT FROM TABLE", source.name)
-    result.columns, result.rows, result.warnings = (
-        list(selection.columns),
-        listed,
-        [f"version {version} of {source.place}"],
-    )
+    result.columns, result.rows, result.warnings = list(selection.columns), rows, [note]
     return result
 
 
-def _refuse_other_connector(source: Source) -> None:
-    if source.connector != "delta":
-        raise Invalid.of(
-            "SOURCE_CONNECTOR", f"{source.name} stands over {source.connector}, and rows are read from Delta tables", path="/sql",
-            old=source.connector, allowed="PRINT name, for a topic",
-        )  # fmt: skip
+def _describe(rows: "DeltaRows", source: Source) -> str:
+    """What was read, and by what."""
+    batch = f"batch {rows.batch}, which is " if rows.batch >= 0 else ""
+    deleted = f"; the batch has deleted {rows.deleted} rows too" if rows.deleted else ""
+    needed = f"; read by Spark, as {rows.needed}" if rows.needed else ""
+    return f"{batch}version {rows.version} of {source.place}{deleted}{needed}"
 
 
-def _find_folder(source: Source, root: Path | None) -> Path:
+def _need_root(source: Source, root: Path | None) -> Path:
     if root is None:
         message = f"{source.name} is a Delta table at {source.place}, below a root that is not known here: --files ROOT"
         raise UnusableError(message, "FILES_UNKNOWN")
-    folder = (root / source.place.lstrip("/")).resolve()
-    if not folder.is_relative_to(root.resolve()):
-        message = f"the folder {source.place} of {source.name} is not below {root}"
-        raise UnusableError(message, "PATH_OUTSIDE")
-    return folder
+    return root
 
 
-def _find_version(statement: SelectRowsStatement, folder: Path) -> int:
+def _list_first(
+    statement: SelectRowsStatement, source: Source, selection: RecordSelection, folder: Path
+) -> tuple[list[list[Any]], str]:
+    """The first selected rows of a version, file by file, so that no more are read than are wanted; and what was read."""
     if statement.time:
-        return find_version(folder, int(datetime.fromisoformat(statement.time).timestamp() * 1_000))
-    return statement.version if statement.version >= 0 else newest_version(folder)
+        version = find_version(folder, int(datetime.fromisoformat(statement.time).timestamp() * 1_000))
+    else:
+        version = statement.version if statement.version >= 0 else newest_version(folder)
+    most = statement.limit if statement.limit >= 0 else RESULT_ROWS
+    listed = [row for row, _ in zip(_list_rows(selection, folder, version), range(most + 1), strict=False)]
+    cut = f"; the first {most:,} rows, and there are more" if len(listed) > most and statement.limit < 0 else ""
+    return listed[:most], f"version {version} of {source.place}{cut}"
 
 
 def _list_rows(selection: RecordSelection, folder: Path, version: int) -> Iterator[list[Any]]:
-    """The selected rows, file by file: no more are read than are wanted."""
     wanted = {lower_name(name): name for name in selection.columns}
     columns = [*wanted.values(), *(name for name, _ in selection.conditions if name not in wanted)]
     for file in list_delta_files(folder, frozenset(columns), version):
@@ -97,6 +121,38 @@ def _list_rows(selection: RecordSelection, folder: Path, version: int) -> Iterat
             cells = {lower_name(name): value for name, value in row.items()}
             if selection.is_met(cells):
                 yield [_show(cell) for cell in selection.row(cells)]
+
+
+def _read_by_spark(
+    source: Source, selection: RecordSelection, folder: Path, place: TablePlace, reason: NeedsSparkError
+) -> "DeltaRows":
+    """Read with Spark what can't be read without. Raises `UnusableError` where there is none, and for a batch."""
+    if place.reads_batch:
+        raise UnusableError(f"{reason}, and a batch of it can't be read: leave --batch out", "TABLE_UNREADABLE")
+    screen.say(f"note: {reason}, so that Spark reads the table; it starts now", err=True)
+    with ExitStack() as stack:
+        stack.enter_context(needs_spark())
+        from treaty.spark.session import session  # noqa: PLC0415 (it loads Spark)
+
+        stack.enter_context(needs_jvm())
+        spark = session("treaty sql", verbose=is_verbose())
+    try:
+        return read_selected(source, selection, folder, place, spark)
+    except NoTableError as error:
+        raise UnusableError(str(error), "TABLE_UNREADABLE") from error
+    finally:
+        spark.stop()
+
+
+def _write_rows(rows: "DeltaRows", form: str, limit: int) -> None:
+    """Write rows to stdout: an object of JSON for each line, or one Arrow IPC stream."""
+    table = rows.table if limit < 0 else rows.table.slice(0, limit)
+    if form != LINES:
+        write_stream(table, sys.stdout.buffer)
+        return
+    for batch in table.to_batches(max_chunksize=RESULT_ROWS):
+        for row in batch.to_pylist():
+            screen.say_text(screen.json_text(_plain(row)))
 
 
 def _show(value: Any) -> Any:
