@@ -22,6 +22,7 @@ MODULES = {
     "apis": "adding and reading schemas at Pravega's and schema-repo's APIs, beside Confluent's on the same server",
     "growth": "requests among 10,000 contexts, 2,000 versions, 4,000 deleted ones and 100,000 subjects, against few",
     "metastore": "statements among 10,000 sources against 100, CASCADE by length, beside registrations, and the parser by size",
+    "terminal": "`treaty sql -e` from start to end, over a file and over a server; a name completed among 10,000 sources",
     "million": "a million schemas: start, memory, registration",
     "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
     "abuse": "requests served and the longest turn of the event loop while hostile clients are at work, beside the quiet server",

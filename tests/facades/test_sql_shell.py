@@ -20,6 +20,8 @@ from treaty.cli.metastore.line_editor import HISTORY_STATEMENTS, read_history, w
 from treaty.cli.metastore.shell import ScriptState, is_blank, is_complete
 from treaty.cli.metastore.wait_notice import describe_rest, describe_wait
 from treaty.cli.terminal.errors import STOP_SECONDS
+from treaty.metastore.columns.to_schema import FORMATS
+from treaty.plan.encoding.derivation.texts import DERIVERS
 from treaty.wire.statements import StatementResultBody
 
 PROMPT = "treaty> "
@@ -200,6 +202,17 @@ def test_the_program_loads_neither_a_node_nor_the_parser_for_a_server() -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {".".join(name.split(".")[:2]) for name in run.stdout.split()}
     assert not loaded & {"treaty.node", "treaty.log", "treaty.metastore", "treaty.assemble", "treaty.plan"}
+
+
+def test_a_statement_over_a_log_loads_no_planner_of_rows_no_encoder_and_no_http() -> None:
+    program = "import sys, treaty.cli.metastore.registry_session as s; list(s.RegistrySession('memory:').run('SHOW STREAMS', {}, print)); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"urllib3", "pyarrow", "treaty.spark", "treaty.plan.planners", "treaty.metastore.records.writes"}
+    assert not heavy & set(run.stdout.split())
+
+
+def test_schemas_are_made_in_the_formats_that_have_a_deriver() -> None:
+    assert sorted(DERIVERS) == list(FORMATS)
 
 
 def test_who_waits_for_a_planner_learns_it_once_where_there_is_no_terminal(

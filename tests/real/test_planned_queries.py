@@ -98,13 +98,13 @@ def test_a_log_without_a_server_is_planned_and_run(tmp_path: Path) -> None:
     assert made[0]["message"] == "Table delays created"
     again = rows_of(treaty("sql", "--json", "--dry-run", "-e", f"CREATE OR REPLACE {DELAYS}", registry=log))
     assert again[0]["message"] == "Table delays would be changed"
+    ran = rows_of(treaty("runner", "--once", "--json", "--files", str(data), registry=log))
+    assert ran == [{"name": "delays", "rows": 3, "bad": 0, "written": 2, "batches": 1, "error": "", "note": ""}]
+    rows = [row for path in (data / "tables/delays").glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    assert sorted((row["carrier"], row["delay"]) for row in rows) == [("AA", 40), ("DL", 20)]
     project = tmp_path / "project"
     project.mkdir()
     project.joinpath("late.sql").write_text("CREATE STREAM late AS SELECT carrier FROM STREAM trips WHERE id > 1")
     project.joinpath("trips.sql").write_text(FLIGHTS.replace("flights", "trips"))
     applied = treaty("apply", str(project), "--yes", registry=log)
     assert (applied.returncode, applied.stdout.splitlines()[-1]) == (0, "Applied: 2 statements."), applied.stderr
-    ran = rows_of(treaty("runner", "--once", "--json", "--files", str(data), registry=log))
-    assert ran == [{"name": "delays", "rows": 3, "bad": 0, "written": 2, "batches": 1, "error": "", "note": ""}]
-    rows = [row for path in (data / "tables/delays").glob("*.parquet") for row in pq.read_table(path).to_pylist()]
-    assert sorted((row["carrier"], row["delay"]) for row in rows) == [("AA", 40), ("DL", 20)]

@@ -18,7 +18,6 @@ from treaty.cli.metastore.result_printer import describe_failure
 from treaty.cli.metastore.wait_notice import QUERY
 from treaty.cli.terminal import registry_url
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.protocol.statements import ScriptRefusedError, StatementClient
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
 from treaty.wire.statements import StatementResultBody
@@ -55,6 +54,8 @@ class ServerSession:
         """Send nothing yet; the second session is opened for CASCADE, and for queries that this program may plan."""
         self._url = url
         self._planner = planner
+        from treaty.client.protocol.statements import StatementClient  # noqa: PLC0415 (HTTP, of which a log needs nothing)
+
         self._client = StatementClient(settings)
         self._registry: StatementSession | None = None
 
@@ -73,6 +74,8 @@ class ServerSession:
             self._registry = self._registry or _open_registry(self._url, planner=self._planner)
             yield from self._registry.run(text, variables, confirm, dry_run=dry_run, atomic=atomic)
             return
+        from treaty.client.protocol.statements import ScriptRefusedError  # noqa: PLC0415 (loaded with the session)
+
         try:
             yield from self._client.run(text, dry_run=dry_run, variables=variables, atomic=atomic)
         except ScriptRefusedError as refused:

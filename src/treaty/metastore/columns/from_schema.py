@@ -9,7 +9,7 @@ from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, Columns, ColumnType, List, Map, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan.decoded_columns import derive_decoded_columns
+from treaty.metastore.columns.plan_functions import derive_decoded_columns
 from treaty.plan.errors import PlanError
 
 Side = Literal["key", "value"]

@@ -16,8 +16,8 @@ from treaty.core.refusals import NotFound, SchemaNotFound, SubjectNotFound, Vers
 from treaty.core.requests import LATEST, UsesOf
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.metastore.columns.plan_functions import parse_resolved
 from treaty.plan.registered_schema import RegisteredSchema
-from treaty.plan.registry_queries import parse_resolved
 
 NAMED_USES = 3
 """Versions that the message about an id of another subject names."""

@@ -17,14 +17,12 @@ from treaty.metastore.columns.allowed_types import refuse_absent_types
 from treaty.metastore.columns.declared import ColumnDifference, settle_columns
 from treaty.metastore.columns.from_schema import Side, refuse_twins
 from treaty.metastore.columns.pins import PinnedVersion
+from treaty.metastore.columns.plan_functions import derive_decoded_columns, derive_text, parse_resolved
 from treaty.metastore.columns.sql_types import print_bare_type
-from treaty.plan.decoded_columns import derive_decoded_columns
-from treaty.plan.encoding.derivation.texts import DERIVERS, derive_text
 from treaty.plan.encoding.options import DeriveOptions
 from treaty.plan.errors import PlanError
-from treaty.plan.registry_queries import parse_resolved
 
-FORMATS = tuple(sorted(DERIVERS))
+FORMATS = ("AVRO", "JSON", "PROTOBUF")
 """Formats of which schemas are derived."""
 NAMED_CLASHES = 3
 """The most columns that one refusal names in its message; its details name all."""
@@ -94,7 +92,7 @@ def schema_of_columns(
 
 
 def _refuse_bad_choices(columns: Sequence[Column], choices: SchemaChoices, latest: PinnedVersion | None) -> None:
-    if choices.format not in DERIVERS:
+    if choices.format not in FORMATS:
         raise Invalid.of(
             "SOURCE_FORMAT",
             f"no schema of {choices.format} is made of columns: choose {', '.join(FORMATS)}, or register a schema and leave the columns out",

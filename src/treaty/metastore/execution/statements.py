@@ -30,7 +30,6 @@ from treaty.metastore.execution.planned import StatementContext, create_planned
 from treaty.metastore.execution.results import Cell, ResultRows
 from treaty.metastore.execution.system_tables import select
 from treaty.metastore.execution.topic_statements import AwaitTopic, describe_assertion
-from treaty.metastore.records import writes
 from treaty.metastore.sql import statements as s
 
 
@@ -185,16 +184,22 @@ def _assert_topic(statement: s.AssertTopicStatement, _context: StatementContext)
 
 
 def _insert(statement: s.InsertStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.records import writes  # noqa: PLC0415 (encoders of all formats)
+
     name, message = yield from writes.insert(statement, dry_run=context.dry_run)
     return name, message, None, ()
 
 
 def _update(statement: s.UpdateStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.records import writes  # noqa: PLC0415 (encoders of all formats)
+
     name, message = yield from writes.update(statement, dry_run=context.dry_run)
     return name, message, None, ()
 
 
 def _delete(statement: s.DeleteStatement, context: StatementContext) -> Exchange[Answer]:
+    from treaty.metastore.records import writes  # noqa: PLC0415 (encoders of all formats)
+
     name, message = yield from writes.delete(statement, dry_run=context.dry_run)
     return name, message, None, ()
 
