@@ -1,5 +1,6 @@
 """`treaty log …` as an operator uses it, against logs that nodes have written."""
 
+import fcntl
 import gzip
 import json
 import sqlite3
@@ -14,13 +15,16 @@ from treaty.assemble import connect
 from treaty.cli.log.dump_file import open_dump_file
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
+from treaty.core.messages.search import parse_terms
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.requests import MakeContext, Register
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import FindEntries
 from treaty.core.state.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES
 from treaty.node.segment.build import build
 from treaty.node.segment.statefile import write_state
+from treaty.web.index.lookup import IndexFile
 
 
 def run(*words: str) -> Result:
@@ -223,6 +227,22 @@ def test_a_state_file_has_the_state_of_the_log_and_can_be_removed(log: str, tmp_
     file.unlink()
     assert run("log", "state", log).exit_code == 0
     assert "name the state file with --file" in run("log", "state", "memory:").output
+
+
+def test_a_state_file_gets_a_search_index(log: str, tmp_path: Path) -> None:
+    index = tmp_path / "log.db-state-index"
+    told = json.loads(run("log", "state", log, "--index", "--json").stdout)
+    assert (told["schemasIndexed"] > 0, index.stat().st_mode & 0o777) == (True, 0o600)
+    results = IndexFile(index).find(FindEntries(parse_terms("kind:subject"), None))
+    assert results.sequence == told["sequence"]
+    assert results.count > 0
+    before = index.stat().st_ino
+    with Path(f"{index}.lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another process is building the search index" in run("log", "state", log, "--index").stderr
+    assert index.stat().st_ino == before
+    assert "in the search index" in run("log", "state", log, "--index").stdout
+    assert index.stat().st_ino != before
 
 
 def test_space_is_given_back(tmp_path: Path) -> None:

@@ -3,19 +3,24 @@
 import asyncio
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from tests.facades.doors import Door, basic, door, write_passwords
 from treaty import connect
 from treaty.api.protection import ProtectionSettings
+from treaty.assemble.runtime import index_builder, open_node
 from treaty.assemble.search import keep_index, place_index
 from treaty.cli.main import group
 from treaty.core import requests as q
 from treaty.core.messages import metastore as m
+from treaty.core.messages.search import Search
 from treaty.core.names import Subject
+from treaty.core.refusals import Unavailable
 from treaty.core.schema import Draft
 from treaty.core.sources import SourceColumn
 from treaty.node.node import Node
@@ -108,6 +113,45 @@ def test_hits_counts_and_facets_are_of_what_the_caller_may_read(tmp_path: Path) 
 
     asyncio.run(run())
     assert oct((tmp_path / "state-index").stat().st_mode)[-3:] == "600"
+
+
+def test_a_large_index_is_built_by_another_process_and_then_kept_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, state = f"sqlite://{tmp_path / 'log.db'}", tmp_path / "log.db-state"
+    with connect(url) as registry:
+        for name in ("a", "b"):
+            registry.register(name, draft(name))
+    monkeypatch.setattr("treaty.web.index.maintenance.APART", 2)
+    build, built = index_builder(url, state), list[int]()
+
+    async def counted_build() -> None:
+        await build()
+        built.append(state.with_name("log.db-state-index").stat().st_ino)
+
+    async def run() -> None:
+        for name, expected in (("c", ["a", "b", "c"]), ("d", ["a", "b", "c", "d"])):
+            place = place_index(state, None, 0, enabled=True)
+            assert place is not None
+            async with open_node(url, state=state, index=place.file) as node, keep_index(place, node, counted_build):
+                await until_found(node, expected[:-1])
+                await node.ask(q.Register(Subject(".", name), draft(name)))
+                await until_found(node, expected)
+
+    asyncio.run(run())
+    assert built == [state.with_name("log.db-state-index").stat().st_ino], "once, and what came later was put into it"
+
+
+async def until_found(node: Node, names: list[str]) -> None:
+    """Wait until a search finds these subjects."""
+    end = time.monotonic() + 60
+    while True:
+        with suppress(Unavailable):
+            reply = await node.ask(Search("field:email"))
+            if sorted(hit.name for hit in reply.answer.hits) == names:
+                return
+        assert time.monotonic() < end
+        await asyncio.sleep(0.1)
 
 
 def test_without_an_index_a_search_is_refused_by_name(tmp_path: Path) -> None:

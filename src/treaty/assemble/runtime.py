@@ -37,6 +37,7 @@ from treaty.node.segment.manager import StateFileManager, Write
 
 if TYPE_CHECKING:
     from treaty.metastore import AsyncMetastore, Metastore
+    from treaty.web.index.maintenance import Build
 
 journal = logging.getLogger("treaty.node")
 
@@ -70,35 +71,39 @@ def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> W
     """Return the function that writes the state file of a log in a separate process."""
 
     async def write(background: bool) -> None:  # noqa: FBT001 (it is a `Write`)
-        settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
-        words = (
-            "-m",
-            "treaty.cli.main",
-            "log",
-            "state",
-            "--file",
-            str(path),
-            "--json",
-            *(("--low-priority",) if background else ()),
-        )
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)
-        try:
-            output, trouble = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-        if process.returncode:
-            journal.warning(
-                "the state file was not written: %s", _one_line(trouble) or f"exit code {process.returncode}"
-            )
-        elif output.strip():
-            written = json.loads(output)
-            journal.info("state file written: %s rows at sequence %s", f"{written['rows']:,}", written["sequence"])
-        else:
-            journal.info("the state file: %s", _one_line(trouble))
+        await _write_apart(url, path, terms, ("--low-priority",) if background else ())
 
     return write
+
+
+def index_builder(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> "Build":
+    """Return the function that writes the state file of a log and builds the search index of it in a separate process."""
+
+    async def build() -> None:
+        await _write_apart(url, path, terms, ("--low-priority", "--index"))
+
+    return build
+
+
+async def _write_apart(url: str, path: Path, terms: LogOptions, options: tuple[str, ...]) -> None:
+    """Run `treaty log state`; a failure is logged."""
+    settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
+    words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--json", *options)
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)
+    try:
+        output, trouble = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()  # no child is left over
+    if process.returncode:
+        journal.warning("the state file was not written: %s", _one_line(trouble) or f"exit code {process.returncode}")
+    elif output.strip():
+        written = json.loads(output)
+        journal.info("state file written: %s rows at sequence %s", f"{written['rows']:,}", written["sequence"])
+    else:
+        journal.info("the state file: %s", _one_line(trouble))
 
 
 def _one_line(text: bytes) -> str:

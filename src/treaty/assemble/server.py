@@ -26,7 +26,7 @@ from treaty.api.tls import TlsError, TlsFiles
 from treaty.assemble.page_settings import DEFAULT_PAGES, LatePages, PageSettings
 from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
-from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
+from treaty.assemble.runtime import UNUSABLE_ERRORS, index_builder, open_node
 from treaty.assemble.search import keep_index, place_index
 from treaty.assemble.topic_reconciler import TopicReconciler
 from treaty.core.kafka import KafkaCluster
@@ -197,7 +197,7 @@ async def serve(
         open_protection(protection) as active,
         opened as node,
         _applied_project(manner.project, node),
-        keep_index(indexed, node),
+        keep_index(indexed, node, None if state is None else index_builder(url, state, terms)),
     ):
         metrics = ServerMetrics(sharing.board, sharing.worker)
         internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)

@@ -195,6 +195,17 @@ class LayeredTables:
         yield from (key for key in base.keys(table.name) if key not in covered)
         yield from self._over.keys(table)
 
+    def items(self, table: Table[K, V]) -> Iterator[tuple[K, V]]:
+        """Return all keys of a table with their values, in no order: much cheaper than to ask for each. See `Segment.items`."""
+        covered = self._covered.get(table.name, set())
+        for key, value in () if self._base is None else self._base.items(table.name):
+            if key not in covered:
+                yield key, value  # type: ignore[misc]
+        for key in self._over.keys(table):
+            changed = self._over.get(table, key)
+            if changed is not None:
+                yield key, changed
+
     def total(self, table: AnyTable) -> int:
         """Return how many keys a table has. No key is looked at for that."""
         below = 0 if self._base is None else self._base.live(table.name) - len(self._covered.get(table.name, ()))

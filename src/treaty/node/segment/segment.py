@@ -5,7 +5,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ from treaty.core.state.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
 from treaty.node.segment.hash_index import mark, row_of, rows_of
 from treaty.node.segment.heads import BlockHeads
-from treaty.node.segment.value_format import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
+from treaty.node.segment.value_format import PROVEN, content_of, has_its_guid, key_of, keys_of, text_of, value_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
@@ -37,6 +37,8 @@ SORTED_KEPT = 4_000_000
 """Rows whose place in such an order a segment remembers; four bytes each."""
 GROUPED = frozenset({"schema"})
 """Tables whose rows are counted for each context."""
+Part = TypeVar("Part")
+Value = TypeVar("Value")
 Columns = Callable[[str], memoryview]
 """Gives a column by its name, empty where there is none."""
 
@@ -158,18 +160,36 @@ class Segment:
         key, value = self._line(table, number)
         return EncodedRow(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
 
+    def items(self, table: str) -> Iterator[tuple[Key, Any]]:
+        """Keys and values of all live rows of a table, in the order in which they lie: each block is read once.
+
+        Schemas have neither guid nor digest where these follow from the text, which is not compared with them.
+        """
+        dead = self.dead(table)
+        for block, first in enumerate(self.reader(table).firsts if self.counts.get(table) else ()):
+            for number, line in enumerate(self._read_block(table, block), first):
+                key, _, form = line.partition(b"\t")
+                if number not in dead:
+                    yield self._decoded(table, number, key_of, key), self._decoded(table, number, content_of, form)
+
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
         refuse_large_text(form)
-        try:
-            row = Row(table, key_of(table, key), value_of(table, str(form, "utf-8", "surrogatepass")))
-        except (msgspec.DecodeError, ValueError) as error:
-            raise self._damaged(f"row {number} of table {table}: {error}") from None
-        if isinstance(row.value, UnreadableValue):
-            raise self._damaged(f"row {number} of table {table} can't be read: {row.value.why}")
+        text = str(form, "utf-8", "surrogatepass")
+        row = Row(table, self._decoded(table, number, key_of, key), self._decoded(table, number, value_of, text))
         if isinstance(row.value, Schema) and self._careful:
             self._refuse_other_text(number, row.key, row.value, proven=form.startswith(PROVEN.encode()))
         return row
+
+    def _decoded(self, table: str, number: int, decode: Callable[[str, Part], Value], part: Part) -> Value:
+        """A key or a value of a row."""
+        try:
+            value = decode(table, part)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise self._damaged(f"row {number} of table {table}: {error}") from None
+        if isinstance(value, UnreadableValue):
+            raise self._damaged(f"row {number} of table {table} can't be read: {value.why}")
+        return value
 
     def _refuse_other_text(self, number: int, key: Key, schema: Schema, *, proven: bool) -> None:
         """Refuse a schema whose text is not the one that its guid was taken over. Most guids are not kept, but follow
@@ -184,11 +204,7 @@ class Segment:
 
     def key(self, table: str, number: int) -> Key:
         """The key of a row by its number."""
-        text, _ = self._line(table, number)
-        try:
-            return key_of(table, text)
-        except ValueError as error:
-            raise self._damaged(f"row {number} of table {table} has a key that can't be read: {error}") from None
+        return self._decoded(table, number, key_of, self._line(table, number)[0])
 
     def number(self, table: str, key: Key) -> int | None:
         """The number of the row with a key; None where there is none."""

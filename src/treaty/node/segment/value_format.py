@@ -7,6 +7,7 @@ import binascii
 import json
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -284,6 +285,15 @@ def value_of(table: str, form: str) -> Value | None:
     if form.startswith(SHORT):
         return _schema(form)
     return decode_row(EncodedRow(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
+
+
+def content_of(table: str, form: bytes) -> Value | None:
+    """Return the value, a schema without guid and digest where they follow from its text. Raises as `value_of` does."""
+    if form.startswith(SHORT.encode()):
+        with suppress(msgspec.DecodeError):  # half characters
+            short = _SHORT.decode(form[1:])
+            return Schema("", short.format, short.text, "", type_name=short.type_name)
+    return value_of(table, str(form, "utf-8", "surrogatepass"))
 
 
 _ANY_KEY = {name: dumps(tuple(kind() for _, kind in table.parts)) for name, table in TABLES.items()}

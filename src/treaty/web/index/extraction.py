@@ -3,7 +3,6 @@
 Avro and JSON Schema are read as JSON alone; other formats by their own parser, if it lists elements.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,11 +13,14 @@ from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.plain_json import read_plain
 from treaty.formats.registry import find_formats
 
 TAGS = "confluent:tags"
 _WORDS = re.compile(r"\w+")
-_DOCS = ("doc", "description", "title")
+_NOTED = frozenset({TAGS, "doc", "description", "title"})
+READ_AS_JSON = frozenset({"AVRO", "JSON"})
+"""Formats whose texts are read without their references."""
 _MORE = ("allOf", "anyOf", "oneOf")
 EXTRACTION_STEPS = 200_000
 """Steps, of about a microsecond each, of reading one schema for the index; of a larger one the index has what was read up to there."""
@@ -51,27 +53,26 @@ class SchemaContents:
         return True
 
     @property
-    def words(self) -> str:
+    def words(self) -> list[str]:
         """The words of the documentation."""
-        return " ".join(_WORDS.findall(" ".join(self.docs)))
+        return _WORDS.findall(" ".join(self.docs))
 
     def note(self, node: dict[str, Json]) -> None:
         """Take tags and documentation of a part."""
-        tags = node.get(TAGS)
-        if isinstance(tags, list):
-            self.tags.update(str(one) for one in tags)
-        for name in _DOCS:
-            text = node.get(name)
-            if isinstance(text, str):
-                self.docs.append(text)
+        for name in _NOTED.intersection(node):
+            value = node[name]
+            if name == TAGS:
+                self.tags.update(map(str, value if isinstance(value, list) else ()))
+            elif isinstance(value, str):
+                self.docs.append(value)
 
 
 def extract(schema: ResolvedSchema) -> SchemaContents:
     """Return what a text says; nothing of one that can't be read."""
     contents = SchemaContents()
-    if schema.format in {"AVRO", "JSON"}:
+    if schema.format in READ_AS_JSON:
         try:
-            value = json.loads(schema.text)
+            value = read_plain(schema.text)
         except (ValueError, RecursionError):
             return contents
         with suppress(StepsError):  # what was found up to there is searched
@@ -99,29 +100,38 @@ def _walk_avro(root: Json, contents: SchemaContents, budget: StepBudget) -> None
         node, path = waiting.pop()
         budget.spend(1)
         if isinstance(node, list):
-            waiting += ((one, path) for one in reversed(node))
+            waiting += ((part, path) for part in reversed(node))
         elif isinstance(node, dict):
             contents.note(node)
             fields = node.get("fields")
             if isinstance(fields, list):
-                inside = [one for one in fields if isinstance(one, dict) and isinstance(one.get("name"), str)]
-                deeper: list[tuple[Json, str]] = []
-                budget.spend(len(inside))
-                for one in inside[: SCHEMA_MEMBERS - len(contents.fields)]:
-                    name, kind = f"{path}.{one['name']}" if path else one["name"], one.get("type")
-                    if isinstance(kind, str) and "." not in kind:  # most are no more than that
-                        contents.put_field(name, (kind,))
-                    elif contents.put_field(name, tuple(_avro_types(kind))):
-                        deeper.append((kind, name))
-                    if len(one) > 2:
-                        contents.note(one)
-                waiting += reversed(deeper)
+                waiting += reversed(_put_avro_fields(fields, path, contents, budget))
             else:
-                waiting += (
-                    (node[step], path)
-                    for step in ("items", "values", "type")
-                    if isinstance(node.get(step), dict | list)
-                )
+                parts = (node.get(step) for step in ("items", "values", "type"))
+                waiting += ((part, path) for part in parts if isinstance(part, dict | list))
+
+
+def _put_avro_fields(
+    fields: list[Json], path: str, contents: SchemaContents, budget: StepBudget
+) -> list[tuple[Json, str]]:
+    """Put the fields of a record; return the types that may have fields of their own, with their paths."""
+    budget.spend(len(fields))
+    before = f"{path}." if path else ""
+    deeper: list[tuple[Json, str]] = []
+    for field_ in fields[: SCHEMA_MEMBERS - len(contents.fields)]:
+        name = field_.get("name") if isinstance(field_, dict) else None
+        if not isinstance(name, str):
+            continue
+        name, kind = before + name, field_.get("type")
+        if isinstance(kind, str) and "." not in kind:  # most are no more than that
+            contents.put_field(name, (kind,))
+        elif contents.put_field(name, tuple(_avro_types(kind))):
+            deeper.append((kind, name))
+        if len(field_) == 3 and isinstance(doc := field_.get("doc"), str):  # and most of the rest no more than that
+            contents.docs.append(doc)
+        elif len(field_) > 2:
+            contents.note(field_)
+    return deeper
 
 
 def _avro_types(node: Json) -> Iterator[str]:

@@ -206,7 +206,7 @@ def _find_fields(
     wanted, left = {number: list[str]() for number in schemas}, FIELD_ROWS
     query = "SELECT rowid FROM posting WHERE posting MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
     for name in dict.fromkeys(plan.fields):
-        for (number,) in connection.execute(query, (any_of("path", [name]), min(wanted), max(wanted), max(0, left))):
+        for (number,) in connection.execute(query, (any_of([name]), min(wanted), max(wanted), max(0, left))):
             left -= 1
             if number in wanted:
                 wanted[number].append(name)

@@ -1,17 +1,21 @@
-"""Maintenance of an index: it is brought up to date beside a node, in slices that leave the event loop to requests."""
+"""Maintenance of an index: it is brought up to date beside a node, in slices that leave the event loop to requests.
+
+A large index is first built by another process.
+"""
 
 import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from treaty.core.limits import LOOP_BYTES
+from treaty.core.state.state_tables import SCHEMA
 from treaty.core.state.view import Tables
 from treaty.web.index.extraction import SchemaContents
 from treaty.web.index.storage import open_for_writing, remove_index
-from treaty.web.index.update import IndexUpdate, stamp_of
+from treaty.web.index.update import IndexUpdate, count_schemas, stamp_of
 
 log = logging.getLogger("treaty.web")
 
@@ -23,18 +27,24 @@ PAUSE = 3.0
 """How many times as long as its work a pause is."""
 REST = 20.0
 """How many times as long as the last update took the next one waits: an update looks at all subjects."""
+APART = 20_000
+"""Schemas from which on an index is built by another process, if it lacks more than half of them."""
 AGAIN_SECONDS = 30.0
 """Seconds before another try after an error."""
+
+Build = Callable[[], Awaitable[None]]
+"""Builds the index of a state file in another process; returns when that has ended, also after a failure."""
 
 
 class IndexMaintainer:
     """Brings one index file up to date for a node; one of the workers of a machine does."""
 
-    def __init__(self, path: Path, tables: Tables, is_ready: Callable[[], bool]) -> None:
-        """Do nothing yet. `is_ready` says whether the tables show the log."""
+    def __init__(self, path: Path, tables: Tables, is_ready: Callable[[], bool], build: Build | None = None) -> None:
+        """Do nothing yet. `is_ready` says whether the tables show the log; `build` is for a large index."""
         self._path = path
         self._tables = tables
         self._is_ready = is_ready
+        self._build = build
 
     async def run(self) -> None:
         """Bring the index up to date, for ever."""
@@ -49,15 +59,28 @@ class IndexMaintainer:
 
     async def _run(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = open_for_writing(self._path)
+        connection: sqlite3.Connection | None = None
         try:
             while True:
                 rest = LOOK_SECONDS
-                if self._is_ready() and not self._is_current(connection):
-                    rest = max(rest, REST * await self._update(connection))
+                if self._is_ready():
+                    connection = connection or await self._open()
+                    if not self._is_current(connection):
+                        rest = max(rest, REST * await self._update(connection))
                 await asyncio.sleep(rest)
         finally:
-            connection.close()
+            if connection is not None:
+                connection.close()
+
+    async def _open(self) -> sqlite3.Connection:
+        if self._build is not None and self._lacks_most():
+            log.info("the search index %s is built by another process", self._path)
+            await self._build()
+        return open_for_writing(self._path)
+
+    def _lacks_most(self) -> bool:
+        total = self._tables.total(SCHEMA)
+        return total >= APART and 2 * count_schemas(self._path, self._tables.position.identity) < total
 
     def _is_current(self, connection: sqlite3.Connection) -> bool:
         position = self._tables.position

@@ -9,7 +9,7 @@ from treaty.core.limits import SEARCH_SCANNED
 from treaty.core.messages.search import SearchTerm
 from treaty.core.names import context_of
 from treaty.web.index.readable_subjects import ReadableSubjects
-from treaty.web.index.storage import as_token
+from treaty.web.index.storage import as_token, doc_token, property_token, tag_token
 
 PARTS = 30
 """Names of fields that a part of a name stands for; where the caller may read more, more is said to be found."""
@@ -72,12 +72,12 @@ def make_plan(connection: sqlite3.Connection, terms: Sequence[SearchTerm], reada
         found, is_partial = find_parts(connection, value, readable) if "*" in value else ([as_token(value)], False)
         names = found or [as_token(value.replace("*", ""))]  # which no field has
         kinds = [f"{name}|{kind}" for name in names for kind in types] if types else names
-        plan.match.append(any_of("path", kinds))
+        plan.match.append(any_of(kinds))
         plan.fields += found
         plan.is_partial |= is_partial
         plan.words.append(as_token(value.strip("*")))
     if types and not fields:
-        plan.match += [any_of("path", [f"|{kind}"]) for kind in types]
+        plan.match += [any_of([f"|{kind}"]) for kind in types]
     plan.for_sources = not types
     for one in terms:
         _add_term(connection, plan, one, readable)
@@ -88,13 +88,13 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
     value = term.value
     match term.name:
         case "tag":
-            plan.match.append(any_of("tag", [as_token(value)]))
+            plan.match.append(any_of([tag_token(value)]))
             plan.for_sources = False
         case "owner":
-            plan.match.append(any_of("tag", [f"owner={as_token(value)}"]))
+            plan.match.append(any_of([property_token("owner", value)]))
             plan.for_sources = False
         case "doc":
-            plan.match.append(any_of("doc", [as_token(value)]))
+            plan.match.append(any_of([doc_token(value)]))
             plan.for_sources = False
         case "subject":
             plan.conditions.append(f"version.subject IN ({NAMED})")
@@ -113,8 +113,8 @@ def _add_term(connection: sqlite3.Connection, plan: SearchPlan, term: SearchTerm
             plan.kinds &= {value.lower()}
         case "":
             parts, is_partial = find_parts(connection, f"*{value}*", readable)
-            in_doc = any_of("doc", [as_token(value)])
-            match = f"{any_of('path', parts)} OR {in_doc}" if parts else in_doc
+            in_doc = any_of([doc_token(value)])
+            match = f"{any_of(parts)} OR {in_doc}" if parts else in_doc
             plan.word_values.append((_like(value), SEARCH_SCANNED, match, SEARCH_SCANNED))
             plan.words.append(as_token(value))
             plan.fields += parts
@@ -141,7 +141,7 @@ def find_parts(connection: sqlite3.Connection, pattern: str, readable: ReadableS
     names, rows = 0, 0
     for (name,) in connection.execute(query, (like, PARTS_SCANNED)):
         names += 1
-        for (owner,) in connection.execute(OWNERS, (any_of("path", [name]), ROWS_SCANNED - rows)):
+        for (owner,) in connection.execute(OWNERS, (any_of([name]), ROWS_SCANNED - rows)):
             rows += 1
             if readable.has(owner):
                 parts.append(name)
@@ -158,7 +158,6 @@ def _like(value: str) -> str:
     return f"%{escaped}%".replace("*", "%")
 
 
-def any_of(column: str, tokens: Sequence[str]) -> str:
-    """Return the full-text query of rows that have any of the tokens in a column."""
-    words = " OR ".join('"' + one.replace('"', "") + '"' for one in tokens)
-    return f"({{{column}}} : ({words}))"
+def any_of(tokens: Sequence[str]) -> str:
+    """Return the full-text query of rows that have any of the tokens."""
+    return "(" + " OR ".join(f'"{token}"' for token in tokens) + ")"

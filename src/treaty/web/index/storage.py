@@ -1,7 +1,7 @@
 """The SQLite file of the index: its tables, and how texts become tokens.
 
-- ``posting``: a contentless FTS5 row for each schema, with the tokens ``path``, ``path|type`` and ``|type`` of its fields, words of its
-  documentation, and its tags. Its rowid is that of ``schema``.
+- ``posting``: a contentless FTS5 row for each schema, with the tokens ``path``, ``path|type`` and ``|type`` of its fields, ``~word`` of its
+  documentation, ``#tag`` of its tags, and ``#name=value`` of the properties of its metadata. Its rowid is that of ``schema``.
 - ``subject`` and ``part``: distinct names of subjects and of fields, each with a trigram table for parts of names.
 - ``version``: which subject has which schema under which number; ``latest`` marks the newest live one.
 - ``tag``: tags of schemas as they are written, for counts of them.
@@ -13,17 +13,20 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-FORMAT = "2"
+FORMAT = "3"
 NEEDED = (3, 35, 0)
 """The first SQLite with all that is used: trigrams came with 3.34, RETURNING with 3.35."""
-_ODD = re.compile(r"[^\w.|=]|[\u0300-\u036f]")
+_ODD = re.compile(r"[^\w.]|[\u0300-\u036f]")
+SEGMENTS = 16
+"""Pieces of a full-text index that SQLite lets stand side by side before it merges them: twice as fast to write as with 4, and as fast to search."""
+
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS subject (
   id INTEGER PRIMARY KEY, context TEXT NOT NULL, name TEXT NOT NULL, private INTEGER NOT NULL, origin TEXT NOT NULL,
   mark INTEGER NOT NULL, UNIQUE (context, name));
-CREATE VIRTUAL TABLE IF NOT EXISTS subject_like USING fts5(name, content='subject', content_rowid='id', tokenize='trigram', detail=none);
+CREATE VIRTUAL TABLE IF NOT EXISTS subject_like USING fts5(name, content='subject', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
 CREATE TABLE IF NOT EXISTS schema (
   id INTEGER PRIMARY KEY, context TEXT NOT NULL, number INTEGER NOT NULL, format TEXT NOT NULL, owner TEXT NOT NULL,
   UNIQUE (context, number));
@@ -34,9 +37,9 @@ CREATE TABLE IF NOT EXISTS version (
 CREATE INDEX IF NOT EXISTS version_latest ON version (schema) WHERE latest = 1;
 CREATE INDEX IF NOT EXISTS version_subject ON version (subject);
 CREATE VIRTUAL TABLE IF NOT EXISTS posting USING fts5(
-  path, doc, tag, content='', detail=column, tokenize="unicode61 remove_diacritics 0 tokenchars '._|='");
+  tokens, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '._|=~#'");
 CREATE TABLE IF NOT EXISTS part (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE VIRTUAL TABLE IF NOT EXISTS part_like USING fts5(name, content='part', content_rowid='id', tokenize='trigram', detail=none);
+CREATE VIRTUAL TABLE IF NOT EXISTS part_like USING fts5(name, content='part', content_rowid='id', columnsize=0, tokenize='trigram', detail=none);
 CREATE TABLE IF NOT EXISTS source (key TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, columns TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -51,7 +54,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     try:
         connection = _connect(path)
         try:
-            if connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == (FORMAT,):
+            if is_of_format(connection):
                 return connection
         except sqlite3.DatabaseError:
             connection.close()
@@ -62,10 +65,33 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             raise
     remove_index(path)
     connection = _connect(path)
+    _make_tables(connection)
+    return connection
+
+
+def create_index(path: Path) -> sqlite3.Connection:
+    """Make a file that no process reads yet, and that is of no use before everything is in it. Raises `sqlite3.Error`."""
+    remove_index(path)
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(path, isolation_level=None)
+    for setting in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "temp_store = FILE"):
+        connection.execute(f"PRAGMA {setting}")
+    _make_tables(connection)
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
     connection.executescript(TABLES)
+    for table in ("posting", "part_like", "subject_like"):
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (SEGMENTS,))  # noqa: S608 (names of the module)
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", (FORMAT,))
     connection.commit()
-    return connection
+
+
+def is_of_format(connection: sqlite3.Connection) -> bool:
+    """Return whether a file has the tables of this version. Raises `sqlite3.Error`."""
+    row: tuple[str] | None = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+    return row == (FORMAT,)
 
 
 def remove_index(path: Path) -> None:
@@ -93,25 +119,50 @@ def as_token(text: str) -> str:
     return _ODD.sub(lambda mark: f"_{ord(mark[0]):x}_", text.casefold())
 
 
-def posting_tokens(fields: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[list[str], set[str]]:
+def field_tokens(fields: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[list[str], set[str]]:
     """Return the tokens of fields, and the names among them.
 
     A field has its path and its last name, each alone and with each of its types; each type is there alone too.
     """
     tokens: list[str] = []
     names: set[str] = set()
-    kinds: set[str] = set()
+    kinds: dict[str, str] = {}
     for path, types in fields:
-        whole = as_token(path)
-        names.add(whole)
-        for kind in types:
-            word = as_token(kind)
-            kinds.add(word)
-            tokens.append(f"{whole}|{word}")
-        if "." in path:
-            last = whole.rpartition(".")[2]
+        name = as_token(path)
+        names.add(name)
+        last = name.rpartition(".")[2] if "." in name else ""
+        if last:
             names.add(last)
-            tokens += (f"{last}|{as_token(kind)}" for kind in types)
+        for kind in types:
+            word = kinds.get(kind)
+            if word is None:
+                word = kinds[kind] = f"|{as_token(kind)}"
+            tokens.append(name + word)
+            if last:
+                tokens.append(last + word)
     tokens += names
-    tokens += (f"|{word}" for word in kinds)
+    tokens += kinds.values()
     return tokens, names
+
+
+def doc_token(word: str) -> str:
+    """Return the token of a word of documentation."""
+    return f"~{as_token(word)}"
+
+
+def doc_tokens(words: Iterable[str]) -> str:
+    """Return the tokens of words of documentation, each once, with spaces between them."""
+    text = " ~".join(set(words))
+    if text.isascii():
+        return f"~{text}"  # SQLite makes letters of ASCII small
+    return " ".join(map(doc_token, set(words)))
+
+
+def tag_token(tag: str) -> str:
+    """Return the token of a tag."""
+    return f"#{as_token(tag)}"
+
+
+def property_token(name: str, value: str) -> str:
+    """Return the token of a property of the metadata."""
+    return f"#{as_token(name)}={as_token(value)}"

@@ -5,28 +5,27 @@ What has not changed is not read again: of each subject the index keeps a mark o
 
 import sqlite3
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.handlers.versions import rows_of
-from treaty.core.large_texts import LargeTextError
 from treaty.core.names import Subject
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.commit import Position
 from treaty.core.state.metastore.tables import SOURCE
-from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION_BY_NUMBER, SchemaKey
-from treaty.core.state.values import Schema, SubjectValue
+from treaty.core.state.state_tables import SCHEMA, SUBJECT, VERSION_BY_NUMBER, NumberEntry, SchemaKey
+from treaty.core.state.values import SubjectValue
 from treaty.core.state.view import ALL_KEYS, Tables, after, subject_span
+from treaty.web.index.entries import as_indexed, text_to_read
 from treaty.web.index.extraction import SchemaContents, extract
-from treaty.web.index.storage import as_token, posting_tokens
+from treaty.web.index.storage import as_token, is_of_format
 
 PAGE = 200
 """Subjects that are looked at before the tables may change."""
-OWNER = "owner"
-"""The property of the metadata that says who owns a schema."""
 SHOWN = ("live", "soft")
 """States of versions that the index has."""
 
@@ -77,8 +76,8 @@ class IndexUpdate:
             yield from self._put_subject(subject)
         for gone in self._known.keys() - seen:
             self._remove(self._known[gone][0], gone)
-        self._put_sources()
-        self._stamp(position)
+        put_sources(self._connection, self._tables)
+        put_stamp(self._connection, position)
         self._connection.commit()
 
     def _clear(self) -> None:
@@ -94,10 +93,6 @@ class IndexUpdate:
         """Say that what is known of readable subjects no longer holds: a number may become that of another subject."""
         number = int(subjects_stamp(self._connection)) + 1
         self._do("INSERT OR REPLACE INTO meta VALUES ('subjects', ?)", (str(number),))
-
-    def _stamp(self, position: Position) -> None:
-        values = [("identity", position.identity.hex()), ("sequence", str(position.sequence))]
-        self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
 
     def _subjects(self) -> Iterator[Subject]:
         low, high = ALL_KEYS
@@ -117,7 +112,7 @@ class IndexUpdate:
         row = self._tables.get(SUBJECT, subject)
         if row is None:
             return
-        mark = crc32(repr((row.generation, row.private, row.origin, entries)).encode("utf-8", "backslashreplace"))
+        mark = mark_of(row, entries)
         known = self._known.get(subject)
         if known is not None and known[1] == mark:
             return
@@ -158,70 +153,50 @@ class IndexUpdate:
     # ------------------------------------------------------------------------------------------------------- schemas
 
     def _put_schema(self, context: str, schema_id: int) -> Generator[ExtractionWork, SchemaContents, int | None]:
-        found = self._do("SELECT id FROM schema WHERE context = ? AND number = ?", (context, schema_id)).fetchone()
-        if found is not None:
-            return int(found[0])
+        known = self._do("SELECT id FROM schema WHERE context = ? AND number = ?", (context, schema_id)).fetchone()
+        if known is not None:
+            return int(known[0])
         row = self._tables.get(SCHEMA, SchemaKey(context, schema_id))
-        if row is None:
+        text = None if row is None else text_to_read(self._tables, context, row)
+        if row is None or text is None:
             return None
-        try:
-            meaning = resolve_schema(self._tables, context, row)
-        except LargeTextError:
-            return None
-        contents = yield ExtractionWork(meaning)
+        entry = as_indexed(row, (yield ExtractionWork(text)))
         inserted = self._do(
             "INSERT INTO schema (context, number, format, owner) VALUES (?, ?, ?, ?)",
-            (context, schema_id, row.format, _owner_of(row)),
+            (context, schema_id, entry.format, entry.owner),
         )
         number = int(inserted.lastrowid or 0)
-        tokens, names = posting_tokens(contents.fields)
-        self._do(
-            "INSERT INTO posting (rowid, path, doc, tag) VALUES (?, ?, ?, ?)",
-            (number, " ".join(tokens), contents.words, " ".join(_tag_tokens(row, contents))),
-        )
-        for tag in _tags_of(row, contents):
+        self._do("INSERT INTO posting (rowid, tokens) VALUES (?, ?)", (number, entry.tokens))
+        for tag in entry.tags:
             self._do("INSERT OR IGNORE INTO tag VALUES (?, ?)", (number, tag))
-        for name in names - self._parts:
+        for name in entry.names - self._parts:
             self._parts.add(name)
             added = self._do("INSERT OR IGNORE INTO part (name) VALUES (?) RETURNING id", (name,)).fetchone()
             if added is not None:
                 self._do("INSERT INTO part_like (rowid, name) VALUES (?, ?)", (added[0], name))
         return number
 
-    # ------------------------------------------------------------------------------------------------------- sources
 
-    def _put_sources(self) -> None:
-        self._do("DELETE FROM source")
-        for key in list(self._tables.walk(SOURCE, *ALL_KEYS)):
-            source = self._tables.get(SOURCE, key)
-            if source is not None:
-                kind = "source" if source.query is None else "query"
-                columns = " ".join(as_token(one.name) for one in source.columns)
-                self._do("INSERT INTO source VALUES (?, ?, ?, ?)", (key.name, source.name, kind, columns))
+def mark_of(row: SubjectValue, entries: list[NumberEntry]) -> int:
+    """Return what is another number once a subject or its versions have changed."""
+    return crc32(repr((row.generation, row.private, row.origin, entries)).encode("utf-8", "backslashreplace"))
 
 
-def _tags_of(row: Schema, contents: SchemaContents) -> Iterator[str]:
-    """Tags inside the text and of the metadata."""
-    yield from contents.tags
-    if row.metadata is not None:
-        yield from (tag for _, tags in row.metadata.tags for tag in tags)
+def put_sources(connection: sqlite3.Connection, tables: Tables) -> None:
+    """Put all sources and queries in place of those that an index has."""
+    connection.execute("DELETE FROM source")
+    for key in list(tables.walk(SOURCE, *ALL_KEYS)):
+        source = tables.get(SOURCE, key)
+        if source is not None:
+            kind = "source" if source.query is None else "query"
+            columns = " ".join(as_token(column.name) for column in source.columns)
+            connection.execute("INSERT INTO source VALUES (?, ?, ?, ?)", (key.name, source.name, kind, columns))
 
 
-def _owner_of(row: Schema) -> str:
-    """The property owner of the metadata; empty without one, and where it is sensitive."""
-    if row.metadata is None or OWNER in row.metadata.sensitive:
-        return ""
-    return next((value for name, value in row.metadata.properties if name == OWNER), "")
-
-
-def _tag_tokens(row: Schema, contents: SchemaContents) -> Iterator[str]:
-    """Tokens of the tags, and of the properties of the metadata."""
-    yield from map(as_token, _tags_of(row, contents))
-    if row.metadata is not None:
-        sensitive = row.metadata.sensitive
-        yield from (
-            f"{as_token(name)}={as_token(value)}" for name, value in row.metadata.properties if name not in sensitive
-        )
+def put_stamp(connection: sqlite3.Connection, position: Position) -> None:
+    """Say which position of a log an index is of."""
+    values = [("identity", position.identity.hex()), ("sequence", str(position.sequence))]
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
 
 
 def subjects_stamp(connection: sqlite3.Connection) -> str:
@@ -234,3 +209,15 @@ def stamp_of(connection: sqlite3.Connection) -> tuple[str, int]:
     """Return the identity of the log, in hex, and the sequence that an index is of; empty and -1 for a new one."""
     found: dict[str, Any] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     return found.get("identity", ""), int(found.get("sequence", -1))
+
+
+def count_schemas(path: Path, identity: bytes) -> int:
+    """Return how many schemas of a log the index in a file has; 0 where it is not whole, or is of no use."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            log, sequence = stamp_of(connection)
+            if not is_of_format(connection) or log != identity.hex() or sequence < 0:
+                return 0
+            return int(connection.execute("SELECT count(*) FROM schema").fetchone()[0])
+    except sqlite3.Error:
+        return 0
