@@ -192,6 +192,43 @@ def test_a_script_that_comes_again_is_answered_as_it_was_though_it_dropped_its_s
     assert used.value.reason.rule in {"COMMAND_ID_USED", "SOURCE_NOT_FOUND"}
 
 
+@pytest.mark.parametrize("default", ["SET BAD_ROWS = 'true'", "SET CLUSTER = 'other'", "DEFINE word = 'other'"])
+def test_a_statement_with_another_default_around_it_is_no_repetition(one: Connection, default: str) -> None:
+    """What SET and DEFINE say belongs to the meaning of the statements after them."""
+    create = STREAM.format("s").replace("WITH (", "COMMENT '${word}' WITH (") + "; SHOW TYPES"
+    metastore = Metastore(one.registry, CallOptions(command_id="again"))
+    first = metastore.run(f"DEFINE word = 'x'; SHOW TYPES; {create}")[2]
+    after = sequence_of(one)
+    again = metastore.run(f"DEFINE word = 'x'; SHOW TYPES; {create}")[2]
+    assert (again.message, sequence_of(one)) == (first.message, after)
+    other = f"DEFINE word = 'x'; {default}; {create}"
+    with pytest.raises(Refusal) as used:
+        metastore.run(other)
+    assert (used.value.reason.rule, sequence_of(one)) == ("COMMAND_ID_USED", after)
+
+
+def test_a_statement_that_changed_nothing_is_decided_again_and_takes_effect_once(one: Connection) -> None:
+    """It has left nothing, as if it had not come; once it has changed something, it is answered as it was."""
+    metastore = Metastore(one.registry, CallOptions(command_id="again"))
+    other = Metastore(one.registry)
+    create = STREAM.format("IF NOT EXISTS s")
+    other.run(create)
+    empty = sequence_of(one)
+    assert "already" in str(metastore.run(create)[0])
+    assert sequence_of(one) == empty
+    other.run("DROP STREAM s")
+    made = metastore.run(create)[0]
+    after = sequence_of(one)
+    assert (made.message, metastore.run(create)[0].message, sequence_of(one)) == (
+        "Stream s created",
+        made.message,
+        after,
+    )
+    other.run("DROP STREAM s")
+    gone = sequence_of(one)
+    assert (metastore.run(create)[0].message, sequence_of(one), names_of(one)) == (made.message, gone, [])
+
+
 @pytest.mark.parametrize("owned", [True, False])
 def test_one_commit_over_http_at_a_node_of_several(*, owned: bool) -> None:
     with neighbours(2, owned=owned) as (_, (_, other)):

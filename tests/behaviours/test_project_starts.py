@@ -8,7 +8,8 @@ import pytest
 
 from treaty import connect_async
 from treaty.client.async_connection import run_exchange_async
-from treaty.core.messages.metastore import DEFINITION_COMMANDS
+from treaty.core.messages.metastore import DEFINITION_COMMANDS, ListSources
+from treaty.core.messages.scripts import RunScript
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.sources import Source
@@ -20,6 +21,8 @@ from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import ProjectPlan
 
 STREAM = "CREATE STREAM {0} (id BIGINT KEY, carrier STRING) WITH (KAFKA_TOPIC = '{0}', VALUE_FORMAT = 'AVRO')"
+
+BAD_ROWS = STREAM.replace("'AVRO'", "'AVRO', BAD_ROWS = true")
 
 
 def project_of(*texts: str) -> SqlProject:
@@ -60,7 +63,7 @@ class EndingRegistry:
         self.registry, self.commands, self.is_sent = registry, commands, is_sent
 
     async def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
-        ends = isinstance(request, DEFINITION_COMMANDS) and not getattr(request, "dry_run", False)
+        ends = isinstance(request, (*DEFINITION_COMMANDS, RunScript)) and not getattr(request, "dry_run", False)
         self.commands -= ends
         if ends and self.commands < 0:
             if self.is_sent:
@@ -74,12 +77,13 @@ class EndingRegistry:
 
 @pytest.mark.parametrize("is_sent", [False, True])
 def test_a_start_that_is_killed_at_any_statement_is_ended_by_the_next_one(*, is_sent: bool) -> None:
-    """Killed at each statement, before and after its commit: the next start ends what is left, and the one after it writes nothing."""
+    """Killed at each commit, before and after it: the next start ends what is left, and the one after it writes nothing."""
     project = project_of(
-        STREAM.format("a"),
+        BAD_ROWS.format("a"),
         "CREATE TYPE t AS INT",
-        STREAM.format("b") + "; ALTER STREAM b SET PROTECTED = true",
+        BAD_ROWS.format("b") + "; ALTER STREAM b SET PROTECTED = true",
         "CREATE STREAM c WITH (KAFKA_TOPIC = 'a')",
+        BAD_ROWS.format("d"),
     )
     choices = ProjectChoices("mine", strict=True)
 
@@ -99,8 +103,8 @@ def test_a_start_that_is_killed_at_any_statement_is_ended_by_the_next_one(*, is_
             assert plan.changes == ()
             return killed, await rows(connection.registry)
 
-    *killed, whole = [asyncio.run(run(commands)) for commands in range(6)]
-    assert [at for at, _ in killed] == [True] * 5
+    *killed, whole = [asyncio.run(run(commands)) for commands in range(4)]
+    assert [at for at, _ in killed] == [True] * 3
     assert whole == (False, killed[0][1])
     assert all(found == whole[1] for _, found in killed)
 
@@ -129,3 +133,59 @@ def test_a_pause_of_what_has_no_query_is_refused_before_anything_is_written() ->
             assert not streams.rows
 
     asyncio.run(run())
+
+
+def apply(*texts: str, first: str = "") -> tuple[list[str], int, list[str]]:
+    """What a start says that is refused, how many commits it makes, and the sources that are there then."""
+
+    async def run() -> tuple[list[str], int, list[str]]:
+        async with connect_async("memory:") as connection:
+            if first:
+                await connection.metastore.run(first)
+            began = (await connection.registry.ask(ListSources())).token.sequence
+            lines: list[str] = []
+            try:
+                await apply_project(connection.registry, project_of(*texts), ProjectChoices(strict=True))
+            except RefusedProjectError as refused:
+                lines = [*refused.reason.details]
+            reply = await connection.registry.ask(ListSources())
+            return lines, reply.token.sequence - began, [one.name for one in reply.answer.sources]
+
+    return asyncio.run(run())
+
+
+def test_a_project_is_one_commit() -> None:
+    texts = (
+        "CREATE TYPE t AS INT",
+        STREAM.format("a"),
+        "CREATE STREAM b WITH (KAFKA_TOPIC = 'a'); ALTER STREAM b SET PROTECTED = true",
+    )
+    assert apply(*texts) == ([], 1, ["a", "b"])
+
+
+def test_streams_of_bad_rows_are_of_a_commit_each() -> None:
+    """All statements of the project are checked before the first of these commits."""
+    bad = [BAD_ROWS.format(name) for name in "abc"]
+    assert apply(STREAM.format("x"), *bad) == ([], 3, ["a", "a_bad", "b", "b_bad", "c", "c_bad", "x"])
+    lines, commits, names = apply(
+        *bad, STREAM.format("taken"), first=STREAM.format("taken").replace("carrier", "other")
+    )
+    assert (lines[0], commits, names) == (
+        "STREAM taken (3.sql:1): PROJECT_DIFFERS taken is there and is another one than the file says", 0, ["taken"],
+    )  # fmt: skip
+
+
+def test_all_refused_statements_are_named_and_none_is_carried_out() -> None:
+    """They are found by dry runs of all statements: also those that need what others create, and none for lack of a refused one."""
+    alter = "ALTER STREAM {0} SET PROTECTED = true"
+    lines, commits, names = apply(
+        "CREATE TYPE `Ä` AS INT",
+        STREAM.format("a"),
+        f"{STREAM.format('c')}; {alter.format('c')}",
+        STREAM.format("b").replace("carrier STRING", "carrier STRING, x `ä`"),
+        "CREATE TYPE `ä` AS INT",
+        STREAM.format("`É`").replace("'`É`'", "'e'"),
+        STREAM.format("`é`").replace("'`é`'", "'e'"),
+    )
+    assert [line.partition(" (")[0] for line in lines if not line.startswith("    ")] == ["TYPE ä", "STREAM é"]
+    assert (commits, names) == (0, [])

@@ -7,7 +7,7 @@ import pytest
 from tests.planning import SelectPlanner
 from treaty import connect
 from treaty.client.connection import Connection
-from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.limits import ASSIGNED_PARTS, RUNNER_ADDRESS, RUNNER_NAME
 from treaty.core.messages.metastore import DropSource
 from treaty.core.messages.query_feed import FedQuery, ListQueries
@@ -225,6 +225,37 @@ def test_runners_need_the_right_to_plan(there: Connection) -> None:
     assert refused(there, AssignQueries("r1", one.epoch, (lost,)), planner) == (Forbidden, "RIGHTS")
     assert refused(there, AssignQueries("r1", one.epoch, (), (lost,)), planner) == (Forbidden, "RIGHTS")
     assert refused(there, AssignQueries("r1", one.epoch), reader) == (Forbidden, "RIGHTS")
+
+
+def test_a_lease_is_ended_by_its_own_principal_or_by_who_may_plan_everything(there: Connection) -> None:
+    """Its epoch is no secret: whoever may plan one source reads it in the feed."""
+    late = part(there, "late")
+
+    def caller(name: str, may: Permission = "plan", sources: tuple[str, ...] | None = None) -> CallOptions:
+        rule = AccessRule((name,), with_included((may,)), ("*",), (".",), sources=sources)
+        return CallOptions(principal=name, access=Access((rule,)))
+
+    own, stranger = (caller(name, sources=("late",)) for name in ("user:r", "user:s"))
+    one = there.ask(AcquireRunner("r1", "h"), own).answer
+    strange = (
+        ReleaseRunner("r1", one.epoch),
+        AcquireRunner("r1", "other", epoch=one.epoch),
+        AcquireRunner("r1", "h", "http://elsewhere"),
+        AssignQueries("r1", one.epoch, (late,)),
+    )
+    for request in strange:
+        assert refused(there, request, stranger) == (Forbidden, "RUNNER_OF_ANOTHER")
+    assert there.ask(AssignQueries("r1", one.epoch, (late,)), own).answer.parts == (late,)
+    for request in strange[:1]:
+        assert refused(there, request, stranger) == (Forbidden, "RUNNER_OF_ANOTHER")
+    assert there.ask(ReleaseRunner("r1", one.epoch), own).answer == RunnerReleased("r1", 1)
+    for place, ends in enumerate((own, caller("user:a", "admin"), caller("user:p"), caller("user:q", sources=("*",)))):
+        lease_of = there.ask(AcquireRunner("r1", f"h{place}"), own).answer
+        assert there.ask(ReleaseRunner("r1", lease_of.epoch), ends).answer == RunnerReleased("r1")
+    assert there.ask(ReleaseRunner("r1", one.epoch), stranger).answer == RunnerReleased("r1")
+    taken = there.ask(AcquireRunner("r1", "h"), own).answer
+    again = there.ask(AcquireRunner("r1", "h2", epoch=taken.epoch), caller("user:p")).answer
+    assert refused(there, ReleaseRunner("r1", again.epoch), own) == (Forbidden, "RUNNER_OF_ANOTHER")
 
 
 def test_queries_are_shown_with_their_runners(there: Connection) -> None:

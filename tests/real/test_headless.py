@@ -75,6 +75,9 @@ def test_a_server_applies_its_project_and_a_second_start_writes_nothing(tmp_path
     assert second.get("/readyz")["sequence"] == ready["sequence"]
     second.stop()
     project.joinpath("s9.sql").write_text(STREAM.format(9, create=""), "utf-8")
+    project.joinpath("s8.sql").write_text(
+        "CREATE STREAM s08 (x INT) WITH (KAFKA_TOPIC = 's9', VALUE_FORMAT = 'AVRO', SUBJECT = 's00-value')", "utf-8"
+    )
     write_project(tmp_path, 1, "").joinpath("s1.sql").write_text(
         STREAM.format(1, create="").replace("STRING", "STRING, gate INT"), "utf-8"
     )
@@ -128,16 +131,20 @@ def kill_starts(folder: Path, kills: int) -> None:
     log = f"sqlite://{folder / 'log.db'}"
     project = write_project(folder, STREAMS)
     command = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", "0", "--log", log, "--apply", str(project)]
+    said = folder / "said"
     for kill in range(kills):
-        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        with said.open("wb") as file:
+            server = subprocess.Popen(command, stderr=file)
         sizes = {size_of(folder)}
         deadline = time.monotonic() + SECONDS
-        while len(sizes) < 3 + kill and server.poll() is None and time.monotonic() < deadline:
+        while len(sizes) < 3 + kill and not is_served(said) and time.monotonic() < deadline:
+            assert server.poll() is None, said.read_text("utf-8")
             sizes.add(size_of(folder))
             time.sleep(0.002)
         note_killed(server.pid)
         server.kill()
         server.wait()
+        assert len(exported(log)) in {0, STREAMS + 1}, "a commit is there whole or not at all"
     last = start(folder, "--log", log, "--apply", str(project))
     last.stop()
     other = f"sqlite://{folder / 'other.db'}"
@@ -145,6 +152,10 @@ def kill_starts(folder: Path, kills: int) -> None:
     undisturbed.stop()
     assert exported(log) == exported(other)
     assert len(exported(log)) == STREAMS + 1
+
+
+def is_served(said: Path) -> bool:
+    return "serving" in said.read_text("utf-8")
 
 
 def size_of(folder: Path) -> int:

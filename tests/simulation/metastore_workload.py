@@ -396,5 +396,5 @@ QUERIES: Sequence[tuple[float, type, Made]] = (
     (1, m.DescribeType, lambda a: m.DescribeType(a.chance.choice(TYPES))),
     (1, m.ListTypes, lambda a: listed(a, m.ListTypes)),
     (2, m.ListDependents, dependents),
-    (1, t.PreviewScript, lambda a: t.PreviewScript(script(a), source=m.DescribeSource(a.name()))),
+    (1, t.PreviewScript, lambda a: t.PreviewScript(script(a), a.chance.choice([None, m.DescribeSource(a.name())]))),
 )

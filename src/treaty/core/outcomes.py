@@ -56,7 +56,9 @@ def record_outcome(
 ) -> Decision[Any]:
     """Add the outcome of a command to a decision that writes, and delete outcomes older than OUTCOMES commits.
 
-    An outcome without changes is stored if another node may be executing the command. Empty commits delete nothing, so
+    An outcome without changes is stored if another node may be executing the command. Otherwise a command that changed nothing has
+    left nothing, like one that never came, and its repetition is decided again: it takes effect once at most, and its answer is
+    true at a moment of its call. Empty commits delete nothing, so
     a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first. The command
     has none among them: while its outcome is there it is answered from that, and decides nothing. One about a private
     subject says so, because the subject may be gone when somebody asks for it.

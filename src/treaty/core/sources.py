@@ -207,6 +207,8 @@ class DroppedSource:
 
     `reads` has a digest for each read of its query: of the leaf columns that it read, with their types. A source that has
     other ones since is not read by it again. `types` has one for each of the source's named types: of what it meant.
+    `sequence` is that of the commit that dropped it, by which a stream of bad rows is known that went along. `origin` is the
+    generation that the source whose bad rows it has had then (0: it has none).
     """
 
     source: Source
@@ -214,6 +216,8 @@ class DroppedSource:
     time: int = 0
     reads: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    sequence: int = 0
+    origin: int = 0
     extra: Extra = ()
 
 
@@ -262,12 +266,15 @@ class TopicLease:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """The lease of a runner: the epoch that fences its predecessors, who holds it, the address of its status, and the id of its root."""
+    """The lease of a runner: the epoch that fences its predecessors, who holds it, the address of its status, the id of its root, and
+    the principal who took it.
+    """
 
     epoch: int
     holder: str = ""
     address: str = ""
     root: str = ""
+    sender: str = ""
     extra: Extra = ()
 
 

@@ -10,6 +10,7 @@ from treaty.core.messages.metastore import CreateSource, DescribeSource, Expecte
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, SubjectNotFound
 from treaty.core.requests import Register
+from treaty.core.schema import Pairs
 from treaty.core.sources import BACKFILL, EMPTY, QueryPlan, Source, SourceColumn, SourcePart
 from treaty.core.state.columns import Column
 from treaty.metastore.columns.from_schema import Side
@@ -235,13 +236,28 @@ def _definition(statement: CreateSourceStatement, text: str, sides: Mapping[Side
         part_of(sides.get("key")),
         part_of(sides.get("value")),
         connector_of(statement),
-        statement.property("CLUSTER", "main"),
+        cluster_of(statement),
         place_of(statement),
         statement.property("TIMESTAMP"),
-        tuple(sorted((name, word) for name, word in statement.properties if name not in DEFINED)),
+        own_properties(statement),
         statement.comment,
-        bad_rows=statement.property("BAD_ROWS") == "true",
+        bad_rows=has_bad_rows(statement),
     )
+
+
+def cluster_of(statement: CreateSourceStatement) -> str:
+    """Return the name of the cluster of a source."""
+    return statement.property("CLUSTER", "main")
+
+
+def has_bad_rows(statement: CreateSourceStatement) -> bool:
+    """Return whether a source has a stream of its bad rows."""
+    return statement.property("BAD_ROWS") == "true"
+
+
+def own_properties(statement: CreateSourceStatement) -> Pairs:
+    """Return the properties that the row of a source keeps as they are, sorted."""
+    return tuple(sorted((name, word) for name, word in statement.properties if name not in DEFINED))
 
 
 def part_of(side: SettledSide | None) -> SourcePart | None:

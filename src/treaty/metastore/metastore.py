@@ -200,7 +200,7 @@ class AsyncMetastore:
         """Carry out the statements of a script that `parse_statements` has returned; `first` is the place of the first one, from 0."""
         if atomic:
             recorder = AsyncSequenceRecorder(self.registry, 0, self.destination)
-            work = run_atomic(script, self.call.command_id, dry_run=dry_run, expected=expected)
+            work = run_atomic(script, self.call.command_id, dry_run=dry_run, expected=(expected,))
             try:
                 answers = await run_exchange_async(recorder, work, self.call)
             except AtomicScriptError as failed:
@@ -288,7 +288,7 @@ def run_parsed_atomic(
 ) -> ScriptOutcome:
     """Carry out all statements of a script in one commit, or none. Raises `InvalidStatementError` for what is no part of one."""
     recorder = SequenceRecorder(metastore.registry, 0, metastore.destination)
-    work = run_atomic(script, metastore.call.command_id, dry_run=dry_run, expected=expected)
+    work = run_atomic(script, metastore.call.command_id, dry_run=dry_run, expected=(expected,))
     try:
         answers = run_exchange(recorder, work, metastore.call)
     except AtomicScriptError as failed:

@@ -99,6 +99,14 @@ ANY_SOURCE: ResourceKind[None] = ResourceKind(
 )
 """Any source: the permission on some source is enough, and the answer is filtered."""
 
+EVERY_SOURCE: ResourceKind[None] = ResourceKind(
+    lambda access, permission, _name: access.may_every_source(permission),
+    lambda _name: "all sources",
+    lambda _name: "",
+    lambda _name: " and sources = ['*']",
+)
+"""All sources and named types of the metastore, by one rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequiredPermission(Generic[N]):

@@ -105,6 +105,13 @@ class AccessRule:
             return bool(self.sources)
         return bool(self.subjects) and _matches_any(self.contexts, DEFAULT_CONTEXT)
 
+    @property
+    def covers_every_source(self) -> bool:
+        """Whether the rule is about all sources: it names them by ``*``, or covers all subjects of the default context."""
+        if self.sources is not None:
+            return "*" in self.sources
+        return "*" in self.subjects and _matches_any(self.contexts, DEFAULT_CONTEXT)
+
     def covers_source(self, key: str) -> bool:
         """Return whether the rule is about the source with a key."""
         if self.sources is not None:
@@ -165,6 +172,10 @@ class Access:
     def may_some_source(self, permission: Permission) -> bool:
         """Return whether the permission may be given on some source."""
         return any(permission in one.may and one.covers_some_source for one in self.rules)
+
+    def may_every_source(self, permission: Permission) -> bool:
+        """Return whether one rule gives the permission on every source."""
+        return any(permission in one.may and one.covers_every_source for one in self.rules)
 
     def enters(self, context: str) -> bool:
         """Return whether any subject name in a context is readable."""

@@ -106,6 +106,8 @@ SCRIPT_DIAGNOSTICS = 1_000
 """Errors in one script that are listed; the rest of the script is not read."""
 PROJECT_FILES = 10_000
 """Files of SQL in one project."""
+PROJECT_PREVIEWS = 20
+"""Dry runs of the statements of a project: each finds the first one that is refused, which the next leaves out."""
 PLAN_ATTEMPTS = 5
 """Times that a server plans its project, while other servers change what it was planned on."""
 RESULT_ROWS = 10_000

@@ -66,9 +66,11 @@ class Dependent:
     depth: int = 1
 
 
-def digest_statement(text: str) -> str:
-    """Return the digest of the text of a statement, by which a repetition of it is known."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def digest_statement(text: str, cluster: str = "main", properties: Pairs = (), *, bad_rows: bool = False) -> str:
+    """Return the digest of a statement, by which a repetition of it is known: of its text, and of what SET before it adds to that."""
+    parts = (text, cluster, "bad rows" if bad_rows else "", *(part for pair in properties for part in pair))
+    joined = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 # -------------------------------------------------------------------------------------------------------- answers

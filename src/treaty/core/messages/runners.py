@@ -58,8 +58,8 @@ class AcquireRunner(Request[RunnerLease]):
 
     `holder` is a name of the process, another one for each start. Who has the lease already keeps its epoch and may change its
     `address`, where its status is served. A new holder gets another epoch, the sequence of the commit, and keeps the parts that are
-    assigned to the runner. `root` is the id of the folder that runners share: while one has a lease none of another root gets one
-    (empty: it is not compared).
+    assigned to the runner. A lease that another principal has taken is for who may plan all sources. `root` is the id of the folder that
+    runners share: while one has a lease none of another root gets one (empty: it is not compared).
     """
 
     name: str
@@ -73,7 +73,8 @@ class AcquireRunner(Request[RunnerLease]):
 class ReleaseRunner(Request[RunnerReleased]):
     """End the lease of this epoch: the runner's row goes, and all of its assignments with it, ASSIGNED_PARTS in one command at most.
 
-    It is sent by the runner that ends, or by another one that has not heard of it. A runner without a lease has none to end.
+    It is sent by the runner that ends, or by another one that has not heard of it: with the credentials by which the lease was taken, or
+    with the permission `plan` on all sources. A runner without a lease has none to end.
     """
 
     name: str
@@ -82,9 +83,10 @@ class ReleaseRunner(Request[RunnerReleased]):
 
 @dataclass(frozen=True, slots=True)
 class AssignQueries(Request[QueriesAssigned]):
-    """Assign parts to a runner, and take others from it: all of them or none.
+    """Assign parts to a runner, and take others from it: all of them or none, in one commit.
 
-    `epoch` is the one of the runner's lease. No other runner has a part of `take`, and its source exists in this
+    Of a command that is refused for one part, the others are free still: they are asked for by commands of their own.
+    `epoch` is the one of the runner's lease, which another principal acts by only with the permission `plan` on all sources. No other runner has a part of `take`, and its source exists in this
     generation. A part of `release` that the runner does not have is left as it is.
     """
 

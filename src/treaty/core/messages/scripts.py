@@ -78,7 +78,7 @@ class ScriptDone:
 
 @dataclass(frozen=True, slots=True)
 class ScriptPreview:
-    """The answer to the question that was asked."""
+    """The answer to the question that was asked; without a question there is none."""
 
     source: SourceFound | None = None
     type: TypeFound | None = None
@@ -105,7 +105,11 @@ class RunScript(Request[ScriptDone]):
 
 @dataclass(frozen=True, slots=True)
 class PreviewScript(Request[ScriptPreview]):
-    """Answer one question as if these commands had been carried out; nothing is written."""
+    """Answer one question as if these commands had been carried out, one after the other; nothing is written.
+
+    Without a question it is a dry run of all of them on one state: the first that would be refused refuses it, as in `RunScript`. Two
+    that may not be of one commit, since both begin to run, may be in one preview.
+    """
 
     members: tuple[ScriptMember, ...]
     source: DescribeSource | None = None
@@ -116,5 +120,5 @@ class PreviewScript(Request[ScriptPreview]):
 
     @property
     def questions(self) -> tuple[Any, ...]:
-        """The questions that are there; just one is allowed."""
+        """The questions that are there; one at most is allowed."""
         return tuple(one for one in (self.source, self.type, self.pin, self.version, self.schema) if one is not None)

@@ -4,9 +4,9 @@ What a statement reads is answered as if the commands before it had been carried
 same script creates.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.scripts import place_of_refusal
@@ -26,6 +26,8 @@ from treaty.metastore.sql import statements as s
 from treaty.metastore.sql.diagnostics import SqlDiagnostic
 from treaty.metastore.sql.script import ParsedStatement, StatementScript
 
+A = TypeVar("A")
+ExpectedSources = Sequence[m.ExpectedSource | None]
 MEMBER_NAMES: dict[type, str] = {
     m.CreateSource: "create",
     m.ChangeSource: "change",
@@ -89,10 +91,11 @@ class _Reading:
 
 
 def run_atomic(
-    script: StatementScript, command_id: str = "", *, dry_run: bool = False, expected: m.ExpectedSource | None = None
+    script: StatementScript, command_id: str = "", *, dry_run: bool = False, expected: ExpectedSources = ()
 ) -> Exchange[list[StatementResult]]:
     """Carry out the statements of a script in one commit, all or none; returns their results.
 
+    `expected` has what the source of each statement must be, in their order; those after its end expect nothing.
     Raises `InvalidStatementError` for statements that can't be part of one, and `AtomicScriptError` with the refusal of the first
     statement that can't be carried out. What came to be by the same command id is answered as it was.
     """
@@ -102,12 +105,31 @@ def run_atomic(
         done = yield from recall_done(command_id)
         if isinstance(done, ScriptDone) and done.statement == digest:
             return list(_describe_recalled(script, done))
-    for attempt in range(SCRIPT_ATTEMPTS):
+    return (yield from _repeat(lambda: _run_once(script, digest, dry_run=dry_run, expected=expected)))
+
+
+def preview_statements(script: StatementScript, expected: ExpectedSources = ()) -> Exchange[None]:
+    """Check the statements of a script, one after the other on one state; nothing is written. Raises as `run_atomic` does."""
+    _refuse_unfit(script)
+    yield from _repeat(lambda: _preview_once(script, expected))
+
+
+def _preview_once(script: StatementScript, expected: ExpectedSources) -> Exchange[None]:
+    reading = yield from _read_all(script, expected, dry_run=True)
+    try:
+        yield from request_answer(PreviewScript(tuple(reading.members)))
+    except Refusal as refused:
+        raise _failure(refused, reading, -1) from refused
+
+
+def _repeat(attempt: Callable[[], Exchange[A]]) -> Exchange[A]:
+    """Read and carry out a script, again where what it was read from has changed meanwhile."""
+    for last in (*(False,) * (SCRIPT_ATTEMPTS - 1), True):
         try:
-            return (yield from _run_once(script, digest, dry_run=dry_run, expected=expected))
+            return (yield from attempt())
         except AtomicScriptError as failed:
             refused = failed.error
-            if attempt + 1 == SCRIPT_ATTEMPTS or not isinstance(refused, Refusal) or refused.reason.rule not in OUTRUN:
+            if last or not isinstance(refused, Refusal) or refused.reason.rule not in OUTRUN:
                 raise
     raise AssertionError("the last attempt raises or returns")
 
@@ -128,7 +150,7 @@ def _find_unfit(parsed: ParsedStatement) -> SqlDiagnostic | None:
             why = ("with a TIMEOUT waits", "ASSERT without TIMEOUT, which is checked in the commit")
         case s.AssertSchemaStatement():
             return None
-        case _ if isinstance(value, _SILENT) or type(value) in _WRITING:
+        case _ if isinstance(value, _SILENT) or type(value) in WRITING:
             return None
     message = f"{kind_of(value)} {why[0]}, so it is no part of one commit"
     return SqlDiagnostic(
@@ -136,7 +158,7 @@ def _find_unfit(parsed: ParsedStatement) -> SqlDiagnostic | None:
     )
 
 
-_WRITING = frozenset({
+WRITING = frozenset({
     s.CreateSourceStatement, s.DropSourceStatement, s.UndropStatement, s.CreateTypeStatement, s.DropTypeStatement,
     s.AddColumnsStatement, s.RenameStatement, s.SwapStatement, s.SetPropertiesStatement, s.ProtectStatement, s.CommentStatement,
     s.RefreshSchemaStatement, s.PauseStatement, s.ResumeStatement, s.RestartStatement,
@@ -144,15 +166,21 @@ _WRITING = frozenset({
 """Statements that are one command each."""
 
 
-def _run_once(
-    script: StatementScript, digest: str, *, dry_run: bool, expected: m.ExpectedSource | None
-) -> Exchange[list[StatementResult]]:
+def _read_all(script: StatementScript, expected: ExpectedSources, *, dry_run: bool) -> Exchange[_Reading]:
     reading = _Reading()
     for place, parsed in enumerate(script.statements):
+        wanted = expected[place] if place < len(expected) else None
         try:
-            yield from _read_statement(reading, place, parsed, StatementContext(parsed.text, dry_run, expected))
+            yield from _read_statement(reading, place, parsed, StatementContext(parsed.text, dry_run, wanted))
         except RegistryError as refused:
             raise _failure(refused, reading, place) from refused
+    return reading
+
+
+def _run_once(
+    script: StatementScript, digest: str, *, dry_run: bool, expected: ExpectedSources
+) -> Exchange[list[StatementResult]]:
+    reading = yield from _read_all(script, expected, dry_run=dry_run)
     if reading.members:
         try:
             done = yield from request_answer(RunScript(tuple(reading.members), dry_run, digest))

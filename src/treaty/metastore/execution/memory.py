@@ -7,6 +7,7 @@ from treaty.core.messages.metastore import SourceStored, digest_statement
 from treaty.core.outcomes import read_outcome
 from treaty.core.refusals import NotFound
 from treaty.core.requests import GetOutcome
+from treaty.metastore.definitions import cluster_of, has_bad_rows, own_properties
 from treaty.metastore.execution.answers import Answer, describe_answer
 from treaty.metastore.execution.planned import StatementContext
 from treaty.metastore.sql.script import ParsedStatement
@@ -32,6 +33,14 @@ def recall_statement(parsed: ParsedStatement, command_id: str, context: Statemen
     if isinstance(value, CreateSourceStatement) and value.body:
         return None
     done = yield from recall_done(command_id)
-    if not isinstance(done, SourceStored) or done.statement != digest_statement(parsed.text):
+    if not isinstance(done, SourceStored) or done.statement != _digest(parsed):
         return None
     return describe_answer(value, done, context)
+
+
+def _digest(parsed: ParsedStatement) -> str:
+    """Return the digest by which a repetition is known: another SET before a CREATE makes another statement of the same text."""
+    value = parsed.value
+    if not isinstance(value, CreateSourceStatement):
+        return digest_statement(parsed.text)
+    return digest_statement(parsed.text, cluster_of(value), own_properties(value), bad_rows=has_bad_rows(value))

@@ -1,6 +1,6 @@
-"""A plan is carried out, step by step: each step is one commit."""
+"""A plan is carried out: by a person step by step, by a server that starts in as few commits as may be."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from treaty.client.async_connection import run_exchange_async
@@ -9,10 +9,12 @@ from treaty.client.exchanges import Exchange
 from treaty.core.limits import PLAN_ATTEMPTS
 from treaty.core.refusals import Conflicting, NotFound, Reason, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry
+from treaty.metastore.execution.atomic import AtomicScriptError
 from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, StatementContext
 from treaty.metastore.execution.results import StatementResult
 from treaty.metastore.execution.statements import EXPECTING
 from treaty.metastore.metastore import Metastore, run_statement
+from treaty.metastore.project.commits import apply_commit, is_too_large, list_commits
 from treaty.metastore.project.objects import SqlProject
 from treaty.metastore.project.plan import PlannedStep, ProjectPlan, describe_refusals
 from treaty.metastore.project.steps import ProjectChoices, plan_project
@@ -54,9 +56,8 @@ class InterruptedProjectError(RegistryError):
     def __init__(self, step: PlannedStep, done: int, cause: RegistryError) -> None:
         """Say which step failed, why, and what stays."""
         place = f" ({step.place})" if step.place else ""
-        super().__init__(
-            f"{step.kind} {step.name}{place}: {cause}; {done} steps before it stay as they are done: apply again to continue"
-        )
+        rest = f"{done} steps before it stay as they are done" if done else "nothing was carried out"
+        super().__init__(f"{step.kind} {step.name}{place}: {cause}; {rest}: apply again to continue")
         self.step = step
         self.done = done
         self.cause = cause
@@ -108,7 +109,7 @@ def apply_plan(
 async def apply_project(registry: AsyncRegistry, project: SqlProject, choices: ProjectChoices) -> ProjectPlan:
     """Apply a project without a question, as a server does that starts; return the plan whose steps were carried out last.
 
-    Where somebody else changes the metastore meanwhile, such as another server with the same project, it is planned again,
+    Statements that may be of one commit are one: all of them are carried out, or none. Where somebody else changes the metastore meanwhile, such as another server with the same project, it is planned again,
     until PLAN_ATTEMPTS plans in a row leave no less to do. Raises `RefusedProjectError` before anything is written.
     """
     least, idle = -1, 0
@@ -119,9 +120,11 @@ async def apply_project(registry: AsyncRegistry, project: SqlProject, choices: P
         if _is_outrun(plan) and idle < PLAN_ATTEMPTS:
             continue
         refuse_plan(plan)
+        done = 0
         try:
-            for place, step in enumerate(list_ready_steps(plan)):
-                await _apply_async(registry, step, place)
+            for steps in list_commits(list_ready_steps(plan)):
+                await _apply_commit(registry, steps, done)
+                done += len(steps)
         except InterruptedProjectError as interrupted:
             if idle >= PLAN_ATTEMPTS or not isinstance(interrupted.cause, CONCURRENT):
                 raise
@@ -134,8 +137,17 @@ def _is_outrun(plan: ProjectPlan) -> bool:
     return any(step.refusal is not None and step.refusal.rule in OUTRUN for step in plan.refused)
 
 
-async def _apply_async(registry: AsyncRegistry, step: PlannedStep, place: int) -> None:
-    try:
-        await run_exchange_async(registry, apply_step(step))
-    except RegistryError as error:
-        raise InterruptedProjectError(step, place, error) from error
+async def _apply_commit(registry: AsyncRegistry, steps: Sequence[PlannedStep], done: int) -> None:
+    """Carry out steps in one commit, or one by one where they are too large for one."""
+    if len(steps) > 1:
+        try:
+            return await run_exchange_async(registry, apply_commit(steps))
+        except AtomicScriptError as failed:
+            if not is_too_large(failed.error):
+                raise InterruptedProjectError(steps[max(failed.place, 0)], done, failed.error) from failed
+    for place, step in enumerate(steps, done):
+        try:
+            await run_exchange_async(registry, apply_step(step))
+        except RegistryError as error:
+            raise InterruptedProjectError(step, place, error) from error
+    return None

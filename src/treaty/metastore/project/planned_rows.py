@@ -1,15 +1,15 @@
 """What the steps of a plan so far would change: later steps are checked over it, since the registry does not have it yet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from treaty.client.exchanges import Exchange
-from treaty.core.column_types import SqlType, expand_type, list_type_names, parse_column_type, print_column_type
+from treaty.core.column_types import SqlType, expand_type, parse_column_type, print_column_type
 from treaty.core.messages.metastore import CreateSource, DescribeSource, DescribeType, SourceFound, TypeFound
 from treaty.core.refusals import Refusal, Unavailable
 from treaty.core.requests import Request
-from treaty.core.sources import Source, SourceColumn, StoredType
+from treaty.core.sources import Source, StoredType
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.project.comparison import row_of
 
@@ -35,21 +35,6 @@ class PlannedRows:
     def _find_definition(self, key: str) -> SqlType | None:
         row = self.planned_types.get(key) or self.types.get(key)
         return None if row is None else parse_column_type(row.definition)
-
-    def write_out(self, request: CreateSource) -> CreateSource:
-        """Return a command whose columns name no planned types: the registry does not have them yet."""
-        if not self.planned_types:
-            return request
-
-        def write_column(column: SourceColumn) -> SourceColumn:
-            kind = parse_column_type(column.type)
-            is_planned = any(name in self.planned_types for name in list_type_names(kind))
-            return replace(column, type=print_column_type(self.expand(kind))) if is_planned else column
-
-        defined = request.definition
-        left = tuple(one for one in request.types if key_of_name(one.name) not in self.planned_types)
-        columns = tuple(map(write_column, defined.columns))
-        return replace(request, definition=replace(defined, columns=columns), types=left)
 
     def answer(self, exchange: Exchange[A]) -> Exchange[A]:
         """Run an exchange to which planned types and sources are there already."""

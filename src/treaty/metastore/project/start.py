@@ -56,7 +56,8 @@ class ProjectStart:
         except InterruptedProjectError as stopped:
             if isinstance(stopped.cause, Unavailable | OutcomeUnknown):
                 raise ProjectUnavailableError(str(stopped)) from stopped
-            raise ProjectStartError(f"{self.path} was applied in part: {stopped}") from stopped
+            how = "was applied in part" if stopped.done else "can't be applied"
+            raise ProjectStartError(f"{self.path} {how}: {stopped}") from stopped
         except (Unavailable, OutcomeUnknown) as away:
             raise ProjectUnavailableError(f"{self.path} can't be applied: {away}") from away
 

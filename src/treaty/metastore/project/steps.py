@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from treaty.client.exchanges import Exchange, request_answer
+from treaty.client.exchanges import Exchange
 from treaty.core.column_types import ColumnTypeError, print_column_type
 from treaty.core.column_types.tokens import print_name
 from treaty.core.handlers.metastore.definitions import BAD_SUFFIX
@@ -18,6 +18,7 @@ from treaty.metastore.execution.planned import ASK_PLANNERS, PlanningOptions, St
 from treaty.metastore.execution.planner import plan_statement
 from treaty.metastore.execution.source_printer import print_source, print_type
 from treaty.metastore.metastore import run_statement
+from treaty.metastore.project.commits import preview_plan
 from treaty.metastore.project.comparison import (
     LABEL,
     find_new_print,
@@ -107,7 +108,7 @@ def plan_project(project: SqlProject, choices: ProjectChoices) -> Exchange[Proje
     if choices.prune:
         kept = {described.key for described in ordered}
         steps += yield from plan_drops(DropChoice(choices.label, kept, rows.coming), rows.sources)
-    return ProjectPlan(tuple(steps), choices.label)
+    return (yield from preview_plan(ProjectPlan(tuple(steps), choices.label), rows.needs))
 
 
 # ----------------------------------------------------------------------------------------------------------- types
@@ -219,23 +220,20 @@ def _plain(statement: CreateSourceStatement) -> CreateSourceStatement:
 def _check(
     rows: _MetastoreRows, described: ProjectObject, step: PlannedStep, request: CreateSource | None
 ) -> Exchange[PlannedStep]:
-    """Return a step with what the registry says of its statement, which it carries out dry."""
+    """Return a step, one with a query with what a planner says of it; the others are checked together once all are there."""
     if request is None and rows.choices.queries == "now":
         return replace(step, is_checked=False)
     if request is None and rows.choices.queries == "later":
         return _waiting(rows, described, step, f"the query of {described.name} is planned after the start")
     if rows.needs[described.key] & rows.waiting:
         return _waiting_for_others(rows, described, step)
+    if request is not None:
+        rows.planned.add_source(request)
+        return replace(step, is_checked=False)
     try:
-        if request is None and rows.needs[described.key] & rows.coming:
+        if rows.needs[described.key] & rows.coming:
             return (yield from _check_over_planned(rows, step))
-        if request is not None:
-            rows.planned.add_source(request)
-            dry = replace(rows.planned.write_out(request), replace=step.action == CHANGE, expected=step.expected)
-            stored = yield from request_answer(replace(dry, if_not_exists=False, dry_run=True))
-            notes = stored.notes
-        else:
-            notes = yield from _check_query(step, rows.choices.planning)
+        notes = yield from _check_query(step, rows.choices.planning)
     except (Refusal, Unavailable) as refused:
         return _refuse_step(rows, described, step, refused)
     return replace(step, notes=(*step.notes, *notes))

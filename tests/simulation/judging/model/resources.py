@@ -67,6 +67,19 @@ def may_path(access: Any, permission: str, place: str) -> bool:
     return False
 
 
+def may_every_source(access: Any, permission: str) -> bool:
+    """Whether a rule gives a permission on all sources: it says ``*`` of them, or of the subjects of the default context."""
+    return any(
+        permission in rule.may
+        and (
+            "*" in rule.sources
+            if rule.sources is not None
+            else "*" in rule.subjects and any(matches(one, ".") for one in rule.contexts)
+        )
+        for rule in access.rules
+    )
+
+
 def may_source(access: Any, permission: str, key: str) -> bool:
     """Whether a rule gives a permission on a source or type: it names its key; or, where it names no sources at all, it covers
     the subject of that name in the default context. With ``*`` on some source.

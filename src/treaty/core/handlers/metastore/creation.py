@@ -71,8 +71,13 @@ def create_source(view: View, command: Command[CreateSource], engine: SchemaEngi
     if stage.rows:
         stage.put(expired_rows(view, command.time))
     answer = describe_stored(source, created=there is None, replaced=there is not None and not same, also=also)
-    answer = replace(answer, statement=digest_statement(defined.statement))
+    answer = replace(answer, statement=digest_creation(defined))
     return Decision(() if request.dry_run else stage.rows, answer)
+
+
+def digest_creation(defined: SourceDefinition) -> str:
+    """Return the digest of a CREATE: SET before it may name its cluster, its bad rows and its properties."""
+    return digest_statement(defined.statement, defined.cluster, defined.properties, bad_rows=defined.bad_rows)
 
 
 def _refuse_unfit_definition(view: View, command: Command[CreateSource], key: SourceKey) -> None:

@@ -110,9 +110,11 @@ def _answer(view: View, command: Command[DropSource], drop: DropPlan) -> Sources
 
 def _put_drop(stage: StagedView, key: SourceKey, source: Source, *, delete_topic: bool) -> None:
     command = stage.command
+    origin = stage.base.get(SOURCE, SourceKey(source.origin)) if source.origin else None
     gone = DroppedSource(
-        source, command.principal, command.time, digest_reads(stage.base, source), digest_types(stage.base, source)
-    )
+        source, command.principal, command.time, digest_reads(stage.base, source), digest_types(stage.base, source),
+        stage.base.sequence + 1, 0 if origin is None else origin.generation,
+    )  # fmt: skip
     stage.put((make_tombstone(SOURCE, key), make_row(DROPPED, DroppedKey(key.name), gone)))
     due = due_of(source, command.time) if delete_topic else None
     stage.put(topic_with(stage.view, source, key, present=False, due=due))

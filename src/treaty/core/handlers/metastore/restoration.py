@@ -21,7 +21,7 @@ from treaty.core.handlers.metastore.places.topics import expired_rows, topic_wit
 from treaty.core.handlers.metastore.reads import read_again
 from treaty.core.handlers.metastore.types import refuse_replaced_types, refuse_unfit_columns
 from treaty.core.messages.metastore import CreateSource, SourceDefinition, SourceStored, UndropSource
-from treaty.core.refusals import NotLatest, SourceNotFound
+from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import DroppedSource, Source, SourceRead
 from treaty.core.state.metastore.indexes import DROPPED_BY_ORIGIN, SOURCE_BY_ORIGIN
@@ -52,7 +52,7 @@ def undrop_source(view: View, command: Command[UndropSource], engine: SchemaEngi
     refuse_unfit_columns(view, source.columns)
     refuse_replaced_types(view, gone)
     if source.origin:
-        _refuse_other_origin(view, source)
+        _refuse_other_origin(view, gone)
     reads = read_again(view, command, gone)
     refuse_unfit_place(view, command, key, None, source)
     for part in (source.key, source.value):
@@ -94,18 +94,35 @@ def _put_back(stage: StagedView, key: SourceKey, source: Source) -> Source:
     return back
 
 
-def _refuse_other_origin(view: View, source: Source) -> None:
-    """Raise `NotLatest` where the source whose bad rows these are is gone, and another one has its name."""
-    _, origin = find_source(view, source.origin)
-    if min((origin.generation, *origin.former)) > source.generation:
+def _refuse_other_origin(view: View, gone: DroppedSource) -> None:
+    """Raise the refusal of bad rows of a source whose name another one has now, and of one that has another stream of them."""
+    source = gone.source
+    key, origin = find_source(view, source.origin)
+    if gone.origin not in {origin.generation, *origin.former}:
         raise NotLatest.of(
             "ORIGIN_GENERATION",
-            f"{source.name} has the bad rows of a source {origin.name} that is gone, and there is another {origin.name} now",
+            f"{source.name} has the bad rows of another source than the {origin.name} that there is now",
             path="/name",
-            old=str(source.generation),
-            new=str(origin.generation),
-            allowed=f"CREATE OR REPLACE {print_name(origin.name)} WITH BAD_ROWS = true, which has a stream of its own",
+            old=f"the source of generation {gone.origin}",
+            new=f"the source of generation {origin.generation}",
+            allowed=f"UNDROP while the source of generation {gone.origin} has the name {origin.name}; "
+            f"or CREATE OR REPLACE {print_name(origin.name)} WITH BAD_ROWS = true, which has a stream of its own",
         )
+    other = next(iter(view.find(SOURCE_BY_ORIGIN, (key.name,))), None)
+    if other is not None:
+        raise SourceExists.of(
+            "ORIGIN_STREAM",
+            f"{origin.name} has a stream of its bad rows, {other.name}, and a source has one at most",
+            path="/name",
+            old=other.name,
+            new=source.name,
+            allowed=f"DROP STREAM {print_name(other.name)} first",
+        )
+
+
+def _went_along(bad: DroppedSource, source: DroppedSource) -> bool:
+    """Whether a stream of bad rows was dropped by the commit that dropped its source: one of the same ms may be another."""
+    return (bad.sequence, bad.origin) == (source.sequence, source.source.generation)
 
 
 def _put_bad_rows_back(stage: StagedView, key: SourceKey, source: DroppedSource) -> tuple[str, ...]:
@@ -113,7 +130,7 @@ def _put_bad_rows_back(stage: StagedView, key: SourceKey, source: DroppedSource)
     for dropped in list(stage.view.find(DROPPED_BY_ORIGIN, (key.name,))):
         bad_key = SourceKey(dropped.name)
         gone = find_dropped(stage.view, stage.command, bad_key)
-        if gone is not None and gone.time == source.time and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
+        if gone is not None and _went_along(gone, source) and not any(stage.view.find(SOURCE_BY_ORIGIN, (key.name,))):
             if stage.command.access is not None:
                 need = on_source("register", bad_key.name, "/name")
                 refuse_unless_met(stage.command.access, stage.command.principal, (need,), "undrop-source")

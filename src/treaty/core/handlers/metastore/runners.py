@@ -19,7 +19,7 @@ from treaty.core.messages.runners import (
     RunnerLease,
     RunnerReleased,
 )
-from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, TooLarge
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, TooLarge
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.sources import PARTS, Assignment, Runner
 from treaty.core.state.metastore.indexes import ASSIGNMENT_BY_RUNNER, parts_of
@@ -37,7 +37,7 @@ def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEn
     key = RunnerKey(request.name)
     there = view.get(RUNNER, key)
     if there is None:
-        return _begin_lease(view, key, request)
+        return _begin_lease(view, key, command)
     if request.epoch:
         _refuse_other_epoch(request.name, there, request.epoch)
     elif there.holder != request.holder:
@@ -49,13 +49,16 @@ def acquire_runner(view: View, command: Command[AcquireRunner], engine: SchemaEn
             new=request.holder,
             allowed=f"another name; or epoch {there.epoch}, once no heartbeat of its holder was seen for 15 seconds",
         )
+    _refuse_other_principal(command, request.name, there)
     epoch = there.epoch if there.holder == request.holder else view.sequence + 1
-    return _lease(
-        key, there, replace(there, epoch=epoch, holder=request.holder, address=request.address, root=request.root)
+    taken = replace(
+        there, epoch=epoch, holder=request.holder, address=request.address, root=request.root, sender=command.principal
     )
+    return _lease(key, there, taken)
 
 
-def _begin_lease(view: View, key: RunnerKey, request: AcquireRunner) -> Decision[RunnerLease]:
+def _begin_lease(view: View, key: RunnerKey, command: Command[AcquireRunner]) -> Decision[RunnerLease]:
+    request = command.request
     if request.epoch:
         raise _refusal_of_lost(request.name, None, request.epoch)
     if view.count(RUNNER, ()) >= limits.RUNNERS:
@@ -66,7 +69,8 @@ def _begin_lease(view: View, key: RunnerKey, request: AcquireRunner) -> Decision
             new=request.name,
             allowed=f"at most {limits.RUNNERS}; release those that are gone",
         )
-    return _lease(key, None, Runner(view.sequence + 1, request.holder, request.address, request.root))
+    runner = Runner(view.sequence + 1, request.holder, request.address, request.root, command.principal)
+    return _lease(key, None, runner)
 
 
 def _lease(key: RunnerKey, there: Runner | None, runner: Runner) -> Decision[RunnerLease]:
@@ -125,6 +129,23 @@ def _refusal_of_lost(name: str, there: Runner | None, epoch: int) -> NotLatest:
     )
 
 
+def _refuse_other_principal(command: Command[Any], name: str, there: Runner) -> None:
+    """Raise `Forbidden` for the lease of another principal: ending it, or acting by it, takes planning of all sources.
+
+    The epoch of a lease is no secret, the feed of queries has it; so who may plan some source could end the lease of any runner.
+    """
+    if command.access is None or command.principal == there.sender or command.access.may_every_source("plan"):
+        return
+    raise Forbidden.of(
+        "RUNNER_OF_ANOTHER",
+        f"The lease of runner {name} is {there.sender}'s, and {command.principal} may not plan all sources",
+        path="/name",
+        old=there.sender,
+        new=command.principal,
+        allowed=f"the credentials of {there.sender}; or a rule that gives plan and sources = ['*'], or admin",
+    )
+
+
 def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEngine) -> Decision[RunnerReleased]:
     """End a lease with its assignments, as many as one command takes; the row goes with the last of them."""
     request, base = command.request, without_filter(view)[0]
@@ -133,6 +154,7 @@ def release_runner(view: View, command: Command[ReleaseRunner], engine: SchemaEn
     if there is None:
         return Decision((), RunnerReleased(request.name))
     _refuse_other_epoch(request.name, there, request.epoch)
+    _refuse_other_principal(command, request.name, there)
     found = list(islice(base.find(ASSIGNMENT_BY_RUNNER, (request.name,)), limits.ASSIGNED_PARTS + 1))
     going, more = found[: limits.ASSIGNED_PARTS], len(found) > limits.ASSIGNED_PARTS
     rows = [make_tombstone(ASSIGNMENT, one) for one in going]
@@ -149,6 +171,7 @@ def assign_queries(view: View, command: Command[AssignQueries], engine: SchemaEn
     request, base = command.request, without_filter(view)[0]
     _refuse_bad_parts(request)
     runner = _refuse_other_epoch(request.runner, base.get(RUNNER, RunnerKey(request.runner)), request.epoch)
+    _refuse_other_principal(command, request.runner, runner)
     rows: dict[AssignmentKey, Row] = {}
     for part in request.release:
         key = AssignmentKey(part.part, part.generation)

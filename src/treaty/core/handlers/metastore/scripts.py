@@ -78,19 +78,22 @@ def run_script(view: View, command: Command[RunScript], engine: SchemaEngine) ->
 
 
 def preview_script(view: View, command: Command[PreviewScript], engine: SchemaEngine) -> Decision[ScriptPreview]:
-    """Answer a question on the state that a script would come to."""
+    """Answer a question on the state that a script would come to; without one, just check its commands."""
     request = command.request
     refuse_bad_script(request.members)
-    if len(request.questions) != 1:
+    if len(request.questions) > 1:
         raise InvalidSource.of(
-            "SCRIPT_QUESTION", "A preview answers one question", path="/source", allowed="just one of them"
+            "SCRIPT_QUESTION", "A preview answers one question", path="/source", allowed="one of them at most"
         )
     base = writable_view(without_filter(view)[0], command.access)
     stage = StagedView(base, command, engine, PREVIEW, rehearsal=True)
     _run_members(stage, request.members)
+    shown = _shown_view(stage)
+    if not request.questions:
+        return Decision((), ScriptPreview())
     (question,) = request.questions
     answer, name = _QUESTIONS[type(question)]
-    found = answer(_shown_view(stage), replace(command, request=question), engine)
+    found = answer(shown, replace(command, request=question), engine)
     return Decision((), ScriptPreview(**{name: found.answer}, created=_is_new(view, found.answer)))
 
 
@@ -169,7 +172,8 @@ def _run_members(stage: StagedView, members: Sequence[ScriptMember]) -> tuple[Sc
                 raise _at_place(refused, place) from None
     if questions:
         raise UnansweredError(tuple(questions))
-    _refuse_parts_of_equal_generation(stage)
+    if stage.operation != PREVIEW:  # a preview is about what comes of the commands, in however many commits
+        _refuse_parts_of_equal_generation(stage)
     return tuple(answers)
 
 
@@ -218,7 +222,7 @@ def _run_member(stage: StagedView, request: Any) -> ScriptAnswer:
         decision = decide(stage.view, replace(stage.command, request=confirmed), stage.engine)
     stage.put(decision.rows)
     if isinstance(answer, m.SourcesDropped) and stage.rehearsal:
-        answer = replace(answer, dropped=False)
+        answer = replace(answer, dropped=False, topic_due=0)
     return ScriptAnswer(**{name: answer})
 
 

@@ -8,7 +8,7 @@ from threading import Event
 
 from treaty.core.messages.query_feed import FedRunner
 from treaty.core.messages.runners import AcquireRunner, AssignQueries, QueryPart, ReleaseRunner
-from treaty.core.refusals import NotFound, NotLatest, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.core.refusals import Forbidden, NotFound, NotLatest, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.state.metastore.keys import key_of_name
 from treaty.metastore.execution.assignment import PartKey, plan_moves
@@ -114,7 +114,8 @@ class OwnLease:
             if not self.watch.is_stale(other.name, other.holder):
                 alive.add(other.name)
                 continue
-            with suppress(NotLatest, NotFound, OSError):
+            # The lease of another principal may not be ours to end.
+            with suppress(NotLatest, NotFound, Forbidden, OSError):
                 if not self.registry.ask(ReleaseRunner(other.name, other.epoch)).answer.more:
                     self.watch.files.remove(file_of(other.name))
         return alive

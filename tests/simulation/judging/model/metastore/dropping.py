@@ -91,6 +91,8 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
             asking.time,
             digests_of_reads(past, one),
             digests_of_types(past, sources(past)[one]),
+            past.sequence + 1,
+            _generation_of(past, sources(past)[one].origin),
         )
         events += [SourceChanged(one, None), DroppedChanged(one, kept)]
         part = (part_of(kept.source), kept.source.generation)
@@ -104,6 +106,10 @@ def drop_source(past: Past, asking: Asking, request: m.DropSource) -> Yes:
         (*events, *expired(past, asking, taken=going)),
         m.SourcesDropped(names, digest, dropped=True, topic_due=topic_due),
     )
+
+
+def _generation_of(past: Past, origin: str) -> int:
+    return sources(past)[origin].generation if origin else 0
 
 
 def closure(past: Past, key: str, *, along: bool) -> list[str]:

@@ -6,11 +6,12 @@ from tests.simulation.judging.model.metastore.dropping import source_named
 from tests.simulation.judging.model.metastore.state import assignments, dropped, key_of, part_of, runners, sources
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.resources import may_every_source
 from tests.simulation.judging.model.rights import Need
 from treaty.core import limits
 from treaty.core.messages import kept_files as k
 from treaty.core.messages import runners as r
-from treaty.core.refusals import InvalidSource, NotLatest, NotPermitted, TooLarge
+from treaty.core.refusals import Forbidden, InvalidSource, NotLatest, NotPermitted, TooLarge
 from treaty.core.sources import Assignment, Runner
 
 
@@ -37,9 +38,11 @@ def acquire_runner(past: Past, asking: Asking, request: r.AcquireRunner) -> Yes:
     same = old is not None and old.holder == request.holder
     if old is not None and not request.epoch and not same:
         raise No(NotLatest, "RUNNER_HELD")
+    if old is not None:
+        _refuse_foreign(asking, old)
     epoch = old.epoch if old is not None and same else past.sequence + 1
     lease = r.RunnerLease(request.name, epoch, request.holder, request.address)
-    now = Runner(epoch, request.holder, request.address, request.root)
+    now = Runner(epoch, request.holder, request.address, request.root, asking.principal)
     return Yes(() if now == old else (RunnerChanged(request.name, now),), lease)
 
 
@@ -81,6 +84,12 @@ def list_kept_files(past: Past, asking: Asking, request: k.ListKeptFiles) -> Yes
     return Yes((), k.KeptFiles(answer, generations, places))
 
 
+def _refuse_foreign(asking: Asking, lease: Runner) -> None:
+    """Somebody else's lease is for who may plan everything."""
+    if asking.access is not None and asking.principal != lease.sender and not may_every_source(asking.access, "plan"):
+        raise No(Forbidden, "RUNNER_OF_ANOTHER")
+
+
 def release_runner(past: Past, asking: Asking, request: r.ReleaseRunner) -> Yes:
     """The runner goes with what it has, or with a part of that where it has too much."""
     old = runners(past).get(request.name)
@@ -88,6 +97,7 @@ def release_runner(past: Past, asking: Asking, request: r.ReleaseRunner) -> Yes:
         return Yes((), r.RunnerReleased(request.name))
     if old.epoch != request.epoch:
         raise No(NotLatest, "RUNNER_LOST")
+    _refuse_foreign(asking, old)
     held = sorted(key for key, one in assignments(past).items() if one.runner == request.name)
     going = held[: limits.ASSIGNED_PARTS]
     events: list[Event] = [AssignmentChanged(key, None) for key in going]
@@ -105,6 +115,7 @@ def assign_queries(past: Past, asking: Asking, request: r.AssignQueries) -> Yes:
     runner = runners(past).get(request.runner)
     if runner is None or runner.epoch != request.epoch:
         raise No(NotLatest, "RUNNER_LOST")
+    _refuse_foreign(asking, runner)
     there = assignments(past)
     wanted = [_part(past, one, request.runner) for one in request.take]
     given = {(one.part, one.generation) for one in request.release}

@@ -9,14 +9,14 @@ from tests.simulation.judging.model.metastore.dropping import expired, is_expire
 from tests.simulation.judging.model.metastore.names import refuse_taken
 from tests.simulation.judging.model.metastore.placing import refuse_bad_place
 from tests.simulation.judging.model.metastore.reading import read_again, refuse_other_meanings
-from tests.simulation.judging.model.metastore.state import dropped, key_of, sources
+from tests.simulation.judging.model.metastore.state import dropped, key_of, sources, streams_of_bad_rows
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import of_create_source, on_source, refuse_unless_allowed
 from treaty.core import limits
 from treaty.core.messages import metastore as m
 from treaty.core.refusals import NotLatest, SourceExists, SourceNotFound, TooLarge
-from treaty.core.sources import Source
+from treaty.core.sources import DroppedSource, Source
 
 
 def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
@@ -39,8 +39,8 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     refuse_other_meanings(past, kept)
     if old.origin and old.origin not in there:
         raise No(SourceNotFound, "SOURCE_NOT_FOUND")
-    if old.origin and min((there[old.origin].generation, *there[old.origin].former)) > old.generation:
-        raise No(NotLatest, "ORIGIN_GENERATION")
+    if old.origin:
+        _refuse_unlike_origin(past, kept)
     reads = read_again(past, asking, kept)
     refuse_bad_place(past, key, None, old)
     refuse_dead_pins(past, old)
@@ -58,6 +58,15 @@ def undrop_source(past: Past, asking: Asking, request: m.UndropSource) -> Yes:
     if request.dry_run:
         return Yes((), answer)
     return Yes((*events, *expired(past, asking, taken={key, *([bad] if bad else [])})), answer)
+
+
+def _refuse_unlike_origin(past: Past, kept: DroppedSource) -> None:
+    """The source that had these bad rows is there, under the name that it had then, and has no others."""
+    origin = sources(past)[kept.source.origin]
+    if kept.origin != origin.generation and kept.origin not in origin.former:
+        raise No(NotLatest, "ORIGIN_GENERATION")
+    if streams_of_bad_rows(past, kept.source.origin):
+        raise No(SourceExists, "ORIGIN_STREAM")
 
 
 def _as_created(old: Source) -> m.CreateSource:
@@ -78,7 +87,8 @@ def _stream_along(past: Past, asking: Asking, key: str) -> str | None:
     """The stream of bad rows that went with a source, whatever its name is, where the name is free."""
     for bad, kept in dropped(past).items():
         free = all(other != bad and other.lower() != bad.lower() for other in sources(past))
-        along = kept.source.origin == key and kept.time == dropped(past)[key].time
+        whole = dropped(past)[key]
+        along = kept.source.origin == key and kept.sequence == whole.sequence and kept.origin == whole.source.generation
         if free and along and not is_expired(kept, asking):
             return bad
     return None

@@ -56,19 +56,22 @@ def run_script(past: Past, asking: Asking, request: t.RunScript) -> Yes:
     _refuse_bad(request.members)
     if not request.members:
         raise No(InvalidSource, "SCRIPT_EMPTY")
-    events, results, _ = _all(past, asking, request.members, rehearsal=request.dry_run)
+    events, results, later = _all(past, asking, request.members, rehearsal=request.dry_run)
+    _refuse_runners_of_one_commit(later, past.sequence)
     return Yes(() if request.dry_run else tuple(events), t.ScriptDone(tuple(results), request.statement))
 
 
 def preview_script(past: Past, asking: Asking, request: t.PreviewScript) -> Yes:
     _refuse_bad(request.members)
-    if len(request.questions) != 1:
+    if len(request.questions) > 1:
         raise No(InvalidSource, "SCRIPT_QUESTION")
     began = decided_on(Past(past.events, past.sequence), asking.access)
     events, _, later = _all(began, asking, request.members, rehearsal=True)
+    shown = seen_after(later, asking, events)
+    if not request.questions:
+        return Yes((), t.ScriptPreview())
     (question,) = request.questions
     answer, _, name = OF_QUESTIONS[type(question)]
-    shown = seen_after(later, asking, events)
     given: dict[str, Any] = {name: answer(shown, replace(asking, request=question), question).answer}
     row = given[name].source if name == "source" else given[name].type if name == "type" else None
     return Yes((), t.ScriptPreview(**given, created=row is not None and row.generation > past.sequence))
@@ -94,7 +97,6 @@ def _all(
     past: Past, asking: Asking, members: Sequence[t.ScriptMember], *, rehearsal: bool
 ) -> tuple[list[Event], list[t.ScriptAnswer], Past]:
     events, results = list[Event](), list[t.ScriptAnswer]()
-    first = past.sequence
     for place, member in enumerate(members):
         try:
             came, answer = _one(past, asking, member.commands[0], events, rehearsal=rehearsal)
@@ -105,6 +107,11 @@ def _all(
         events += came
         results.append(answer)
         past = past.then(came)
+    return events, results, past
+
+
+def _refuse_runners_of_one_commit(past: Past, first: int) -> None:
+    """What runs is told apart by the commit that began it."""
     begun = [
         (part, source.generation)
         for source in sources(past).values()
@@ -113,7 +120,6 @@ def _all(
     ]
     if len(begun) > len(set(begun)):
         raise No(InvalidSource, "SCRIPT_RUNNING")
-    return events, results, past
 
 
 def _one(
@@ -138,7 +144,7 @@ def _one(
         confirmed = replace(one, digest=answer.digest)
         done = decide(past, replace(asking, request=confirmed), confirmed)
     if isinstance(answer, m.SourcesDropped) and rehearsal:
-        answer = replace(answer, dropped=False)
+        answer = replace(answer, dropped=False, topic_due=0)
     given: dict[str, Any] = {name: answer}
     return done.events, t.ScriptAnswer(**given)
 
