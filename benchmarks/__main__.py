@@ -35,6 +35,7 @@ MODULES = {
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
     "planner": "the plan of a usual body in a JVM that is warm, and 30 SQL tests in one JVM",
     "compare": "EXPLAIN REPLACE COMPARE over a million records, against one of the bodies as a batch over the same records",
+    "queries": "a query of the runner from files into a Delta table, against the same body by hand: with treaty.spark, and with Spark's own from_avro",
     "wide": "Avro records of 20 to 500 fields and 1 to 100 versions, each a nullable field wider; against Spark's own from_avro of the last version",
     "events": "self-describing events on Spark: validated, and shredded, beside a job that only carries them through Python workers",
 }
@@ -42,7 +43,13 @@ MODULES = {
 BY_NAME = {"abuse", "http_large", "million", "loop", "pages"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",), "wide": ("rows", "width"), "events": ("rows", "part")}
+OPTIONS = {
+    "log": ("size", "only", "part"),
+    "spark": ("rows",),
+    "queries": ("rows",),
+    "wide": ("rows", "width"),
+    "events": ("rows", "part"),
+}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -74,7 +81,9 @@ def main() -> int:
         help="log, events: these figures alone; may be given several times (default: all)",
     )
     parser.add_argument(
-        "--rows", type=int, help="spark, wide, events: records for each figure (default: 2000000, 1000000, 1000000)"
+        "--rows",
+        type=int,
+        help="spark, queries, wide, events: records for each figure (default: 2000000, 1000000, 1000000, 1000000)",
     )
     parser.add_argument("--width", type=int, action="append", help="wide: this width alone; may be given several times")
     asked = parser.parse_args()

@@ -19,6 +19,16 @@ class ChartBar:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DelayCell:
+    """One cell of a heat map: its row, its column, its value (None: no value), and a note for its title."""
+
+    row: str
+    column: int
+    value: float | None
+    note: str = ""
+
+
 def _draw_svg(height: float, body: Sequence[str], name: str) -> str:
     inside = "".join(body)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(name)}">{inside}</svg>'
@@ -96,6 +106,32 @@ def draw_shares(bars: Sequence[ChartBar], name: str) -> str:
         )
         x += wide
     return _draw_svg(74, body, name)
+
+
+def draw_heat_map(cells: Sequence[DelayCell], name: str, unit: str) -> str:
+    """Return a cell for each value, stronger the higher it is, with its rounded value; rows and columns in the order of the cells."""
+    rows = list(dict.fromkeys(cell.row for cell in cells))
+    columns = sorted({cell.column for cell in cells})
+    left, tall = 54.0, 30.0
+    wide, high = (WIDTH - left) / len(columns), max(1e-9, *(cell.value or 0.0 for cell in cells))
+    body = [
+        _draw_text(left + (at + 0.5) * wide, 16, f"{column:02d}", "label", "middle")
+        for at, column in enumerate(columns)
+    ]
+    body += [_draw_text(left - 12, 24 + (at + 0.66) * tall, row, "label", "end") for at, row in enumerate(rows)]
+    for cell in cells:
+        if cell.value is None:
+            continue
+        x, y = left + columns.index(cell.column) * wide, 24 + rows.index(cell.row) * tall
+        share = min(1.0, max(0.0, cell.value) / high) ** 0.7
+        note = f"<title>{escape(cell.row)}, {cell.column:02d}: {cell.value:.1f} {escape(unit)} · {escape(cell.note)}</title>"
+        ink = "cell strong" if share > 0.55 else "cell"
+        body.append(
+            f'<g>{note}<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" height="{tall - 2:.1f}" rx="4" class="b" '
+            f'style="fill-opacity:{0.06 + 0.94 * share:.2f}"/>'
+            f"{_draw_text(x + wide / 2, y + tall * 0.66, f'{cell.value:.0f}', ink, 'middle')}</g>"
+        )
+    return _draw_svg(24 + tall * len(rows), body, name)
 
 
 def _round_step(rough: float) -> float:

@@ -1,5 +1,6 @@
-"""The steps of the demo: register, write, decode, kill, resume, check."""
+"""The steps of the demo: register, write, decode, kill, resume, check, and go on with a query."""
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from examples.demo import data, dimensions, schemas
 from examples.demo.dimensions import DIMENSIONS
 from examples.demo.events import PHASES, DemoEvent, add_damage, events, write
 from examples.demo.processes import ChildProcess, start_job
+from examples.demo.queries.query_run import QueryDemo, QueryResult
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible
@@ -49,15 +51,17 @@ class DemoResult:
     figures: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
+    query: QueryResult = field(default_factory=QueryResult)
     encoding: float = 0.0
     seconds: float = 0.0
 
     @property
     def holds(self) -> bool:
-        """Whether every event of every topic is in exactly one table, the right one."""
+        """Whether every event of every topic is in exactly one table, the right one, and the query has the computed rows."""
         others = self.figures.get("dimensions", {})
         whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
-        return bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
+        tables = bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
+        return tables and self.query.holds
 
     @property
     def rate(self) -> float:
@@ -110,11 +114,29 @@ class DemoRun:
                 if self.follow_job(job, crash=True):
                     job = start_job(self.folder, self.url, self.total, log)
                     self.follow_job(job, crash=False)
+                self.result.seconds = time.monotonic() - began
+                self.run_query(job)
             finally:
                 job.stop()
         self.register_incompatible_version()
-        self.result.seconds = time.monotonic() - began
         return self.result
+
+    def run_query(self, job: ChildProcess) -> None:
+        """Go on with a query of the metastore over the flights; its statements are carried out by the job, which has Spark."""
+
+        def execute(text: str) -> list[list[Any]]:
+            job.send(json.dumps(text))
+            step = next((one for one in job.steps() if one["step"] == "statement"), None)
+            if step is None:
+                message = f"the statement was refused: {text}; see {self.folder / 'job.log'}"
+                raise RuntimeError(message)
+            rows: list[list[Any]] = step["rows"]
+            return rows
+
+        with (self.folder / "runner.log").open("w", encoding="utf-8") as log:
+            demo = QueryDemo(self.folder, self.url, self.total, execute, self.listener.say, log)
+            self.result.query = demo.run()
+        job.send(json.dumps(""))
 
     def write_dimensions(self) -> int:
         """Register the schemas of the topics that flights are joined with, write their events, and return one of the
@@ -170,10 +192,10 @@ class DemoRun:
                     return True
                 job.send("go")
             self.handle_step(job, step)
-        if not self.result.proof:
-            message = f"the job ended unexpectedly; its log is {self.folder / 'job.log'}"
-            raise RuntimeError(message)
-        return False
+            if name == "proof":
+                return False
+        message = f"the job ended unexpectedly; its log is {self.folder / 'job.log'}"
+        raise RuntimeError(message)
 
     def handle_step(self, job: ChildProcess, step: dict[str, Any]) -> None:
         """Report or keep what the job has done."""

@@ -1,7 +1,6 @@
 """The demo's report as one HTML page without external files."""
 
 import json
-from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -9,6 +8,8 @@ from typing import Any
 from examples.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
 from examples.demo.demo_run import DemoResult
 from examples.demo.dimensions import DIMENSIONS
+from examples.demo.elements import card, table
+from examples.demo.queries.sections import build_query_sections
 from examples.demo.schemas import STORY, V4, VERSIONS
 
 SENTENCES = {
@@ -32,6 +33,7 @@ def build_page(story: DemoResult) -> str:
         _bad_rows_section(story),
         _delays_section(story),
         _join_section(story),
+        build_query_sections(story.query),
         _refusal_section(story),
     )
     style = files(__package__).joinpath("page.css").read_text("utf-8")
@@ -40,22 +42,6 @@ def build_page(story: DemoResult) -> str:
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
         f"<body><main>{''.join(parts)}</main></body></html>\n"
     )
-
-
-def _card(title: str, lead: str, *inside: str) -> str:
-    return f"<section><h2>{escape(title)}</h2><p class='lead'>{lead}</p>{''.join(inside)}</section>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Return a table. Cells are HTML; the columns in `numbers` are right-aligned."""
-
-    def cells(tag: str, values: Sequence[str]) -> str:
-        return "".join(
-            f"<{tag}{' class=number' if at in numbers else ''}>{value}</{tag}>" for at, value in enumerate(values)
-        )
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f"<div class='wide'><table><thead><tr>{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _header_section(story: DemoResult) -> str:
@@ -112,7 +98,7 @@ def _versions_section(story: DemoResult) -> str:
         draw_shares(shares, "good rows by version"),
         draw_vertical_bars(bars, "seconds per batch", "seconds", "batch"),
     )
-    return _card("The journey", lead, f"<ul>{steps}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
+    return card("The journey", lead, f"<ul>{steps}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
 
 
 def _schema_text(text: str) -> str:
@@ -138,7 +124,7 @@ def _schema_section(story: DemoResult) -> str:
         "The table after its first commit and after its last. <code>destination</code> of version 3 is the column "
         "<code>dest</code>: an alias is a rename, not a second column."
     )
-    return _card("The table's schema", lead, _table(("column", "first commit", "last commit", ""), rows))
+    return card("The table's schema", lead, table(("column", "first commit", "last commit", ""), rows))
 
 
 def _bad_rows_section(story: DemoResult) -> str:
@@ -158,14 +144,14 @@ def _bad_rows_section(story: DemoResult) -> str:
         (escape(row["damage"]), f"<code>{row['code']}</code>", f"{row['count']:,}") for row in story.proof["planted"]
     ]
     lead = "One event in a hundred was damaged in one of seven ways. Each is a row of the table of bad rows, with its error code, id and bytes. All other events are unaffected."
-    return _card(
+    return card(
         "Bad rows, explained",
         lead,
         draw_horizontal_bars(bars, "bad rows by reason"),
         "<h3>What a bad row says</h3>",
-        _table(("code", "message", "first bytes"), rows),
+        table(("code", "message", "first bytes"), rows),
         "<h3>Planted and found, by reason</h3>",
-        _table(("damage", "found as", "rows"), planted, (2,)),
+        table(("damage", "found as", "rows"), planted, (2,)),
     )
 
 
@@ -187,7 +173,7 @@ def _delays_section(story: DemoResult) -> str:
             f" In hours with rain they left {rain[True]:.1f} minutes late on average, without {rain[False]:.1f} (from the "
             "nested weather of version 3)."
         )
-    return _card(
+    return card(
         "What the flights show",
         f"Average departure delay in minutes, from the good table.{wet}",
         "<h3>By scheduled hour in New York</h3>",
@@ -218,15 +204,15 @@ def _join_section(story: DemoResult) -> str:
     ]
     lead = "Weather events are Protobuf, planes and airlines are JSON, each with its own damaged events and its own two tables. Joined with the flights they show delays by airline, weather and age of the planes."
     head = ("airline", "flights", "minutes late, dry", "minutes late, rain", "years of age of the planes")
-    return _card(
+    return card(
         "Three formats, one join",
         lead,
-        _table(("topic", "format", "versions", "events", "good", "bad", "misplaced"), topics, (2, 3, 4, 5, 6)),
-        _table(head, rows, (1, 2, 3, 4)),
+        table(("topic", "format", "versions", "events", "good", "bad", "misplaced"), topics, (2, 3, 4, 5, 6)),
+        table(head, rows, (1, 2, 3, 4)),
     )
 
 
 def _refusal_section(story: DemoResult) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in story.refused)
     lead = "A fourth version turned <code>carrier</code> into an int, added <code>gate</code> without a default and narrowed <code>distance</code>."
-    return _card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>", _schema_text(V4))
+    return card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>", _schema_text(V4))

@@ -113,6 +113,17 @@ def _format_proof(story: DemoResult) -> str:
             f"   {name} {one['expected']:,} = {one['good']:,} good + {one['bad']:,} bad"
             for name, one in story.figures["dimensions"].items()
         ),
+        *_format_query(story),
         f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all",
     ]
     return "\n".join(lines)
+
+
+def _format_query(story: DemoResult) -> list[str]:
+    """A line about the query: what was done to it, and how often its table had the computed rows."""
+    query = story.query
+    equal = sum(one.holds for one in query.tables)
+    killed = ", ".join(map(str, query.killed))
+    return [
+        f"   query delays: killed in mid batch {killed}, replaced, rolled back; its table {equal} times of {len(query.tables)} equal to a computation without Spark"
+    ]

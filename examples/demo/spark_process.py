@@ -2,7 +2,8 @@
 
 Each line of output is a JSON object with a member ``step``. After ``good`` the job waits for a line ``go``: at this
 point the first of the two tables is committed. A line ``stop`` ends the stream; then the job prints ``dimensions``
-(three more topics read to their ends), ``figures`` and ``proof``.
+(three more topics read to their ends), ``figures`` and ``proof``. After these it carries out statements of the metastore:
+each line is one, as JSON, and an empty one ends the job.
 """
 
 import json
@@ -16,6 +17,7 @@ from examples.demo.dimensions import DIMENSIONS
 from examples.demo.join import list_airlines
 from examples.demo.paths import DemoPaths
 from examples.demo.proof import check_tables, read_figures
+from examples.demo.queries.statements import carry_out
 from examples.demo.streams import dimensions, run
 from treaty.assemble import connect
 from treaty.spark.pipelines.value import BatchEvent
@@ -54,12 +56,14 @@ def main(folder: str, url: str, total: int) -> None:
     query = run(spark, registry, places, watch)
     while words.empty():
         query.awaitTermination(_WAIT_SECONDS)  # raises what the stream died of
+    words.get()
     query.stop()
     read = dimensions(spark, registry, places.root)
     _send_step("dimensions", rows=read)
     proofs = {one.name: check_tables(spark, DemoPaths(places.root, one.name), read[one.name]) for one in DIMENSIONS}
     _send_step("figures", **read_figures(spark, places), airlines=list_airlines(spark, places.root), dimensions=proofs)
     _send_step("proof", **check_tables(spark, places, total))
+    carry_out(spark, registry.registry, places.root, lambda: json.loads(words.get()), _send_step)
     registry.close()
     spark.stop()
 

@@ -8,10 +8,13 @@ import pytest
 from pyspark.errors import PySparkException
 
 from treaty.cli.metastore.queries.watch import read_status
+from treaty.client.settings import ClientSettings
 from treaty.core.refusals import NotPermitted, Unavailable
 from treaty.metastore.sql.script import parse_script
+from treaty.spark.planner.service import jobs
 from treaty.spark.runner.kafka_source import SourceMissingError, SourceNotRunnableError
 from treaty.spark.runner.service.failures import ATTEMPTS, describe_failure
+from treaty.spark.runner.service.follower import FEED_SECONDS
 from treaty.spark.runner.service.http_status import find_public_host
 from treaty.spark.runner.service.states import FAILED, PAUSED, RETRYING, STATES, WAITING
 from treaty.spark.runner.source_frames import UNKNOWN
@@ -26,6 +29,11 @@ def test_a_command_names_a_source_as_a_shell_takes_it() -> None:
     quoted = '`a"; ``$(b)`'
     words = shlex.split(STATES[FAILED].print_command(name))
     assert words == ["treaty", "sql", "-e", f"PAUSE {quoted}; RESUME {quoted}"]
+
+
+def test_a_wait_for_news_ends_before_a_client_gives_the_registry_up() -> None:
+    longest = ClientSettings(("http://127.0.0.1",)).attempt_timeout
+    assert max(FEED_SECONDS, jobs.WAIT_SECONDS) <= longest / 2, "else a quiet registry counts as unreachable"
 
 
 def test_records_that_are_gone_are_no_fault_of_the_body() -> None:

@@ -8,8 +8,8 @@ from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.spark.runner.service.wanted import QuerySnapshot, read_snapshot
 
-FEED_SECONDS = 20
-"""Seconds of one wait for a change."""
+FEED_SECONDS = 5
+"""Seconds of one wait for a change: less than an attempt of a client may take, or the registry would count as unreachable."""
 RETRY_SECONDS = 1.0
 """Seconds after which a registry that gave no answer is asked again."""
 
