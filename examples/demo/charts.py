@@ -129,7 +129,7 @@ def draw_heat_map(cells: Sequence[DelayCell], name: str, unit: str) -> str:
         body.append(
             f'<g>{note}<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{wide - 2:.1f}" height="{tall - 2:.1f}" rx="4" class="b" '
             f'style="fill-opacity:{0.06 + 0.94 * share:.2f}"/>'
-            f"{_draw_text(x + wide / 2, y + tall * 0.66, f'{cell.value:.0f}', ink, 'middle')}</g>"
+            f"{_draw_text(x + wide / 2, y + tall * 0.66, f'{round(cell.value)}', ink, 'middle')}</g>"
         )
     return _draw_svg(24 + tall * len(rows), body, name)
 

@@ -16,7 +16,7 @@ STEPS = {
     ROLLBACK: ("rolled back", "the first query goes on at its own checkpoint"),
 }
 SHOWN = 4
-"""Rows of the table that are shown after each step."""
+"""Rows that are shown of the comparison, and of the table after each step."""
 
 
 def build_query_sections(result: QueryResult) -> str:
@@ -71,8 +71,9 @@ def _replacement_section(result: QueryResult) -> str:
         "The new query counts a flight that left early as one on time. Before it took over, <code>EXPLAIN REPLACE COMPARE</code> ran both over the "
         "same events and wrote nothing. More events came after each step."
     )
-    named = [row for row in result.comparison if row[0] not in {"column", "way out"}]
-    compared = [tuple(escape(str(cell)) for cell in row) for row in named]
+    listed = [row for row in result.comparison if row[0] != "differs"]
+    sample = [row for row in result.comparison if row[0] == "differs"][:SHOWN]
+    compared = [tuple(escape(str(cell)) for cell in row) for row in (*listed, *sample)]
     steps = [
         (f"<b>{STEPS[one.statement][0]}</b><br><span class=none>{STEPS[one.statement][1]}</span>", f"{one.version}",
          f"{len(one.rows):,}", f"{sum(row[2] for row in one.rows):,}", _mark(one))
@@ -81,7 +82,7 @@ def _replacement_section(result: QueryResult) -> str:
     return card(
         "Replaced while it ran, and rolled back",
         lead,
-        f"<details><summary>the statement</summary><pre>{escape(COMPARISON)}</pre></details>",
+        f"<pre>{escape(COMPARISON)}</pre>",
         table(("part", "name", "what COMPARE said"), compared),
         "<h3>The table after each step, beside the computation</h3>",
         table(("step", "version of the table", "rows", "flights", "computed rows"), steps, (1, 2, 3)),
