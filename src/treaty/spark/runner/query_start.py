@@ -103,6 +103,12 @@ class QueryStarter:
         )
         return set_trigger(writer, chosen.trigger).start()
 
+    def find_planned_batch(self, source: Source) -> int:
+        """Return the number of the batch that a query has begun and not finished: its records are settled, and it is run first; -1 without one."""
+        files, place = CheckpointFiles(self.spark, self.checkpoints), place_of(source)
+        planned = max(files.list_numbers(f"{place}/offsets"), default=-1)
+        return planned if planned > max(files.list_numbers(f"{place}/commits"), default=-1) else -1
+
     def _open_query(self, source: Source, query: Incarnation, run: QueryRun) -> "OpenedPart":
         session = self.spark.newSession()
         for setting, value in (*query.plan.settings, *RESTRICTED.items(), *self.settings.items()):

@@ -101,12 +101,15 @@ class PartThread:
         self._set_state(STARTING)
         ending = Event()
         properties = dict(wanted.source.properties)
-        watch = SchemaWatch(self._hooks.starter.registry, wanted.upstreams) if self._counts_unknown else None
+        starter, watch, planned = self._hooks.starter, None, -1
+        if self._counts_unknown:
+            planned = starter.find_planned_batch(wanted.source)  # its records were there before the versions that are read now
+            watch = SchemaWatch(starter.registry, wanted.upstreams)
 
-        def before_batch(_number: int) -> None:
+        def before_batch(number: int) -> None:
             if ending.is_set() or self._is_other(wanted) or not self._hooks.may_write():
                 raise StopRequestedError(BATCH_LEFT)
-            if watch is not None:
+            if watch is not None and number != planned:
                 watch.check()
 
         trigger = StreamTrigger("every", properties.get("TRIGGER", DEFAULT_TRIGGER))
