@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.frames import frame
 from tests.real.query_places import FLIGHTS, MORE, ROWS, Place
 from treaty.spark.runner.kafka_source import READ_KEYS
 from treaty.spark.runner.once import QueryReport
@@ -39,6 +40,22 @@ def test_what_is_there_is_worked_off_once_and_more_after_it(place: Place) -> Non
     assert place.rows("late") == [(2, "DL", 20), (3, "AA", 30), (5, "AA", 50)]
     assert place.rows("delays") == [("AA", 3, 90), ("DL", 1, 20), ("UA", 1, 5)]
     assert place.rows("late_counts") == [("AA", 2), ("DL", 1)]
+
+
+ORDERS = """CREATE STREAM orders (id BIGINT, items ARRAY<STRUCT<sku: STRING NOT NULL, price: STRUCT<cents: INT NOT NULL> NOT NULL>>)
+WITH (CONNECTOR = 'files', PATH = 'orders', VALUE_FORMAT = 'AVRO', KEY_FORMAT = 'NONE')"""
+
+
+def test_records_with_required_fields_inside_of_lists_are_read(place: Place) -> None:
+    place.metastore.run(ORDERS)
+    place.create("skus", "STREAM", "SELECT id, items[0].sku AS sku, items FROM STREAM orders", "orders")
+    version = place.registry.version(str(place.registry.subjects()[0]), -1)
+    value = frame(version.schema_id, version.text, {"id": 1, "items": [{"sku": "a", "price": {"cents": 5}}]})
+    (place.root / "orders").mkdir()
+    pq.write_table(pa.table({"value": pa.array([value], pa.binary())}), place.root / "orders" / "part.parquet")
+    report = place.run()["skus"]
+    assert (report.error, report.bad) == ("", 0)
+    assert place.rows("skus") == [(1, "a", [("a", (5,))])]
 
 
 def test_a_batch_that_runs_again_is_written_once(place: Place) -> None:

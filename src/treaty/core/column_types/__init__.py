@@ -1,6 +1,6 @@
 """The types of columns in SQL: a tree of frozen values, parsed and printed, with user types by name."""
 
-from treaty.core.column_types.expansion import TypeLookup, expand_type, list_type_names
+from treaty.core.column_types.expansion import TypeLookup, drop_not_null, expand_type, list_type_names
 from treaty.core.column_types.parser import parse_column_type
 from treaty.core.column_types.printer import print_column_type
 from treaty.core.column_types.types import (
@@ -33,6 +33,7 @@ __all__ = [
     "SqlType",
     "TypeLookup",
     "UserType",
+    "drop_not_null",
     "expand_type",
     "list_type_names",
     "lower_name",

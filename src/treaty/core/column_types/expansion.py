@@ -90,3 +90,15 @@ class _Expansion:
         expanded = self.expand(kind, depth + isinstance(kind, UserType))
         del self._open[named.key]
         return expanded
+
+
+def drop_not_null(kind: SqlType) -> SqlType:
+    """Return a type whose parts may all be null: Spark casts no value that may be null to one that may not."""
+    match kind:
+        case SqlArray(element):
+            return SqlArray(drop_not_null(element))
+        case SqlMap(key, value):
+            return SqlMap(drop_not_null(key), drop_not_null(value))
+        case SqlStruct(fields):
+            return SqlStruct(tuple(SqlField(one.name, drop_not_null(one.type), comment=one.comment) for one in fields))
+    return kind

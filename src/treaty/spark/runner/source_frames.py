@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from treaty.client.connection import run_exchange
-from treaty.core.column_types import expand_type, lower_name, parse_column_type, print_column_type
+from treaty.core.column_types import drop_not_null, expand_type, lower_name, parse_column_type, print_column_type
 from treaty.core.column_types.tokens import print_name, print_text
 from treaty.core.kafka import KafkaCluster
 from treaty.core.names import Subject
@@ -282,11 +282,11 @@ def settle(source: Source, records: DataFrame) -> DataFrame:
 
 
 def expand_columns(registry: Registry, source: Source) -> tuple[SourceColumn, ...]:
-    """Return the columns of a source with the types of users written out."""
+    """Return the columns of a source with the types of users written out, and without NOT NULL inside: rows are cast to them."""
     kinds = [parse_column_type(one.type) for one in source.columns]
     types = run_exchange(registry, read_user_types(kinds)).expanded
     return tuple(
-        replace(one, type=print_column_type(expand_type(kind, types.get)))
+        replace(one, type=print_column_type(drop_not_null(expand_type(kind, types.get))))
         for one, kind in zip(source.columns, kinds, strict=True)
     )
 

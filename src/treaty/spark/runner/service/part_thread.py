@@ -103,7 +103,9 @@ class PartThread:
         properties = dict(wanted.source.properties)
         starter, watch, planned = self._hooks.starter, None, -1
         if self._counts_unknown:
-            planned = starter.find_planned_batch(wanted.source)  # its records were there before the versions that are read now
+            planned = starter.find_planned_batch(
+                wanted.source
+            )  # its records were there before the versions that are read now
             watch = SchemaWatch(starter.registry, wanted.upstreams)
 
         def before_batch(number: int) -> None:
