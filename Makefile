@@ -152,8 +152,9 @@ serve: $(STAMP) ## Run a registry on this machine
 reference: $(STAMP) ## Make docs/reference from the code
 	@$(BIN)/python docs/reference/make.py
 
-pictures: $(STAMP) browser ## Take the pictures of the pages anew; needs a Chromium
+pictures: $(STAMP) browser ## Take the pictures of the pages and the terminal anew; needs a Chromium
 	@PYTHONPATH=. $(BIN)/python docs/pictures/make.py
+	@$(BIN)/python docs/pictures/terminal.py
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
 	@$(BIN)/python -m tests.oracle.avro_answers

@@ -1,11 +1,12 @@
 """A server with --ddl off: statements of clients that change sources and types are refused through every API, and nothing else is."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.facades.doors import door
+from tests.facades.doors import basic, door, opened
 from treaty.api.protection import ProtectionSettings
 
 STATEMENTS = "/metastore/v1/statements"
@@ -49,6 +50,36 @@ def test_schemas_are_registered_all_the_same_and_the_native_path_is_no_way_round
             assert "--ddl off" in answer.text
             assert (await opened.http.get("/metastore/v1/types")).json()["types"] == []
             asked["request"] = {"name": "t", "definition": "INT", "importer": True}
-            assert (await opened.http.post("/treaty/v1/ask", json=asked)).status_code == 200, "an import is taken"
+            refused = await opened.http.post("/treaty/v1/ask", json=asked)
+            assert refused.status_code == 403, "whoever says that they import is no importer"
+            assert "--ddl import" in refused.text
+
+    asyncio.run(run())
+
+
+def test_an_import_is_taken_where_the_server_says_so_and_nothing_else_is() -> None:
+    async def run() -> None:
+        async with door(ProtectionSettings(ddl=False, imports=True)) as opened:
+            asked: dict[str, Any] = {"operation": "create-type", "request": {"name": "t", "definition": "INT"}}
+            refused = await opened.http.post("/treaty/v1/ask", json=asked)
+            assert (refused.status_code, "started with --ddl import" in refused.text) == (403, True)
+            asked["request"]["importer"] = True
+            assert (await opened.http.post("/treaty/v1/ask", json=asked)).status_code == 200
+
+    asyncio.run(run())
+
+
+def test_with_rights_an_import_is_taken_of_who_may_import(tmp_path: Path) -> None:
+    extra = '[[rule]]\nwho = ["user:writer"]\nmay = ["register"]\nsources = ["*"]\n'
+
+    async def run() -> None:
+        async with opened(tmp_path, extra, ddl=False) as door_:
+            statuses = []
+            for name, importer in (("writer", True), ("root", False), ("root", True)):
+                request = {"name": "t", "definition": "INT", "importer": importer}
+                asked = {"operation": "create-type", "request": request}
+                answer = await door_.http.post("/treaty/v1/ask", json=asked, headers=basic(name))
+                statuses.append(answer.status_code)
+            assert statuses == [403, 403, 200]
 
     asyncio.run(run())

@@ -68,7 +68,7 @@ def test_commands_that_come_while_a_topic_is_followed_are_taken_once(kafka: Kafk
 
 
 def test_two_servers_are_switched_from_ksqldb_without_downtime(kafka: Kafka, tmp_path: Path) -> None:
-    """KLIP-18's three steps: the topic is followed, servers are bounced with --ddl off, and bounced again when ksqlDB is quiet.
+    """KLIP-18's three steps: the topic is followed, servers are bounced with --ddl import, and bounced again when ksqlDB is quiet.
 
     While ksqlDB writes, one server at least answers at any time; each of its statements is here once, and statements of clients are
     refused until the third step.
@@ -98,9 +98,9 @@ def test_two_servers_are_switched_from_ksqldb_without_downtime(kafka: Kafka, tmp
             produce(kafka, topic, *(stream(f"S{number + more}") for more in range(1, 6)))
             number += 5
             wait_for(said, f"STREAM S{number} taken")
-            servers[place] = start(tmp_path, *options, "--ddl", "off", port=int(urls[place].rpartition(":")[2]))
+            servers[place] = start(tmp_path, *options, "--ddl", "import", port=int(urls[place].rpartition(":")[2]))
         for url in urls:
-            with connect(url) as connection, pytest.raises(Forbidden, match="--ddl off"):
+            with connect(url) as connection, pytest.raises(Forbidden, match="--ddl import"):
                 Metastore(connection.registry).run("CREATE TYPE t AS INT")
         produce(kafka, topic, stream(f"S{number + 1}"), {"@type": "dropSourceV1", "sourceName": "`S0`"})
         wait_for(said, "STREAM S0 dropped")

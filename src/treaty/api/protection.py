@@ -26,6 +26,8 @@ class ProtectionSettings:
     read_only: bool = False
     ddl: bool = True
     """Whether statements of clients may change sources and types."""
+    imports: bool = False
+    """Without `ddl`: whether whoever says that they import may change them all the same. With `auth` the permission `import` says it."""
 
     def __bool__(self) -> bool:
         return self.auth is not None or self.audit is not None or self.read_only or not self.ddl
@@ -39,6 +41,7 @@ class ActiveProtection:
     audit_file: AuditFile | None = None
     read_only: bool = False
     ddl: bool = True
+    imports: bool = False
 
     @property
     def authenticate(self) -> Authenticate:
@@ -53,7 +56,8 @@ class ActiveProtection:
     def protect(self, member: RunningNode) -> AuthorizedRegistry:
         """Return the member as those see it who were let in."""
         scribe = None if self.audit_file is None else AuditLog(member, self.audit_file)
-        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, self.ddl, scribe)
+        has_rights = self.authenticator is not None
+        return AuthorizedRegistry(member, has_rights, self.read_only, self.ddl, scribe, imports=self.imports)
 
 
 @asynccontextmanager
@@ -75,7 +79,7 @@ async def open_protection(protection: ProtectionSettings) -> AsyncIterator[Activ
             raise AuthFileError(protection.audit, 0, fault, "give a file that can be written") from None
     following = asyncio.create_task(admission.follow()) if admission is not None else None
     try:
-        yield ActiveProtection(admission, lines, protection.read_only, protection.ddl)
+        yield ActiveProtection(admission, lines, protection.read_only, protection.ddl, protection.imports)
     finally:
         if following is not None:
             following.cancel()

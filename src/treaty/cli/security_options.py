@@ -138,7 +138,7 @@ def read_security_options(
     allowed_hosts: tuple[str, ...] = (),
     trusted_proxies: tuple[str, ...] = (),
     hsts: bool = False,
-    ddl: bool = True,
+    ddl: str = "on",
 ) -> SecurityOptions:
     """Read the options; raises `click.UsageError` for a contradiction."""
     for name, path in (("--tls-key", tls_key), ("--tls-client-ca", tls_client_ca)):
@@ -154,5 +154,7 @@ def read_security_options(
     except ValueError as wrong:
         raise click.UsageError(f"--trusted-proxy {wrong}") from None
     tls = None if tls_cert is None else TlsFiles(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
-    protection = ProtectionSettings(auth, audit or (STDERR if auth is not None else None), read_only, ddl)
+    protection = ProtectionSettings(
+        auth, audit or (STDERR if auth is not None else None), read_only, ddl == "on", ddl == "import"
+    )
     return SecurityOptions(protection, tls, tuple(allowed_hosts), proxies, hsts)

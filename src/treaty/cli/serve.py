@@ -34,7 +34,6 @@ from treaty.cli.iglu_options import add_iglu_options, iglu_flags
 from treaty.cli.listener import find_client_url, open_listener
 from treaty.cli.metastore.start_options import (
     DEFAULT_START,
-    ON,
     StartOptions,
     add_start_options,
     read_project,
@@ -228,7 +227,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
             allowed_hosts=options["allowed_hosts"],
             trusted_proxies=options["trusted_proxies"],
             hsts=options["hsts"],
-            ddl=options["ddl"] == ON,
+            ddl=options["ddl"],
         ),
     )
     start = read_start_options(

@@ -44,7 +44,8 @@ class AuditSink(Protocol):
 @dataclass(frozen=True, slots=True)
 class AuthorizedRegistry:
     """An `AsyncRegistry` in front of another one. With `rights` unauthenticated requests are refused. `read_only`
-    refuses every command and the destination of records, and without `ddl` those that change sources and types are refused; `audit` writes the audit log.
+    refuses every command and the destination of records, and without `ddl` those that change sources and types are refused, but for an
+    import by a caller whose permissions were checked, or by anybody with `imports`; `audit` writes the audit log.
     """
 
     registry: AsyncRegistry
@@ -52,6 +53,7 @@ class AuthorizedRegistry:
     read_only: bool = False
     ddl: bool = True
     audit: AuditSink | None = None
+    imports: bool = False
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request, if the caller has the permissions."""
@@ -87,12 +89,16 @@ class AuthorizedRegistry:
                 new=operation_name(request),
                 allowed="reads; send changes to a server that writes",
             )
-        if not self.ddl and isinstance(request, (*DEFINITION_COMMANDS, RunScript)) and not _passes_without_ddl(request):
+        if (
+            not self.ddl
+            and isinstance(request, (*DEFINITION_COMMANDS, RunScript))
+            and not _passes_without_ddl(request, imports=self.imports or access is not None)
+        ):
             raise Forbidden.of(
                 "DDL_OFF",
-                "This server takes no statements that change streams, tables or types: it was started with --ddl off",
+                f"This server takes no statements that change streams, tables or types: it was started with --ddl {'import' if self.imports else 'off'}",
                 new=operation_name(request),
-                allowed="queries, dry runs and an import from ksqlDB; a change of the files that it applies when it starts, or a server with --ddl on",
+                allowed="queries and dry runs; a change of the files that it applies when it starts, or a server with --ddl on; for an import from ksqlDB --ddl import, or the permission import",
             )
         try:
             reply = await self.registry.ask(request, call)
@@ -145,9 +151,9 @@ class AuthorizedRegistry:
         await self.registry.close()
 
 
-def _passes_without_ddl(request: object) -> bool:
-    """Return whether a server takes a command with ``--ddl off``: a dry run, or one of an import."""
-    return bool(getattr(request, "dry_run", False) or getattr(request, "importer", False))
+def _passes_without_ddl(request: object, *, imports: bool) -> bool:
+    """Return whether a server takes a command with ``--ddl off``: a dry run, or one of an import where these are taken."""
+    return bool(getattr(request, "dry_run", False) or (imports and getattr(request, "importer", False)))
 
 
 def _contexts_of(names: Iterable[str]) -> set[str]:

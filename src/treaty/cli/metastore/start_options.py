@@ -12,7 +12,7 @@ from treaty.api.workers import HOPELESS
 from treaty.cli.terminal.options import parse_pairs
 from treaty.metastore.project.start import ProjectStart, ProjectStartError, read_project_start
 
-ON, OFF = "on", "off"
+ON, OFF, IMPORT = "on", "off", "import"
 OPTIONS = (
     click.option(
         "--apply",
@@ -32,10 +32,10 @@ OPTIONS = (
     click.option(
         "--ddl",
         envvar="TREATY_DDL",
-        type=click.Choice([ON, OFF]),
+        type=click.Choice([ON, OFF, IMPORT]),
         default=ON,
         show_default=True,
-        help="off: refuse all statements of clients that change sources or types. --apply is not concerned.",
+        help="off: refuse all statements of clients that change sources or types; import: all but those of an import from ksqlDB, which with --auth need the permission import, also with off. --apply is not concerned.",
     ),
 )
 

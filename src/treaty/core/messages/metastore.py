@@ -208,7 +208,7 @@ class CreateSource(Request[SourceStored]):
     without state at its offsets, BACKFILL from the earliest beside the table, and without a word it is refused. With `assess` the answer
     has the assessment of the change, and with `dry_run` everything is checked; nothing is written then.
     since is refused. With `dry_run` everything is checked and nothing is written. `importer` says that an import from another
-    metastore sends it, which a server with ``--ddl off`` takes.
+    metastore sends it, which a server with ``--ddl import`` takes, and one with ``--ddl off`` of callers with the permission import.
     """
 
     definition: SourceDefinition

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.handlers.metastore.names import refuse_other_kind
 from treaty.core.limits import RESULT_ROWS
-from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents
+from treaty.core.messages.metastore import Dependent, DescribeSource, DescribeType, ListDependents, TypeFound
 from treaty.core.messages.names import SEQUENCE, GetNamedVersion
 from treaty.core.names import Subject
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import NotFound, Refusal
 from treaty.core.requests import ListSubjects
 from treaty.core.sources import BAD, QUERY, QueryPlan, Source
 from treaty.core.state.metastore.indexes import pins_of, reads_of
@@ -124,13 +124,42 @@ def _show_dependencies(statement: ShowStatement) -> Exchange[ResultRows]:
         for one in _list_dependents((yield from list_sources()), recursive=statement.recursive):
             listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
         return listing
-    found = yield from request_answer(ListDependents(statement.of, recursive=statement.recursive))
+    try:
+        found = yield from request_answer(ListDependents(statement.of, recursive=statement.recursive))
+    except NotFound as missing:
+        return (yield from _show_type_users(statement, missing))
     for one in found.dependents:
         listing.add(one.name, one.kind, one.needs, one.effect, one.depth)
     for one in found.upstreams:
         listing.add(statement.of, one.kind, one.name, one.effect, 0)
     if found.hidden:
         listing.add(f"{found.hidden} that you may not see", "", statement.of, "refuses", 1)
+    return listing
+
+
+def _show_type_users(statement: ShowStatement, missing: NotFound) -> Exchange[ResultRows]:
+    """Return who uses a type, and the types that it uses. Raises `missing` where there is no such type either."""
+    listing = ResultRows(("name", "kind", "needs", "effect", "depth"))
+    try:
+        described = yield from request_answer(DescribeType(statement.of))
+    except NotFound:
+        raise missing from None
+    types = {key_of_name(type_.name) for type_ in (yield from list_types())}
+    level, seen, depth = [described], {key_of_name(statement.of)}, 1
+    while level:
+        nested: list[TypeFound] = []
+        for found in level:
+            for user in found.users:
+                kind = "TYPE" if key_of_name(user) in types else "SOURCE"
+                listing.add(user, kind, found.type.name, "refuses", depth)
+                if kind == "TYPE" and statement.recursive and key_of_name(user) not in seen:
+                    seen.add(key_of_name(user))
+                    nested.append((yield from request_answer(DescribeType(user))))
+            if found.hidden_users:
+                listing.add(f"{found.hidden_users} that you may not see", "", found.type.name, "refuses", depth)
+        level, depth = nested, depth + 1
+    for used in described.type.types:
+        listing.add(described.type.name, "TYPE", used, "refuses", 0)
     return listing
 
 

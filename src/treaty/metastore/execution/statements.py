@@ -8,7 +8,7 @@ from treaty.client.exchanges import Exchange, request_answer
 from treaty.core.column_types import print_column_type
 from treaty.core.limits import RESULT_ROWS
 from treaty.core.messages.metastore import ChangeSource, CreateType, DropSource, DropType, SourcesDropped, UndropSource
-from treaty.core.refusals import Invalid
+from treaty.core.refusals import Incompatible, Invalid
 from treaty.metastore.added_columns import plan_columns
 from treaty.metastore.columns.refresh import REFRESH_COLUMNS
 from treaty.metastore.columns.source_refresh import refresh_source
@@ -82,7 +82,14 @@ def _change(request: ChangeSource, context: StatementContext) -> Exchange[Answer
 def _add_columns(statement: s.AddColumnsStatement, context: StatementContext) -> Exchange[Answer]:
     change, notes = yield from plan_columns(statement, context.text)
     expected = context.expected or change.expected
-    stored = yield from request_answer(replace(change, expected=expected, dry_run=context.dry_run))
+    try:
+        stored = yield from request_answer(replace(change, expected=expected, dry_run=context.dry_run))
+    except Incompatible as refused:
+        strict = ", ".join(column.name for column in statement.columns if not column.nullable)
+        if not strict:
+            raise
+        allowed = f"{strict} without NOT NULL: records that are there have no such value, and SQL says no default"
+        raise Incompatible(replace(refused.reason, allowed=allowed, details=()), refused.findings) from refused
     return describe_stored(stored, context, notes)
 
 

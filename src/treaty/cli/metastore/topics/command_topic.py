@@ -38,7 +38,7 @@ def command(
     """Take the streams, tables and types of a ksqlDB over, with its queries PAUSED and suggested for Spark.
 
     Import its schemas before: sources are bound to them. Nothing is written to ksqlDB or its topic. What an import has made has
-    the comment "from ksqlDB"; nothing else is changed, and a second run writes nothing. A server with --ddl off takes an import.
+    the comment "from ksqlDB"; nothing else is changed, and a second run writes nothing. A server with --ddl import takes an import, and one with --ddl off and --auth that of a caller with the permission import.
 
     \b
     Examples:
