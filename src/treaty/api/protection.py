@@ -27,7 +27,7 @@ class ProtectionSettings:
     ddl: bool = True
     """Whether statements of clients may change sources and types."""
     imports: bool = False
-    """Without `ddl`: whether whoever says that they import may change them all the same. With `auth` the permission `import` says it."""
+    """Without `ddl`: whether a client that says it imports may change them all the same. With `auth` the permission `import` decides."""
 
     def __bool__(self) -> bool:
         return self.auth is not None or self.audit is not None or self.read_only or not self.ddl

@@ -129,7 +129,8 @@ def _say(report: ImportReport, *, as_json: bool) -> None:
     left = sum(line.outcome == LEFT for line in report.lines)
     taken = len(report.lines) - left
     waiting = sum(query.state == PAUSED for query in report.queries)
-    screen.say(f"\n{screen.format_count(taken, 'object')} taken, {left} not; {waiting} queries to be ported.")
+    noun = "query" if waiting == 1 else "queries"
+    screen.say(f"\n{screen.format_count(taken, 'object')} taken, {left} not; {waiting} {noun} to be ported.")
 
 
 def _say_changes(before: ImportReport, report: ImportReport, offset: int) -> None:
